@@ -13,7 +13,7 @@ from typing import Any
 from app.core.clock import now_us
 from app.core.gist.gist import gist
 from app.core.ids import uuid7
-from app.core.model import Capture, EndpointDraft, MirrorState, Plan
+from app.core.model import Capture, DeliveryState, EndpointDraft, Plan
 from app.db.connection import FILE_NAME, open_writer
 from app.db.counts import request_bytes
 from app.db.insert import encode_headers, insert
@@ -103,7 +103,7 @@ def _add(number: int, begin: int, rows: int) -> Any:
         scheme="https",
         complete=True,
         reply_status=503 if number % 500 == 250 else 200,
-        mirror=MirrorState.FAILED if number % 700 == 350 else MirrorState.NONE,
+        mirror=DeliveryState.FAILED if number % 700 == 350 else DeliveryState.NONE,
         read=number % 10 < 9,
         provider=SENDERS.get(event, NOBODY),
         event=event if event in SENDERS else None,

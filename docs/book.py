@@ -21,7 +21,7 @@ from app.core.model import Endpoint
 from app.gui import Ready
 from app.server.capture import reader
 from app.ui.endpoints.notification_settings import NotifyMenu
-from app.ui.request.tabs.tabs import BODY, MIRROR
+from app.ui.request.tabs.tabs import BODY, DELIVERIES
 from app.ui.theme.theme import Choice
 from docs import picture_data
 
@@ -122,13 +122,13 @@ class Book:
         await self.until(f"the request {part!r}", lambda: getattr(self.detail.capture, "id", None) == wanted.id)
         if wanted.size and self.detail.tabs.currentIndex() == BODY:
             await self.until(f"the body of {part!r}", self._body_shown)
-        mirrored = self.store.endpoints.by_id(wanted.endpoint_id)
-        if mirrored is not None and mirrored.forward_url:
-            await self.until(f"the mirror of {part!r}", self._mirror_told)
+        endpoint = self.store.endpoints.by_id(wanted.endpoint_id)
+        if endpoint is not None and endpoint.forward_url:
+            await self.until(f"the delivery of {part!r}", self._deliveries_counted)
         await self.until(f"{part!r} to be read", partial(self._is_read, wanted.id))
 
-    def _mirror_told(self) -> bool:
-        return self.detail.tabs.tabText(MIRROR)[-1:] in set("123456789")
+    def _deliveries_counted(self) -> bool:
+        return self.detail.tabs.tabText(DELIVERIES)[-1:] in set("123456789")
 
     def _is_read(self, wanted: str) -> bool:
         model = self.page.feed.model

@@ -19,7 +19,7 @@ from docs.book import SIZES, SMALL, Book
 
 
 async def draw(book: Book, stripe: Endpoint, shopify: Endpoint) -> None:
-    """All of it, on the requests of `stripe`; those of `shopify` have failed mirrors."""
+    """All of it, on the requests of `stripe`; those of `shopify` have failed deliveries."""
     book.page.filter.bar.saved.filters.save("Failed payments", "provider:stripe event:charge.failed since:7d")
     book.page.filter.bar.saved.filters.save("Slow responses", "time:>1s")
     await book.show(stripe)

@@ -30,13 +30,13 @@ class Request:
 JSON = ("Content-Type", "application/json; charset=utf-8")
 
 
-def endpoints(mirror_url: str, dead_url: str) -> list[EndpointDraft]:
-    """The endpoints of the pictures, one mirrored to a server that answers and one to a port where nothing listens."""
+def endpoints(target_url: str, dead_url: str) -> list[EndpointDraft]:
+    """The endpoints of the pictures, one forwarded to a server that answers and one to a port where nothing listens."""
     return [
         EndpointDraft(
             name="Stripe test",
             description="Billing events of the test account",
-            forward_url=mirror_url,
+            forward_url=target_url,
             retention_days=30,
         ),
         EndpointDraft(name="GitHub", description="Pushes and pull requests of acme/shop", retention_days=14),

@@ -1,7 +1,7 @@
 """The picture book: `make screenshots` renders every screen, light and dark, into `docs/screenshots/`.
 
-Fills a temporary data folder through the real server, with a real mirror target, then walks the real window through its
-screens without a display. Names of chapters (`lists bodies filters hand dialogs`) draw only those.
+Fills a temporary data folder through the real server, with a real target, then walks the real window through its screens
+without a display. Names of chapters (`lists bodies filters hand dialogs`) draw only those.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from app.core.model import Endpoint
 from app.gui import Ready, run_window
 from app.ui.dashboard.page import MEASURE_MS
 from app.ui.desktop.tray import SystemTray
-from app.ui.request.tabs.tabs import BODY, MIRROR, TABS
+from app.ui.request.tabs.tabs import BODY, DELIVERIES, TABS
 from app.ui.shell import main_window
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from docs import book_bodies, book_filters, book_hand, picture_data
@@ -42,7 +42,7 @@ OUT = ROOT / "docs" / "screenshots"
 
 
 class Target(BaseHTTPRequestHandler):
-    """A mirror's target that says yes in JSON."""
+    """A forward target that says yes in JSON."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers.get("Content-Length", "0")))
@@ -98,8 +98,8 @@ def main() -> int:
 class Walk:
     """Leads through the chapters, and closes the window at the end."""
 
-    def __init__(self, mirror_url: str, dead_url: str, chapters: list[str]) -> None:
-        self._mirror_url, self._dead_url, self._chapters = mirror_url, dead_url, chapters
+    def __init__(self, target_url: str, dead_url: str, chapters: list[str]) -> None:
+        self._target_url, self._dead_url, self._chapters = target_url, dead_url, chapters
         self._book: Book
         self._task: asyncio.Task[None]
         self.done = False
@@ -123,7 +123,7 @@ class Walk:
         book = self._book
         if self._wanted("lists"):
             await book.save("first-run", SIZES)
-        drafts = picture_data.endpoints(self._mirror_url, self._dead_url)
+        drafts = picture_data.endpoints(self._target_url, self._dead_url)
         made = [await book.store.endpoints.create(draft) for draft in drafts]
         stripe, github, shopify, slack, deploy, partner = made
         if self._wanted("lists"):
@@ -166,8 +166,8 @@ class Walk:
         tabs.setCurrentIndex(BODY)
         await book.show(shopify)
         await book.open("POST")
-        tabs.setCurrentIndex(MIRROR)
-        await book.save("mirror-failed")
+        tabs.setCurrentIndex(DELIVERIES)
+        await book.save("delivery-failed")
         tabs.setCurrentIndex(BODY)
         await book.show(deploy)
         await book.save("inactive")

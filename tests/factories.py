@@ -8,7 +8,7 @@ from typing import Any
 
 from app.core.clock import now_us
 from app.core.ids import uuid7
-from app.core.model import Capture, EndpointDraft, MirrorState
+from app.core.model import Capture, DeliveryState, EndpointDraft
 
 _numbers = count(1)
 
@@ -38,6 +38,6 @@ def capture(body: bytes = b'{"hello":"world"}', **fields: Any) -> Capture:
         "scheme": "http",
         "complete": True,
         "reply_status": 200,
-        "mirror": MirrorState.NONE,
+        "mirror": DeliveryState.NONE,
     }
     return Capture(**{**defaults, **fields})

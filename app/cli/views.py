@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, TypedDict
 
 
-class EndpointReplyView(TypedDict):
+class EndpointResponseView(TypedDict):
     """What senders get; `body` None stands for the default one."""
 
     status: int
@@ -42,7 +42,7 @@ class EndpointView(TypedDict):
     storage_limit_reached: bool
     forward_url: str | None
     active: bool
-    reply: EndpointReplyView
+    reply: EndpointResponseView
     forward: ForwardView
     auth: AuthView
     url: str
@@ -50,7 +50,7 @@ class EndpointView(TypedDict):
     last_request_at: str | None
 
 
-class ReplyView(TypedDict):
+class ResponseView(TypedDict):
     """The response to the sender; `ms` is None until it is sent."""
 
     status: int
@@ -75,7 +75,7 @@ class SummaryView(TypedDict):
     content_type: str
     size: int
     complete: bool
-    reply: ReplyView
+    reply: ResponseView
     mirror: str
     starred: bool
     note: str | None

@@ -140,7 +140,7 @@ def _days(begin_us: int, now_us: int, width: int, zone: tzinfo | None) -> Axis:
 
 
 class Bar(Record, frozen=True):
-    """Requests of one period. `plain` counts those not mirrored, or not yet."""
+    """Requests of one period. `plain` counts those not forwarded, or not yet."""
 
     plain: int = 0
     delivered: int = 0
@@ -160,10 +160,10 @@ class Bar(Record, frozen=True):
         )
 
     def text(self) -> str:
-        """`37 requests, 2 mirror failures`: only problems are listed separately."""
+        """`37 requests, 2 failed deliveries`: only problems are listed separately."""
         parts = [count_of(self.total, "request") if self.total else "no requests"]
         if self.failed:
-            parts.append(count_of(self.failed, "mirror failure"))
+            parts.append(count_of(self.failed, "failed delivery"))
         if self.incomplete:
             parts.append(f"{self.incomplete:,} incomplete")
         return ", ".join(parts)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from app.core.clock_problem import ClockProblem
-from app.core.model import Delivery, Endpoint, MirrorState, PurgeReport, Record, Refusal, StorageUse, Summary
+from app.core.model import Delivery, DeliveryState, Endpoint, PurgeReport, Record, Refusal, StorageUse, Summary
 from app.core.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -80,11 +80,11 @@ class RequestsRemoved(Event, frozen=True):
         return capture_id not in self.kept and (self.upto is None or capture_id <= self.upto)
 
 
-class Mirrored(Event, frozen=True):
+class DeliveryFinished(Event, frozen=True):
     """A delivery has ended; `state` is what the request's row shows now."""
 
     delivery: Delivery
-    state: MirrorState
+    state: DeliveryState
 
 
 class EndpointSaved(Event, frozen=True):

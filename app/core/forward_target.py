@@ -12,7 +12,7 @@ _READINGS = 3
 """As sent, decoded once, decoded twice."""
 
 
-def mirror_target(forward_url: str, captured: str) -> str:
+def target_below(forward_url: str, captured: str) -> str:
     """The request target to send: nothing is decoded, resolved or re-encoded.
 
     Only bytes that are not allowed in a request line (blanks, controls, beyond ASCII) are percent-encoded. `captured`
@@ -28,14 +28,14 @@ def mirror_target(forward_url: str, captured: str) -> str:
 
 
 def forwarded_url(forward_url: str, captured: str) -> str:
-    """The URL that a capture is delivered to: the forward URL combined by `mirror_target`.
+    """The URL that a capture is delivered to: the forward URL combined by `target_below`.
 
     Only the forward URL if nothing is sent because of `escapes_path`.
     """
     if escapes_path(captured):
         return forward_url
     own = urlsplit(forward_url)
-    return f"{own.scheme}://{own.netloc}{mirror_target(forward_url, captured)}"
+    return f"{own.scheme}://{own.netloc}{target_below(forward_url, captured)}"
 
 
 def sub_path(captured: str) -> str:

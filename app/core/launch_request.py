@@ -32,7 +32,7 @@ class LaunchRequest(msgspec.Struct, frozen=True):
     action: LaunchAction | Link | BrokenLink = LaunchAction.SHOW
 
 
-class LaunchReply(msgspec.Struct, frozen=True):
+class LaunchResponse(msgspec.Struct, frozen=True):
     """The response from the running program, which has this version."""
 
     version: str
@@ -45,9 +45,9 @@ class _Line(msgspec.Struct):
     action: str = msgspec.field(name="wish", default=LaunchAction.SHOW.value)
 
 
-def encode(message: LaunchRequest | LaunchReply) -> bytes:
+def encode(message: LaunchRequest | LaunchResponse) -> bytes:
     """Includes the line end."""
-    if isinstance(message, LaunchReply):
+    if isinstance(message, LaunchResponse):
         return msgspec.json.encode(message) + b"\n"
     action = message.action
     text = action.value if isinstance(action, LaunchAction) else f"open {text_of(action)}"
@@ -79,10 +79,10 @@ def decode_request(line: bytes) -> LaunchRequest | None:
         return None
 
 
-def decode_reply(line: bytes) -> LaunchReply | None:
+def decode_response(line: bytes) -> LaunchResponse | None:
     """None for an invalid line."""
     try:
-        message = msgspec.json.decode(line, type=LaunchReply)
+        message = msgspec.json.decode(line, type=LaunchResponse)
     except _INVALID:
         return None
     return message if _is_version(message.version) else None

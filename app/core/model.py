@@ -22,7 +22,7 @@ WhenFull = Literal["delete_oldest", "stop_capturing"]
 """What happens at a storage limit."""
 
 PART_SIZE = 1024 * 1024
-"""Bodies are stored, read and mirrored in parts of this many bytes; only the last one can be shorter."""
+"""Bodies are stored, read and forwarded in parts of this many bytes; only the last one can be shorter."""
 
 REFUSED_RAW_MAX = 64 * 1024
 """Maximum bytes kept of a refused request."""
@@ -39,7 +39,7 @@ class Plan(StrEnum):
     PRO = "pro"
 
 
-class MirrorState(StrEnum):
+class DeliveryState(StrEnum):
     """The state of a capture's latest delivery."""
 
     NONE = "none"
@@ -48,7 +48,7 @@ class MirrorState(StrEnum):
     FAILED = "failed"
 
 
-class Reply(Record, frozen=True):
+class ResponseSettings(Record, frozen=True):
     """The response to a captured request. `body=None` is the default JSON body with the id."""
 
     status: int = 200
@@ -58,7 +58,7 @@ class Reply(Record, frozen=True):
 
 
 class Forward(Record, frozen=True):
-    """How an endpoint mirrors requests: `timeout_ms` limits a whole delivery."""
+    """How an endpoint forwards requests: `timeout_ms` limits a whole delivery."""
 
     timeout_ms: int = 10_000
 
@@ -86,7 +86,7 @@ class EndpointDraft(Record, frozen=True):
     forward_url: str | None = None
     slug: str | None = None
     active: bool = True
-    reply: Reply = Reply()
+    reply: ResponseSettings = ResponseSettings()
     forward: Forward = Forward()
     auth: Auth = Auth()
 
@@ -103,7 +103,7 @@ class Endpoint(Record, frozen=True):
     when_full: WhenFull
     forward_url: str | None
     active: bool
-    reply: Reply
+    reply: ResponseSettings
     forward: Forward
     auth: Auth
     created_at: int
@@ -143,7 +143,7 @@ class Summary(Record, frozen=True):
     complete: bool
     reply_status: int
     reply_ms: float | None
-    mirror: MirrorState
+    mirror: DeliveryState
     read: bool
     provider: str | None = None
     event: str | None = None
@@ -179,7 +179,7 @@ class Capture(Record, frozen=True):
     complete: bool
     reply_status: int
     reply_ms: float | None = None
-    mirror: MirrorState = MirrorState.NONE
+    mirror: DeliveryState = DeliveryState.NONE
     read: bool = False
     provider: str | None = None
     event: str | None = None
@@ -249,7 +249,7 @@ class Delivery(Record, frozen=True):
     capture_id: str
     endpoint_id: int
     url: str
-    state: MirrorState
+    state: DeliveryState
     queued_at: int
     started_at: int | None = None
     ms: float | None = None

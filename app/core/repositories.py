@@ -16,9 +16,9 @@ from app.core.model import (
     Capture,
     Counts,
     Delivery,
+    DeliveryState,
     Endpoint,
     EndpointDraft,
-    MirrorState,
     PageKey,
     Plan,
     PurgeReport,
@@ -98,7 +98,7 @@ class CaptureSink(Protocol):
         """Delete the parts stored so far, of a request that will not be stored. Raises StorageUnavailableError."""
         ...
 
-    def replied(self, seq: int, ms: float) -> None:
+    def responded(self, seq: int, ms: float) -> None:
         """Record that the response was sent, `ms` milliseconds after the request's head was read."""
         ...
 
@@ -218,7 +218,7 @@ class ActivityRepository(Protocol):
         """When the oldest stored request was received, in microseconds; None without requests."""
         ...
 
-    async def last_outcomes(self) -> dict[int, MirrorState]:
+    async def last_outcomes(self) -> dict[int, DeliveryState]:
         """The state of the latest ended delivery, by endpoint."""
         ...
 
@@ -241,7 +241,7 @@ class DeliveryRepository(Protocol):
     async def endpoints_with_pending(self) -> set[int]: ...
 
     async def finish(self, delivery: Delivery, response_body: bytes) -> None:
-        """Store an ended delivery and publish Mirrored. Does nothing if the request was deleted meanwhile."""
+        """Store an ended delivery and publish DeliveryFinished. Does nothing if the request was deleted meanwhile."""
         ...
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
@@ -251,7 +251,7 @@ class DeliveryRepository(Protocol):
     async def page(
         self,
         endpoint_id: int | None = None,
-        state: MirrorState | None = None,
+        state: DeliveryState | None = None,
         *,
         before: int | None = None,
         limit: int = 100,

@@ -9,7 +9,7 @@ from ipaddress import IPv6Address
 from unicodedata import category
 from urllib.parse import urlsplit
 
-from app.core.model import Auth, EndpointDraft, Forward, Headers, Plan, Record, Reply
+from app.core.model import Auth, EndpointDraft, Forward, Headers, Plan, Record, ResponseSettings
 from app.core.own_urls import CAPTURE_PATH, own_base_of
 from app.core.sizes import GIB, MIB, exact_size
 
@@ -24,7 +24,7 @@ STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX = MIB, 1024 * 1024 * GIB
 STATUS_MIN, STATUS_MAX = 200, 599
 DELAY_MAX_MS = 30_000
 TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 120_000
-REPLY_BODY_MAX = 1_048_576
+RESPONSE_BODY_MAX = 1_048_576
 HEADER_MAX = 8_192
 FREE_ENDPOINTS = 10
 
@@ -163,16 +163,16 @@ def _has_ipv6_address(netloc: str) -> bool:
         return False
 
 
-def reply_errors(reply: Reply) -> Iterator[FieldError]:
+def response_errors(reply: ResponseSettings) -> Iterator[FieldError]:
     """A response has a status of 200 to 599, valid headers, at most 1 MiB of body and 0 to 30 s of delay."""
     if not STATUS_MIN <= reply.status <= STATUS_MAX:
-        text = f"Reply status must be {STATUS_MIN} to {STATUS_MAX}, not {reply.status}."
+        text = f"Response status must be {STATUS_MIN} to {STATUS_MAX}, not {reply.status}."
         yield FieldError(field="reply.status", message=text)
     if not 0 <= reply.delay_ms <= DELAY_MAX_MS:
-        text = f"Reply delay must be 0 to {DELAY_MAX_MS:,} ms, not {reply.delay_ms:,}."
+        text = f"Response delay must be 0 to {DELAY_MAX_MS:,} ms, not {reply.delay_ms:,}."
         yield FieldError(field="reply.delay_ms", message=text)
-    if reply.body is not None and len(reply.body.encode("utf-8", "surrogatepass")) > REPLY_BODY_MAX:
-        text = f"Reply body can have at most {REPLY_BODY_MAX:,} bytes."
+    if reply.body is not None and len(reply.body.encode("utf-8", "surrogatepass")) > RESPONSE_BODY_MAX:
+        text = f"Response body can have at most {RESPONSE_BODY_MAX:,} bytes."
         yield FieldError(field="reply.body", message=text)
     message = headers_error(reply.headers)
     if message:
@@ -180,25 +180,25 @@ def reply_errors(reply: Reply) -> Iterator[FieldError]:
 
 
 def headers_error(headers: Headers) -> str | None:
-    """Reply headers: names are tokens, values one line of Latin-1 without control characters but tabs, at most 8
+    """Response headers: names are tokens, values one line of Latin-1 without control characters but tabs, at most 8
     KiB each; framing headers are set by Hookline."""
     for name, value in headers:
         if not _TOKEN.fullmatch(name):
-            return f"Reply headers: {name!r} is not a header name."
+            return f"Response headers: {name!r} is not a header name."
         if name.lower() in _OWN_HEADERS:
-            return f"Reply headers: {name} is set by Hookline itself."
+            return f"Response headers: {name} is set by Hookline itself."
         if len(name) + len(value) > HEADER_MAX:
             given = len(name) + len(value)
-            return f"Reply headers: {name[:40]} can have at most {HEADER_MAX:,} bytes, not {given:,}."
+            return f"Response headers: {name[:40]} can have at most {HEADER_MAX:,} bytes, not {given:,}."
         if _CONTROL.search(value) or max(map(ord, value), default=0) > 255:
-            return f"Reply headers: the value of {name} must be one line of Latin-1 without control characters."
+            return f"Response headers: the value of {name} must be one line of Latin-1 without control characters."
     return None
 
 
 def forward_errors(forward: Forward) -> Iterator[FieldError]:
-    """A mirror's timeout is 0.1 to 120 s."""
+    """The time limit of a delivery is 0.1 to 120 s."""
     if not TIMEOUT_MIN_MS <= forward.timeout_ms <= TIMEOUT_MAX_MS:
-        text = f"Mirror timeout must be {TIMEOUT_MIN_MS:,} to {TIMEOUT_MAX_MS:,} ms, not {forward.timeout_ms:,}."
+        text = f"Forward timeout must be {TIMEOUT_MIN_MS:,} to {TIMEOUT_MAX_MS:,} ms, not {forward.timeout_ms:,}."
         yield FieldError(field="forward.timeout_ms", message=text)
 
 
@@ -228,7 +228,7 @@ def endpoint_errors(draft: EndpointDraft, own_bases: Sequence[str] = ()) -> list
         ("slug", slug_error(draft.slug) if draft.slug is not None else None),
     ]
     errors = [FieldError(field=field, message=message) for field, message in checks if message]
-    errors.extend(reply_errors(draft.reply))
+    errors.extend(response_errors(draft.reply))
     errors.extend(forward_errors(draft.forward))
     errors.extend(auth_errors(draft.auth))
     return errors

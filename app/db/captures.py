@@ -14,7 +14,7 @@ from peewee import SqliteDatabase, fn
 from app.core.deletion import Hidden, Mark
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import Event, RequestNoted, RequestsChanged, RequestsRemoved, RequestsStarred
-from app.core.model import PART_SIZE, Capture, Counts, MirrorState, PageKey, Summary
+from app.core.model import PART_SIZE, Capture, Counts, DeliveryState, PageKey, Summary
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.db import queries
@@ -93,8 +93,8 @@ class Captures:
         if capture.endpoint_id not in self._request_counts:
             raise _endpoint_deleted()
         self.clearings.storing(capture)
-        if forward_url is not None and capture.mirror is not MirrorState.QUEUED:
-            capture = msgspec.structs.replace(capture, mirror=MirrorState.QUEUED)
+        if forward_url is not None and capture.mirror is not DeliveryState.QUEUED:
+            capture = msgspec.structs.replace(capture, mirror=DeliveryState.QUEUED)
         future = self._loop.create_future()
         headers = encode_headers(capture.headers)
         size = request_bytes(capture, headers, forwarded=forward_url is not None)
@@ -173,7 +173,7 @@ class Captures:
 
         await self._writer.run(job, after)
 
-    def replied(self, seq: int, ms: float) -> None:
+    def responded(self, seq: int, ms: float) -> None:
         """Record that the response was sent `ms` milliseconds after the request; written with a later commit."""
         self._response_times.add(seq, ms)
 

@@ -8,14 +8,14 @@ from msgspec.structs import replace
 from peewee import SQL, ModelSelect, SqliteDatabase
 
 from app.core.errors import NotFoundError, StorageUnavailableError
-from app.core.events import Event, Mirrored
-from app.core.model import Delivery, MirrorState
+from app.core.events import DeliveryFinished, Event
+from app.core.model import Delivery, DeliveryState
 from app.db.counts import RequestCounts
 from app.db.insert import encode_headers
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.records import DELIVERY
-from app.db.schema import MIRROR_CODE, CaptureModel, DeliveryModel, EndpointModel
+from app.db.schema import DELIVERY_CODE, CaptureModel, DeliveryModel, EndpointModel
 from app.db.storage_limits import StorageLimits
 from app.db.writer import Writer
 
@@ -67,7 +67,7 @@ class Deliveries:
         return {number for number in await self._readers.run(job) if number in self._request_counts}
 
     async def finish(self, delivery: Delivery, response_body: bytes) -> None:
-        """Store a delivery's result and publish Mirrored. Does nothing when the request was deleted meanwhile.
+        """Store a delivery's result and publish DeliveryFinished. Does nothing when the request was deleted meanwhile.
 
         Where there is no room for a long response, only its beginning is stored: waiting would delay all later
         deliveries.
@@ -86,24 +86,24 @@ class Deliveries:
         values = {name: getattr(d, name) for name in _RESULT}
         values |= {"id": d.id, "state": d.state.value, "response_headers": headers, "response_body": response_body}
 
-        def job(database: SqliteDatabase) -> tuple[MirrorState, int] | None:
+        def job(database: SqliteDatabase) -> tuple[DeliveryState, int] | None:
             connection = raw(database)
             before = connection.execute(_BEFORE, (d.id,)).fetchone()
             row = connection.execute(_FINISH, values).fetchall()
             if not row:
                 return None
-            state = MirrorState(connection.execute(_LATEST, row[0]).fetchone()[0])
-            connection.execute("UPDATE capture SET mirror = ? WHERE seq = ?", (MIRROR_CODE[state], row[0][0]))
+            state = DeliveryState(connection.execute(_LATEST, row[0]).fetchone()[0])
+            connection.execute("UPDATE capture SET mirror = ? WHERE seq = ?", (DELIVERY_CODE[state], row[0][0]))
             return state, len(headers) + d.response_size - before[0]
 
-        def after(done: tuple[MirrorState, int] | None) -> None:
+        def after(done: tuple[DeliveryState, int] | None) -> None:
             if done is None:
                 return
             state, grown = done
             self._request_counts.grew(d.endpoint_id, grown)
             self._limits.grew(d.endpoint_id, grown)
             if d.endpoint_id in self._request_counts:
-                self._publish(Mirrored(delivery=delivery, state=state))
+                self._publish(DeliveryFinished(delivery=delivery, state=state))
 
         await self._writer.run(job, after, cost=max(0, len(response_body) - SMALL))
 
@@ -114,7 +114,7 @@ class Deliveries:
     async def page(
         self,
         endpoint_id: int | None = None,
-        state: MirrorState | None = None,
+        state: DeliveryState | None = None,
         *,
         before: int | None = None,
         limit: int = 100,

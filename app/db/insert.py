@@ -17,9 +17,9 @@ import msgspec
 from app.core.clock import now_us
 from app.core.events import Captured, Event
 from app.core.ids import uuid7
-from app.core.model import Headers, MirrorState
+from app.core.model import DeliveryState, Headers
 from app.db.counts import LOOSE, RequestCounts, grow
-from app.db.schema import MIRROR_CODE, NOBODY, PARTS_PER_BODY
+from app.db.schema import DELIVERY_CODE, NOBODY, PARTS_PER_BODY
 from app.db.storage_limits import StorageLimits
 from app.db.writer_jobs import Add
 
@@ -71,7 +71,7 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
     for _, c, tail, tail_part, forward_url, headers, size in adds:
         grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
         captures += _plain(c)
-        captures += (headers, MIRROR_CODE[c.mirror], c.read, (c.provider or NOBODY) if c.identified else None)
+        captures += (headers, DELIVERY_CODE[c.mirror], c.read, (c.provider or NOBODY) if c.identified else None)
         if c.trailers:
             trailers.append((encode_headers(c.trailers), c.seq))
         if tail:
@@ -81,7 +81,7 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
             grown[LOOSE] = grown.get(LOOSE, 0) - (c.size - len(tail))
         if forward_url is not None:
             at = now_us()
-            deliveries += (uuid7(at), c.seq, c.endpoint_id, forward_url, MirrorState.QUEUED.value, at)
+            deliveries += (uuid7(at), c.seq, c.endpoint_id, forward_url, DeliveryState.QUEUED.value, at)
     CAPTURES.insert(connection, captures)
     BODIES.insert(connection, bodies)
     DELIVERIES.insert(connection, deliveries)

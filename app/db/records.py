@@ -12,17 +12,17 @@ from app.core.model import (
     Auth,
     Capture,
     Delivery,
+    DeliveryState,
     Endpoint,
     EndpointDraft,
     Forward,
     Headers,
-    MirrorState,
-    Reply,
+    ResponseSettings,
     Summary,
 )
 from app.db.insert import decode_headers
 from app.db.schema import (
-    MIRROR_STATE,
+    DELIVERY_STATE,
     CaptureModel,
     DeliveryModel,
     EndpointModel,
@@ -89,7 +89,7 @@ SUMMARY = RecordMapping(
         "complete": (CaptureModel.complete, bool),
         "reply_status": CaptureModel.reply_status,
         "reply_ms": ResponseTimeModel.ms,
-        "mirror": (CaptureModel.mirror, MIRROR_STATE.__getitem__),
+        "mirror": (CaptureModel.mirror, DELIVERY_STATE.__getitem__),
         "read": (CaptureModel.is_read, bool),
         "provider": (CaptureModel.provider, _or_none),
         "event": CaptureModel.event,
@@ -120,7 +120,7 @@ DELIVERY = RecordMapping(
         "capture_id": CaptureModel.id,
         "endpoint_id": DeliveryModel.endpoint_id,
         "url": DeliveryModel.url,
-        "state": (DeliveryModel.state, MirrorState),
+        "state": (DeliveryModel.state, DeliveryState),
         "queued_at": DeliveryModel.queued_at,
         "started_at": DeliveryModel.started_at,
         "ms": DeliveryModel.ms,
@@ -136,7 +136,7 @@ DELIVERY = RecordMapping(
 
 _PLAIN = ("description", "retention_days", "storage_limit", "when_full", "forward_url", "active")
 """Columns of an endpoint that hold a field of its draft unchanged."""
-_AS_JSON: dict[str, type[msgspec.Struct]] = {"reply": Reply, "forward": Forward, "auth": Auth}
+_AS_JSON: dict[str, type[msgspec.Struct]] = {"reply": ResponseSettings, "forward": Forward, "auth": Auth}
 """Columns that hold a field of its draft as JSON."""
 
 

@@ -25,7 +25,7 @@ from peewee import (
     TextField,
 )
 
-from app.core.model import PART_SIZE, MirrorState
+from app.core.model import PART_SIZE, DeliveryState
 from app.core.rules import (
     DESCRIPTION_MAX,
     FREE_ENDPOINTS,
@@ -46,15 +46,15 @@ PIECES_FROM = PARTS_PER_BODY // 2
 """The keys from `seq * PARTS_PER_BODY + PIECES_FROM` on are for pieces of the part that is being received: a body of a
 gibibyte has half as many parts. A stored request has none."""
 
-MIRROR_CODE = {
-    MirrorState.NONE: "n",
-    MirrorState.QUEUED: "q",
-    MirrorState.DELIVERED: "d",
-    MirrorState.FAILED: "f",
+DELIVERY_CODE = {
+    DeliveryState.NONE: "n",
+    DeliveryState.QUEUED: "q",
+    DeliveryState.DELIVERED: "d",
+    DeliveryState.FAILED: "f",
 }
 """One letter each: a row keeps its length when its state changes, so that full pages are not split."""
 
-MIRROR_STATE = {code: state for state, code in MIRROR_CODE.items()}
+DELIVERY_STATE = {code: state for state, code in DELIVERY_CODE.items()}
 
 NOBODY = ""
 """The provider of a request that matches no known provider; NULL: not identified yet."""
@@ -205,7 +205,7 @@ class CaptureModel(StoreModel):
     class Meta:
         table_name = "capture"
         # A partial index costs nothing for a capture that does not enter it: few are unidentified or incomplete, and
-        # one is mirrored later.
+        # one is forwarded later.
         indexes = (
             SQL("CREATE INDEX capture_list ON capture (endpoint_id, received_at, id, is_read)"),
             SQL("CREATE INDEX capture_unidentified ON capture (seq) WHERE provider IS NULL"),

@@ -11,11 +11,11 @@ from peewee import SQL, Select, SqliteDatabase, fn
 
 from app.core.activity import Bar
 from app.core.deletion import Hidden
-from app.core.model import MirrorState, SenderCount
+from app.core.model import DeliveryState, SenderCount
 from app.db.queries import not_hidden_sql, visible
 from app.db.raw_sql import raw
 from app.db.readers import Readers
-from app.db.schema import MIRROR_STATE, NOBODY, CaptureModel
+from app.db.schema import DELIVERY_STATE, NOBODY, CaptureModel
 
 BARS_PER_STEP = 16
 """The readers serve lists and bodies between two steps, so that those never wait for a whole chart of a big store."""
@@ -68,17 +68,17 @@ class Activity:
 
         return await self._readers.run(job)
 
-    async def last_outcomes(self) -> dict[int, MirrorState]:
+    async def last_outcomes(self) -> dict[int, DeliveryState]:
         """The delivery result of the newest request that has one, by endpoint."""
 
-        def job(database: SqliteDatabase) -> dict[int, MirrorState]:
+        def job(database: SqliteDatabase) -> dict[int, DeliveryState]:
             connection = raw(database)
             statement = (
                 "SELECT mirror FROM capture INDEXED BY capture_mirrored WHERE mirror IN ('d', 'f') AND complete = 1"
                 " AND endpoint_id = ? ORDER BY received_at DESC LIMIT 1"
             )
             rows = {one: connection.execute(statement, (one,)).fetchone() for one in _visible(connection, None)}
-            return {one: MIRROR_STATE[row[0]] for one, row in rows.items() if row is not None}
+            return {one: DELIVERY_STATE[row[0]] for one, row in rows.items() if row is not None}
 
         return await self._readers.run(job)
 

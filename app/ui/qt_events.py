@@ -12,11 +12,11 @@ from app.core.events import (
     Bus,
     Captured,
     DatabaseDamaged,
+    DeliveryFinished,
     EndpointRemoved,
     EndpointSaved,
     EndpointsReordered,
     FileTrouble,
-    Mirrored,
     PlanChanged,
     Purged,
     Refused,
@@ -69,7 +69,7 @@ class QtEvents(QObject):
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(RequestsChanged, self._recount)
         self._subscriptions.add(RequestsRemoved, self._requests_removed)
-        self._subscriptions.add(Mirrored, self._mirrored)
+        self._subscriptions.add(DeliveryFinished, self._delivered)
         self._subscriptions.add(EndpointSaved, self._saved)
         self._subscriptions.add(EndpointsReordered, self._reordered)
         self._subscriptions.add(EndpointRemoved, self._removed)
@@ -138,8 +138,8 @@ class QtEvents(QObject):
             self.session_stats.removed(event.endpoint_id, event.ids)
         self._counts.call()
 
-    def _mirrored(self, event: Mirrored) -> None:
-        self.session_stats.mirrored_one(event.state, event.delivery)
+    def _delivered(self, event: DeliveryFinished) -> None:
+        self.session_stats.delivery_finished(event.state, event.delivery)
         self._counts.call()
 
     def _saved(self, event: EndpointSaved) -> None:

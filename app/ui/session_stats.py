@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from app.core.activity import Bar
 from app.core.clock import now_us
 from app.core.ids import uuid7_ms
-from app.core.model import Delivery, MirrorState, Summary
+from app.core.model import Delivery, DeliveryState, Summary
 
 BUCKETS = 30
 BUCKET_US = 120 * 1_000_000
@@ -20,11 +20,11 @@ class SessionStats:
 
     def __init__(self) -> None:
         self.stored = 0
-        self.mirrored = 0
+        self.forwarded = 0
         self.failed = 0
         self.refused = 0
         self._activity: defaultdict[int, deque[tuple[int, int]]] = defaultdict(lambda: deque(maxlen=BUCKETS))
-        self._outcomes: dict[int, MirrorState] = {}
+        self._outcomes: dict[int, DeliveryState] = {}
 
     @property
     def received(self) -> int:
@@ -41,11 +41,11 @@ class SessionStats:
             else:
                 activity.append((bucket, 1))
 
-    def mirrored_one(self, state: MirrorState, delivery: Delivery) -> None:
+    def delivery_finished(self, state: DeliveryState, delivery: Delivery) -> None:
         """Count a delivery's outcome."""
-        if state is MirrorState.DELIVERED:
-            self.mirrored += 1
-        elif state is MirrorState.FAILED:
+        if state is DeliveryState.DELIVERED:
+            self.forwarded += 1
+        elif state is DeliveryState.FAILED:
             self.failed += 1
         self._outcomes[delivery.endpoint_id] = state
 
@@ -64,13 +64,13 @@ class SessionStats:
                 activity[bucket] = activity.get(bucket, 0) + bar.total
         self._activity[endpoint_id] = deque(sorted(activity.items()), maxlen=BUCKETS)
 
-    def set_first_outcome(self, endpoint_id: int, state: MirrorState) -> None:
+    def set_first_outcome(self, endpoint_id: int, state: DeliveryState) -> None:
         """Add how the latest delivery ended, unless another has ended since."""
         self._outcomes.setdefault(endpoint_id, state)
 
-    def last_outcome(self, endpoint_id: int) -> MirrorState:
+    def last_outcome(self, endpoint_id: int) -> DeliveryState:
         """How the endpoint's latest delivery ended; NONE if none has."""
-        return self._outcomes.get(endpoint_id, MirrorState.NONE)
+        return self._outcomes.get(endpoint_id, DeliveryState.NONE)
 
     def activity(self, endpoint_id: int, at_us: int | None = None) -> list[int]:
         """Requests per bucket over the last hour, oldest first; always `BUCKETS` numbers."""

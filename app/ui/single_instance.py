@@ -11,7 +11,7 @@ from time import monotonic
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtNetwork import QLocalServer, QLocalSocket
 
-from app.core.launch_request import LINE_MAX, LaunchReply, LaunchRequest, decode_reply, decode_request, encode
+from app.core.launch_request import LINE_MAX, LaunchRequest, LaunchResponse, decode_request, decode_response, encode
 
 CONNECT_MS = 1_000
 ANSWER_MS = 3_000
@@ -25,7 +25,7 @@ def socket_name(folder: Path) -> str:
     return "hookline-" + hashlib.sha256(os.fsencode(os.path.realpath(folder))).hexdigest()[:24]
 
 
-def ask(folder: Path, request: LaunchRequest) -> LaunchReply | None:
+def ask(folder: Path, request: LaunchRequest) -> LaunchResponse | None:
     """Send the request to the window that has `folder` open; its answer, None if there is none.
 
     Needs no QApplication, so that a start that only hands over its request is short.
@@ -41,7 +41,7 @@ def ask(folder: Path, request: LaunchRequest) -> LaunchReply | None:
         left_ms = int((end - monotonic()) * 1_000)
         if left_ms <= 0 or socket.bytesAvailable() >= LINE_MAX or not socket.waitForReadyRead(left_ms):
             return None
-    return decode_reply(bytes(socket.readLine(LINE_MAX).data()))
+    return decode_response(bytes(socket.readLine(LINE_MAX).data()))
 
 
 def _is_own(address: str) -> bool:
@@ -63,7 +63,7 @@ class SingleInstance(QObject):
 
     def __init__(self, folder: Path, version: str, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._answer = encode(LaunchReply(version))
+        self._answer = encode(LaunchResponse(version))
         self._server = QLocalServer(self)
         self._server.setSocketOptions(QLocalServer.SocketOption.UserAccessOption)
         name = socket_name(folder)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import Enum
 from random import Random
 
-from app.core.model import METHODS, Auth, EndpointDraft, Reply
+from app.core.model import METHODS, Auth, EndpointDraft, ResponseSettings
 
 PLAIN, SECURED, INACTIVE, DELAYED = "fuzz-plain", "fuzz-secured", "fuzz-inactive", "fuzz-delayed"
 USER, PASSWORD = "fuzz", "s3cret"
@@ -19,7 +19,9 @@ ENDPOINTS = (
     EndpointDraft(name="Secured", slug=SECURED, auth=Auth(kind="basic", name=USER, secret=PASSWORD)),
     EndpointDraft(name="Inactive", slug=INACTIVE, active=False),
     EndpointDraft(
-        name="Delayed", slug=DELAYED, reply=Reply(status=201, headers=(("X-Fuzz", "yes"),), body=None, delay_ms=15)
+        name="Delayed",
+        slug=DELAYED,
+        reply=ResponseSettings(status=201, headers=(("X-Fuzz", "yes"),), body=None, delay_ms=15),
     ),
 )
 """What the program must hold before requests are sent to it."""

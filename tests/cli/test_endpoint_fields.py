@@ -12,13 +12,13 @@ from app.cli.commands.endpoint_fields import SECRET_VARIABLE
 from tests.cli.conftest import Run
 
 REFUSED: list[tuple[list[str], int, str]] = [
-    (["--response-status", "99"], 2, "Reply status must be 200 to 599, not 99."),
+    (["--response-status", "99"], 2, "Response status must be 200 to 599, not 99."),
     (["--response-header", "no colon"], 2, "'no colon' has no colon"),
     (["--response-header", "Content-Length: 1"], 2, "Content-Length is set by Hookline itself"),
     (["--response-delay", "31"], 2, "31,000"),
     (["--response-body", "x", "--no-response-body"], 2, "not allowed with"),
     (["--response-body-file", "no-such-file"], 3, "no-such-file cannot be read: No such file"),
-    (["--forward-timeout", "0.01"], 2, "Mirror timeout must be"),
+    (["--forward-timeout", "0.01"], 2, "Forward timeout must be"),
     (["--auth", "basic:bob:s3cret"], 2, "--auth must not contain the secret"),
     (["--auth", "bearer:s3cret"], 2, "--auth must not contain the secret"),
     (["--auth", "basic"], 2, "needs a user"),
@@ -60,7 +60,7 @@ def test_the_response_credentials_and_timeout_are_set(run: Run, tmp_path: Path) 
     assert endpoint(run)["auth"] == {"kind": "basic", "name": "bob", "secret": "s3cret"}
     assert endpoint(run)["forward"] == {"timeout_ms": 2500}
     assert "Response: 503, 2 headers, body of 5 B, after 250 ms\nCredentials: Basic, user bob\n" in added.out
-    assert "Mirrored to: http://127.0.0.1:9, timeout 2.5 s\n" in added.out
+    assert "Forwarded to: http://127.0.0.1:9, timeout 2.5 s\n" in added.out
     assert "s3cret" not in added.out
 
 

@@ -97,7 +97,7 @@ def test_columns_that_tell_nothing_go_first_and_long_cells_are_shortened(monkeyp
     columns = (
         Column("ID"),
         Column("TIME", left_out=1, short=lambda cell: cell[11:], shortened=2),
-        Column("MIRROR", left_out=3, empty="-"),
+        Column("DELIVERY", left_out=3, empty="-"),
         Column("SIZE", left_out=4),
     )
     row = ("019a1b2c-3d4e", "2026-11-22 07:31:47", "-", "1.2 kB")
@@ -106,9 +106,9 @@ def test_columns_that_tell_nothing_go_first_and_long_cells_are_shortened(monkeyp
         monkeypatch.setattr("tests.cli.test_table.COLUMNS", columns)
         return lines([row, (*row[:2], mirror, row[3])], width, monkeypatch, Screen())
 
-    assert shown(60, "-")[0].split() == ["ID", "TIME", "MIRROR", "SIZE"]
+    assert shown(60, "-")[0].split() == ["ID", "TIME", "DELIVERY", "SIZE"]
     assert shown(45, "-")[0].split() == ["ID", "TIME", "SIZE"]
-    assert shown(45, "failed")[0].split() == ["ID", "TIME", "MIRROR"]
+    assert shown(45, "failed")[0].split() == ["ID", "TIME", "DELIVERY"]
     assert shown(34, "failed")[1] == "019a1b2c-3d4e  2026-11-22 07:31:47"
     assert shown(33, "failed")[1] == "019a1b2c-3d4e  07:31:47  -"
     assert shown(16, "failed")[1] == "019a1b2c-3d4e"

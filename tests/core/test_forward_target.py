@@ -1,4 +1,4 @@
-"""The target of a mirrored request: forward URL, sub-path and queries joined, nothing decoded or resolved."""
+"""The target of a forwarded request: forward URL, sub-path and queries joined, nothing decoded or resolved."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.forward_target import escapes_path, forwarded_url, mirror_target
+from app.core.forward_target import escapes_path, forwarded_url, target_below
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ from app.core.forward_target import escapes_path, forwarded_url, mirror_target
     ],
 )
 def test_target(forward_url: str, captured: str, sent: str) -> None:
-    assert mirror_target(forward_url, captured) == sent
+    assert target_below(forward_url, captured) == sent
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_the_url_that_is_requested(forward_url: str, captured: str, url: str) ->
     st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters="?/"), max_size=30), st.binary()
 )
 def test_printable_ascii_stays_and_the_rest_can_be_sent(path: str, query: bytes) -> None:
-    sent = mirror_target("http://t", f"/catch/s/{path}?{query.decode('latin-1')}")
+    sent = target_below("http://t", f"/catch/s/{path}?{query.decode('latin-1')}")
     assert sent.startswith(f"/{path}?")
     h11.Request(method="GET", target=sent, headers=[("Host", "t")])
 

@@ -12,10 +12,10 @@ from app.core.ids import new_slug, uuid7
 from app.core.launch_request import (
     LINE_MAX,
     LaunchAction,
-    LaunchReply,
     LaunchRequest,
-    decode_reply,
+    LaunchResponse,
     decode_request,
+    decode_response,
     encode,
 )
 from app.core.links import BrokenLink, EndpointLink, RequestLink, link_to_endpoint, link_to_request, parse_link, text_of
@@ -137,12 +137,12 @@ def test_nonsense_is_no_wish(line: bytes) -> None:
     "line", [b"", b"raise\n", b"[]", b'{"version":1}', b'{"version":""}', b"\xff\n", b'{"version":"\xff"}']
 )
 def test_nonsense_is_no_answer(line: bytes) -> None:
-    assert decode_reply(line) is None
+    assert decode_response(line) is None
 
 
 def test_the_wish_of_a_later_version_at_least_shows_the_window() -> None:
     assert decode_request(b'{"version":"9.1","wish":"dance","tempo":3}') == LaunchRequest("9.1", LaunchAction.SHOW)
-    assert decode_reply(encode(LaunchReply("9.1"))) == LaunchReply("9.1")
+    assert decode_response(encode(LaunchResponse("9.1"))) == LaunchResponse("9.1")
 
 
 def test_a_broken_link_is_handed_on_so_that_the_window_can_tell() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.core import rules
 from app.core.ids import new_slug
-from app.core.model import Auth, Forward, Plan, Reply
+from app.core.model import Auth, Forward, Plan, ResponseSettings
 from tests.factories import draft
 
 OWN = ("http://127.0.0.1:8787/catch/", "https://hooks.example.org/team/catch/", "http://127.0.0.1:8788/")
@@ -187,21 +187,24 @@ def test_no_text_breaks_the_forward_url_rule(url: str) -> None:
 @pytest.mark.parametrize(
     ("reply", "field"),
     [
-        (Reply(status=199), "reply.status"),
-        (Reply(status=600), "reply.status"),
-        (Reply(delay_ms=-1), "reply.delay_ms"),
-        (Reply(delay_ms=30_001), "reply.delay_ms"),
-        (Reply(body="x" * 1_048_577), "reply.body"),
-        (Reply(headers=(("bad name", "x"),)), "reply.headers"),
-        (Reply(headers=(("X-A", "line\r\nInjected: 1"),)), "reply.headers"),
-        (Reply(headers=(("X-A", "→"),)), "reply.headers"),
-        (Reply(headers=(("Content-Length", "3"),)), "reply.headers"),
-        *((Reply(headers=(("X-A", f"a{char}b"),)), "reply.headers") for char in "\0\x01\x08\x0b\x1b\x1f\x7f"),
-        (Reply(headers=(("X-A", "x" * 8_190),)), "reply.headers"),
-        (Reply(headers=(("X" * 8_193, ""),)), "reply.headers"),
+        (ResponseSettings(status=199), "reply.status"),
+        (ResponseSettings(status=600), "reply.status"),
+        (ResponseSettings(delay_ms=-1), "reply.delay_ms"),
+        (ResponseSettings(delay_ms=30_001), "reply.delay_ms"),
+        (ResponseSettings(body="x" * 1_048_577), "reply.body"),
+        (ResponseSettings(headers=(("bad name", "x"),)), "reply.headers"),
+        (ResponseSettings(headers=(("X-A", "line\r\nInjected: 1"),)), "reply.headers"),
+        (ResponseSettings(headers=(("X-A", "→"),)), "reply.headers"),
+        (ResponseSettings(headers=(("Content-Length", "3"),)), "reply.headers"),
+        *(
+            (ResponseSettings(headers=(("X-A", f"a{char}b"),)), "reply.headers")
+            for char in "\0\x01\x08\x0b\x1b\x1f\x7f"
+        ),
+        (ResponseSettings(headers=(("X-A", "x" * 8_190),)), "reply.headers"),
+        (ResponseSettings(headers=(("X" * 8_193, ""),)), "reply.headers"),
     ],
 )
-def test_a_reply_that_could_not_be_sent_is_refused(reply: Reply, field: str) -> None:
+def test_a_reply_that_could_not_be_sent_is_refused(reply: ResponseSettings, field: str) -> None:
     assert [error.field for error in rules.endpoint_errors(draft(reply=reply))] == [field]
 
 
@@ -219,7 +222,7 @@ def test_credentials_must_be_complete(auth: Auth, field: str) -> None:
 
 
 def test_reply_headers_may_hold_tabs_and_8_kib() -> None:
-    assert not rules.endpoint_errors(draft(reply=Reply(headers=(("X-A", "a\tb\xff"), ("X-B", "x" * 8_189)))))
+    assert not rules.endpoint_errors(draft(reply=ResponseSettings(headers=(("X-A", "a\tb\xff"), ("X-B", "x" * 8_189)))))
 
 
 def test_the_mirror_timeout_is_bounded() -> None:

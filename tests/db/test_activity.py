@@ -11,7 +11,7 @@ import msgspec
 import pytest
 
 from app.core.activity import Bar
-from app.core.model import Capture, Delivery, Endpoint, MirrorState
+from app.core.model import Capture, Delivery, DeliveryState, Endpoint
 from app.db.statistics import COUNT
 from app.db.store import Store
 from tests import factories
@@ -24,9 +24,9 @@ def counted(captures: list[Capture], start: int, end: int) -> Bar:
     mine = [one for one in captures if start <= one.received_at < end]
     whole = [one for one in mine if one.complete]
     return Bar(
-        plain=sum(one.mirror in (MirrorState.NONE, MirrorState.QUEUED) for one in whole),
-        delivered=sum(one.mirror is MirrorState.DELIVERED for one in whole),
-        failed=sum(one.mirror is MirrorState.FAILED for one in whole),
+        plain=sum(one.mirror in (DeliveryState.NONE, DeliveryState.QUEUED) for one in whole),
+        delivered=sum(one.mirror is DeliveryState.DELIVERED for one in whole),
+        failed=sum(one.mirror is DeliveryState.FAILED for one in whole),
         incomplete=sum(not one.complete for one in mine),
     )
 
@@ -40,7 +40,7 @@ async def test_bars_equal_a_count_one_by_one(store: Store, seed: int) -> None:
             store,
             dice.choice(endpoints[: 3 if seed else 1]).id,
             received_at=NOW + dice.randint(-50, 50) * 1_000_000 + dice.choice((0, 0, 1, 999_999)),
-            mirror=dice.choice(list(MirrorState)),
+            mirror=dice.choice(list(DeliveryState)),
             complete=dice.random() < 0.9,
         )
         for _ in range(300)
@@ -67,14 +67,14 @@ async def test_a_delivery_that_ends_moves_its_request(store: Store) -> None:
         await store.captures.add(capture, b"x", forward_url=endpoint.forward_url)
     assert await store.activity.bars(endpoint.id, [NOW, NOW + 2]) == [Bar(plain=2)]
     assert await store.activity.last_outcomes() == {}
-    for capture, state in zip(captures, (MirrorState.DELIVERED, MirrorState.FAILED), strict=True):
+    for capture, state in zip(captures, (DeliveryState.DELIVERED, DeliveryState.FAILED), strict=True):
         (delivery,) = await store.deliveries.of_capture(capture.id)
         await finish(store, delivery, state)
     assert await store.activity.bars(endpoint.id, [NOW, NOW + 1, NOW + 2]) == [Bar(delivered=1), Bar(failed=1)]
-    assert await store.activity.last_outcomes() == {endpoint.id: MirrorState.FAILED}
+    assert await store.activity.last_outcomes() == {endpoint.id: DeliveryState.FAILED}
 
 
-async def finish(store: Store, delivery: Delivery, state: MirrorState) -> None:
+async def finish(store: Store, delivery: Delivery, state: DeliveryState) -> None:
     await store.deliveries.finish(msgspec.structs.replace(delivery, state=state, started_at=NOW, ms=1.0), b"")
 
 

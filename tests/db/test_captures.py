@@ -186,7 +186,7 @@ async def test_an_abandoned_wait_does_not_lose_the_request(store: Store, endpoin
 async def test_answer_times_come_with_a_later_commit(store: Store, endpoint: Endpoint, tmp_path: Path) -> None:
     captures = await add_many(store, endpoint.id, 300)
     for capture in captures:
-        store.captures.replied(capture.seq, 0.25)
+        store.captures.responded(capture.seq, 0.25)
     await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_reply") == [(300,)])
     page = await store.captures.page(endpoint.id, limit=400)
     assert {summary.reply_ms for summary in page} == {0.25}
@@ -196,7 +196,7 @@ async def test_the_answer_time_of_a_deleted_request_is_passed_over(store: Store,
     gone, kept = await add_many(store, endpoint.id, 2)
     await store.captures.delete([gone.id])
     for capture in (gone, kept):
-        store.captures.replied(capture.seq, 1.0)
+        store.captures.responded(capture.seq, 1.0)
     await store.captures.close()
     assert [summary.reply_ms for summary in await store.captures.page(None)] == [1.0]
 

@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from app.core.errors import NotFoundError
-from app.core.events import Captured, Event, Mirrored
-from app.core.model import PART_SIZE, Capture, Delivery, Endpoint, MirrorState
+from app.core.events import Captured, DeliveryFinished, Event
+from app.core.model import PART_SIZE, Capture, Delivery, DeliveryState, Endpoint
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, of_kind
@@ -24,7 +24,7 @@ async def queue(store: Store, endpoint_id: int, number: int = 1) -> list[Capture
     return captures
 
 
-def outcome(delivery: Delivery, state: MirrorState = MirrorState.DELIVERED, **fields: object) -> Delivery:
+def outcome(delivery: Delivery, state: DeliveryState = DeliveryState.DELIVERED, **fields: object) -> Delivery:
     done = {"started_at": delivery.queued_at + 5, "ms": 12.5, "status": 200, "response_headers": (("A", "\xff"),)}
     return msgspec.structs.replace(delivery, state=state, **{**done, **fields})
 
@@ -37,10 +37,10 @@ async def test_a_capture_queues_its_delivery_in_the_same_commit(
     pending = await store.deliveries.pending(endpoint.id)
     assert [delivery.capture_id for delivery in pending] == [capture.id for capture in captures[:50]]
     first = pending[0]
-    assert (first.url, first.state, first.endpoint_id, first.status) == (URL, MirrorState.QUEUED, endpoint.id, None)
+    assert (first.url, first.state, first.endpoint_id, first.status) == (URL, DeliveryState.QUEUED, endpoint.id, None)
     assert await store.deliveries.endpoints_with_pending() == {endpoint.id}
     told = [summary.mirror for event in of_kind(events, Captured) for summary in event.summaries]
-    assert told == [MirrorState.QUEUED] * 60 + [MirrorState.NONE]
+    assert told == [DeliveryState.QUEUED] * 60 + [DeliveryState.NONE]
     stored = await store.captures.page(endpoint.id)
     assert [summary.mirror for summary in stored] == told[::-1]
 
@@ -53,8 +53,8 @@ async def test_an_outcome_is_stored_shown_and_told(store: Store, endpoint: Endpo
     await store.deliveries.finish(done, body)
     assert await store.deliveries.of_capture(capture.id) == [done]
     assert await store.deliveries.response_body(done.id) == body
-    assert events[-1] == Mirrored(delivery=done, state=MirrorState.DELIVERED)
-    assert (await store.captures.page(None))[0].mirror is MirrorState.DELIVERED
+    assert events[-1] == DeliveryFinished(delivery=done, state=DeliveryState.DELIVERED)
+    assert (await store.captures.page(None))[0].mirror is DeliveryState.DELIVERED
     assert await store.deliveries.pending(endpoint.id) == []
     assert await store.deliveries.endpoints_with_pending() == set()
 
@@ -62,12 +62,12 @@ async def test_an_outcome_is_stored_shown_and_told(store: Store, endpoint: Endpo
 async def test_failure_is_data(store: Store, endpoint: Endpoint) -> None:
     (capture,) = await queue(store, endpoint.id)
     (queued,) = await store.deliveries.pending(endpoint.id)
-    failed = outcome(queued, MirrorState.FAILED, status=None, error="Nobody listens.", response_headers=())
+    failed = outcome(queued, DeliveryState.FAILED, status=None, error="Nobody listens.", response_headers=())
     await store.deliveries.finish(failed, b"")
     assert await store.deliveries.of_capture(capture.id) == [failed]
     found = await store.captures.get(capture.id)
     assert found is not None
-    assert found.mirror is MirrorState.FAILED
+    assert found.mirror is DeliveryState.FAILED
 
 
 async def test_an_outcome_for_a_deleted_request_goes_nowhere(
@@ -78,7 +78,7 @@ async def test_an_outcome_for_a_deleted_request_goes_nowhere(
     await store.captures.delete([capture.id])
     assert await store.deliveries.pending(endpoint.id) == []
     await store.deliveries.finish(outcome(queued), b"late")
-    assert of_kind(events, Mirrored) == []
+    assert of_kind(events, DeliveryFinished) == []
     with pytest.raises(NotFoundError):
         await store.deliveries.response_body(queued.id)
 

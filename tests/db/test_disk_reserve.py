@@ -14,7 +14,7 @@ import pytest
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, StorageTrouble
-from app.core.model import PART_SIZE, Endpoint, MirrorState
+from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import GIB, MIB
 from app.db import cleanup, disk_reserve
 from app.db import writer as writer_module
@@ -90,10 +90,10 @@ async def test_captures_are_refused_below_the_reserve_and_all_else_goes_on(
         await store.captures.add_part(store.captures.new_seq(), 0, bytes(PART_SIZE))
     assert len(reasons(events)) == 1
     (queued,) = await store.deliveries.pending(endpoint.id)
-    long = msgspec.structs.replace(queued, state=MirrorState.DELIVERED, response_size=PART_SIZE)
+    long = msgspec.structs.replace(queued, state=DeliveryState.DELIVERED, response_size=PART_SIZE)
     await store.deliveries.finish(long, bytes(PART_SIZE))
     (stored,) = await store.deliveries.of_capture(kept.id)
-    assert (stored.state, stored.response_size, stored.response_truncated) == (MirrorState.DELIVERED, 4096, True)
+    assert (stored.state, stored.response_size, stored.response_truncated) == (DeliveryState.DELIVERED, 4096, True)
     assert len(await store.deliveries.response_body(queued.id)) == 4096
     await store.captures.star([kept.id])
     await store.captures.set_note(kept.id, "still possible")

@@ -135,7 +135,7 @@ async def test_bodies_answers_and_deliveries_go_too_and_the_file_shrinks(tmp_pat
     for part in range(2):
         await store.captures.add_part(big.seq, part, bytes(PART_SIZE))
     await store.captures.add(big, bytes(PART_SIZE), 2)
-    store.captures.replied(big.seq, 1.0)
+    store.captures.responded(big.seq, 1.0)
     kept = await add(store, made.id, received_at=NOW)
     before = await store.retention.size()
     assert before.expired == 5_001

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app.core.clock import now_us
-from app.core.model import PART_SIZE, Capture, Endpoint, MirrorState, PageKey, Summary
+from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint, PageKey, Summary
 from app.core.search.parse import parse
 from app.db.search.index.index_file import IndexContents
 from app.db.store import Store
@@ -60,7 +60,7 @@ async def samples(store: Store, endpoint: Endpoint) -> list[Capture]:
     made = await asyncio.gather(
         one("a", 6 * HOUR, invoice, method="PUT", reply_status=503, source_address="203.0.113.7", **stripe),
         one("b", 5 * HOUR, items, path="/Orders/%C3%9Cber/7", source_address="2001:db8::1", read=True),
-        one("c", 4 * HOUR, gzip.compress(b"hidden TREASURE here"), headers=zipped, mirror=MirrorState.FAILED),
+        one("c", 4 * HOUR, gzip.compress(b"hidden TREASURE here"), headers=zipped, mirror=DeliveryState.FAILED),
         one("d", 3 * HOUR, zlib.compress(b"sunken treasure"), headers=deflated, complete=False),
         one("e", 2 * HOUR, "STRASSE Größe".encode("latin-1"), method="DELETE", source_address="10.1.2.3"),
         one("f", 1 * HOUR, b'{"type": broken', reply_status=404, headers=(("X-GitHub-Event", "pull_request"),)),

@@ -20,7 +20,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.core.clock import now_us
-from app.core.model import Endpoint, Headers, MirrorState
+from app.core.model import DeliveryState, Endpoint, Headers
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
 from app.db.search.index import index_file, trigrams
 from app.db.search.index.index_file import GROUP, IndexFile
@@ -322,7 +322,7 @@ async def add_any(store: Store, endpoint: Endpoint, rnd: random.Random) -> str:
         method=rnd.choice(["POST", "PUT"]),
         reply_status=rnd.choice([200, 404]),
         complete=rnd.random() < 0.9,
-        mirror=rnd.choice([MirrorState.NONE, MirrorState.NONE, MirrorState.DELIVERED, MirrorState.FAILED]),
+        mirror=rnd.choice([DeliveryState.NONE, DeliveryState.NONE, DeliveryState.DELIVERED, DeliveryState.FAILED]),
         source_address=rnd.choice(SOURCES),
         provider=rnd.choice([None, "incomplete", "Stripe"]),
         event=rnd.choice([None, "bc", "É"]),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import StorageUnavailableError
-from app.core.model import Auth, Forward, Plan, Reply
+from app.core.model import Auth, Forward, Plan, ResponseSettings
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, add_many, files, query
@@ -27,7 +27,7 @@ async def test_everything_is_there_again_after_opening_the_folder_again(tmp_path
         forward_url="http://127.0.0.1:3000/hook",
         slug="orders",
         active=False,
-        reply=Reply(status=201, headers=(("X-A", "ä"), ("x-a", "b")), body="ok", delay_ms=5),
+        reply=ResponseSettings(status=201, headers=(("X-A", "ä"), ("x-a", "b")), body="ok", delay_ms=5),
         forward=Forward(timeout_ms=500),
         auth=Auth(kind="basic", name="me", secret="s3cret"),
     )
@@ -39,7 +39,7 @@ async def test_everything_is_there_again_after_opening_the_folder_again(tmp_path
         headers=(("Host", "h"), ("X-\xe9", "\xff\x00")),
     )
     await store.captures.add(capture, BODY)
-    store.captures.replied(capture.seq, 2.5)
+    store.captures.responded(capture.seq, 2.5)
     await store.account.set_plan(Plan.PRO)
     instance = store.account.instance_id
     await store.close()
@@ -99,7 +99,7 @@ async def test_after_close_nothing_is_stored_or_read(store: Store, endpoint: obj
         await store.captures.page(None)
     with pytest.raises(StorageUnavailableError):
         await store.endpoints.create(factories.draft())
-    store.captures.replied(1, 1.0)  # an answer that leaves late is no error
+    store.captures.responded(1, 1.0)  # an answer that leaves late is no error
 
 
 async def test_what_waits_is_written_before_the_store_closes(tmp_path: Path, store: Store, endpoint: object) -> None:

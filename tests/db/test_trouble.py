@@ -15,7 +15,7 @@ import pytest
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
-from app.core.model import Endpoint, Reply
+from app.core.model import Endpoint, ResponseSettings
 from app.db import connection as connection_module
 from app.db import response_times
 from app.db import writer as writer_module
@@ -113,7 +113,7 @@ async def test_a_file_that_may_not_grow_is_a_full_disk(
     await store._writer.run(lambda database: limit(database, 1))  # SQLite makes that: what it has now
     told, refused = await fill_up(store, endpoint.id)
     with pytest.raises(StorageUnavailableError, match="disk is full"):
-        await store.endpoints.update(endpoint.id, factories.draft(reply=Reply(body="x" * 1_000_000)))
+        await store.endpoints.update(endpoint.id, factories.draft(reply=ResponseSettings(body="x" * 1_000_000)))
     assert reasons(events)[0] == "The disk is full. Free some space."
     await store._writer.run(lambda database: limit(database, 1_000_000))
     await eventually(lambda: reasons(events)[-1] is None)
@@ -205,7 +205,7 @@ async def test_answer_times_survive_trouble(
     capture = await add(store, endpoint.id)
     with contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
-        store.captures.replied(capture.seq, 4.5)
+        store.captures.responded(capture.seq, 4.5)
         store.captures._response_times._submit()
         with pytest.raises(StorageUnavailableError):
             await add(store, endpoint.id)

@@ -67,7 +67,7 @@ def test_every_control_has_a_name(windows: dict[str, list[Node]], window: str) -
 def test_the_parts_of_the_window_have_the_roles_that_they_look_like(windows: dict[str, list[Node]]) -> None:
     window = windows["Hookline"]
     tabs = {node.name.partition(" ")[0] for node in window if node.role == "page tab"}
-    assert tabs >= {"Body", "Headers", "Query", "Mirror", "Info"}
+    assert tabs >= {"Body", "Headers", "Query", "Deliveries", "Info"}
     assert roles(window, "Requests") == {"list"}
     assert roles(window, "Pretty", "Tree", "Text", "Hex", "Last hour", "Last day") == {"radio button"}
     assert roles(window, "Dashboard", "All requests", "Refused", "Orders") == {"list item", "label"}

@@ -15,7 +15,7 @@ from packaging.requirements import Requirement
 from app import __version__
 from app.application import Application
 from app.core.about import duration_text, report_text, without_home
-from app.core.model import Auth, EndpointDraft, Reply
+from app.core.model import Auth, EndpointDraft, ResponseSettings
 from app.core.settings import Settings
 from app.services import services_of
 from app.system import about, installation, licences
@@ -119,7 +119,7 @@ async def fill(application: Application) -> list[str]:
         description="sekret description",
         slug="sekret-slug-123",
         forward_url="https://sekret-host.example.org/sekret-path?token=sekret",
-        reply=Reply(body="sekret-reply"),
+        reply=ResponseSettings(body="sekret-reply"),
         auth=auth,
     )
     endpoint = await application.store.endpoints.create(draft)

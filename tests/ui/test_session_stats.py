@@ -6,7 +6,7 @@ import pytest
 
 from app.core.clock import DAY_US, now_us
 from app.core.ids import uuid7
-from app.core.model import Delivery, MirrorState
+from app.core.model import Delivery, DeliveryState
 from app.core.text import ago, count_of, exact_time, size_text, until
 from app.ui.session_stats import BUCKET_US, BUCKETS, SessionStats
 from tests import factories
@@ -14,7 +14,7 @@ from tests import factories
 NOW = 1_800_000_000_000_000
 
 
-def delivery(state: MirrorState, endpoint_id: int = 1) -> Delivery:
+def delivery(state: DeliveryState, endpoint_id: int = 1) -> Delivery:
     return Delivery(id="d", capture_id="c", endpoint_id=endpoint_id, url="http://x", state=state, queued_at=NOW)
 
 
@@ -27,11 +27,11 @@ class TestSessionStats:
 
     def test_deliveries_count_by_outcome(self) -> None:
         stats = SessionStats()
-        for state in (MirrorState.DELIVERED, MirrorState.DELIVERED, MirrorState.FAILED, MirrorState.QUEUED):
-            stats.mirrored_one(state, delivery(state))
+        for state in (DeliveryState.DELIVERED, DeliveryState.DELIVERED, DeliveryState.FAILED, DeliveryState.QUEUED):
+            stats.delivery_finished(state, delivery(state))
         assert (stats.mirrored, stats.failed) == (2, 1)
-        assert stats.last_outcome(1) is MirrorState.QUEUED
-        assert stats.last_outcome(2) is MirrorState.NONE
+        assert stats.last_outcome(1) is DeliveryState.QUEUED
+        assert stats.last_outcome(2) is DeliveryState.NONE
 
     def test_activity_is_the_last_hour_oldest_first(self) -> None:
         stats = SessionStats()
@@ -65,10 +65,10 @@ class TestSessionStats:
     def test_a_removed_endpoint_is_forgotten(self) -> None:
         stats = SessionStats()
         stats.captured([factories.capture(received_at=NOW).summary()])
-        stats.mirrored_one(MirrorState.FAILED, delivery(MirrorState.FAILED))
+        stats.delivery_finished(DeliveryState.FAILED, delivery(DeliveryState.FAILED))
         stats.forget(1)
         assert sum(stats.activity(1, NOW)) == 0
-        assert stats.last_outcome(1) is MirrorState.NONE
+        assert stats.last_outcome(1) is DeliveryState.NONE
 
 
 class TestWording:

@@ -152,7 +152,7 @@ def test_the_numbers_of_a_day_fit_the_dashboard_of_a_small_window(qapp: QApplica
     stats = Stats(theme)
     qtbot.addWidget(stats)
     ledger = SessionStats()
-    ledger.stored = ledger.mirrored = 9_999
+    ledger.stored = ledger.forwarded = 9_999
     ledger.failed = ledger.refused = 999
     stats.show_session_stats(ledger)
     stats.show_plan(6, Plan.FREE)

@@ -14,7 +14,7 @@ from app.cli.identifiers import slug_given
 from app.cli.output import DIM, GREEN, Output
 from app.cli.table import Column, Table
 from app.cli.text import when_text
-from app.cli.views import AuthView, EndpointFields, EndpointReplyView, EndpointView
+from app.cli.views import AuthView, EndpointFields, EndpointResponseView, EndpointView
 from app.core.rules import NAME_MAX
 from app.core.text import count_of, ms_text, size_text, use_text
 
@@ -217,12 +217,12 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
     out.field("Response", _response_text(endpoint["reply"]))
     out.field("Credentials", _auth_text(endpoint["auth"]))
     timeout = f", timeout {ms_text(endpoint['forward']['timeout_ms'])}" if endpoint["forward_url"] else ""
-    out.field("Mirrored to", f"{endpoint['forward_url'] or '-'}{timeout}")
+    out.field("Forwarded to", f"{endpoint['forward_url'] or '-'}{timeout}")
     last = f", last {when_text(endpoint['last_request_at'])}" if endpoint["last_request_at"] else ""
     out.field("Requests", f"{endpoint['request_count']:,}{last}")
 
 
-def _response_text(reply: EndpointReplyView) -> str:
+def _response_text(reply: EndpointResponseView) -> str:
     """`503, 1 header, body of 12 B, after 1.5 s`."""
     parts = [str(reply["status"])]
     if reply["headers"]:

@@ -135,7 +135,7 @@ async def _overview(call: Call, request: RequestView) -> None:
     out.field("SHA-256", request["sha256"])
     reply = request["reply"]
     took = "" if reply["ms"] is None else f" after {ms_text(reply['ms'])}"
-    out.field("Reply", f"{reply['status']}{took}")
+    out.field("Response", f"{reply['status']}{took}")
     if request["starred"]:
         out.field("Starred", "yes")
     if request["note"]:
@@ -144,7 +144,7 @@ async def _overview(call: Call, request: RequestView) -> None:
         for line in rest:
             out.line(f"  {line}")
     for delivery in request["deliveries"]:
-        out.field("Mirrored to", f"{delivery['url']}: {_result(delivery)}")
+        out.field("Forwarded to", f"{delivery['url']}: {_result(delivery)}")
     out.line()
     _headers(out, request)
     if request["trailers"]:

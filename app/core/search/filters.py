@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
-from app.core.model import METHODS, MirrorState, Record
+from app.core.model import METHODS, DeliveryState, Record
 from app.core.search.filter_values import (
     read_header,
     read_json_test,
@@ -47,9 +47,9 @@ FILTERS: dict[str, FilterKind] = {
         ),
         FilterKind(
             name="mirror",
-            help="the state of mirroring",
+            help="the state of the latest delivery",
             example="mirror:failed",
-            values=tuple(state.value for state in MirrorState),
+            values=tuple(state.value for state in DeliveryState),
         ),
         FilterKind(
             name="size", help="the body's size", example="size:>10k", values=("0", ">10k", ">1M"), read=read_size

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from app.core.model import MirrorState, Record
+from app.core.model import DeliveryState, Record
 from app.core.search.query import All, Choice, Either, Filter, Network, Not, Query, Range, Term, TimePoint, flatten
-from app.db.schema import MIRROR_CODE
+from app.db.schema import DELIVERY_CODE
 
 Values = tuple[Any, ...]
 Sql = tuple[str, Values]
@@ -28,13 +28,13 @@ _SPARSE = {
     ("is", "incomplete"): (_INCOMPLETE,),
     ("is", "starred"): ("SELECT capture_seq AS seq FROM capture_star",),
     ("is", "noted"): ("SELECT capture_seq AS seq FROM capture_note",),
-    ("mirror", MirrorState.QUEUED.value): (_WAITING,),
-    ("mirror", MirrorState.DELIVERED.value): (f"{_DELIVERED} AND mirror = 'd'", f"{_INCOMPLETE} AND mirror = 'd'"),
-    ("mirror", MirrorState.FAILED.value): (f"{_DELIVERED} AND mirror = 'f'", f"{_INCOMPLETE} AND mirror = 'f'"),
+    ("mirror", DeliveryState.QUEUED.value): (_WAITING,),
+    ("mirror", DeliveryState.DELIVERED.value): (f"{_DELIVERED} AND mirror = 'd'", f"{_INCOMPLETE} AND mirror = 'd'"),
+    ("mirror", DeliveryState.FAILED.value): (f"{_DELIVERED} AND mirror = 'f'", f"{_INCOMPLETE} AND mirror = 'f'"),
 }
 """Selects of the numbers of all requests with a mark, or with a delivery result, each from a small table or index."""
 _SPARSE_OTHERS = {
-    ("mirror", MirrorState.NONE.value): (_WAITING, _DELIVERED, f"{_INCOMPLETE} AND mirror IN ('d', 'f')"),
+    ("mirror", DeliveryState.NONE.value): (_WAITING, _DELIVERED, f"{_INCOMPLETE} AND mirror IN ('d', 'f')"),
 }
 """The same for all other requests."""
 
@@ -127,7 +127,7 @@ def _range(column: str) -> Callable[[Filter, int], Sql | None]:
 
 def _mirror(term: Filter, now: int) -> Sql | None:
     assert isinstance(term.condition, Choice)
-    return "capture.mirror = ?", (MIRROR_CODE[MirrorState(term.condition.value)],)
+    return "capture.mirror = ?", (DELIVERY_CODE[DeliveryState(term.condition.value)],)
 
 
 def _time(operator: str) -> Callable[[Filter, int], Sql | None]:

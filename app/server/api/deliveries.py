@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from aiohttp import web
 
-from app.core.model import MirrorState
+from app.core.model import DeliveryState
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of, wrong_cursor
 from app.server.api.problems import parameter_problem
 from app.server.api.routes import Page, Route, endpoint_named, json_response, stored_request
 from app.server.api.serializers import delivery_out
 from app.server.api.services import ApiServices
 
-STATES = tuple(state.value for state in MirrorState if state is not MirrorState.NONE)
+STATES = tuple(state.value for state in DeliveryState if state is not DeliveryState.NONE)
 
 
 class DeliveryCalls:
@@ -57,10 +57,10 @@ class DeliveryCalls:
         )
 
 
-def _state_of(request: web.Request) -> MirrorState | None:
+def _state_of(request: web.Request) -> DeliveryState | None:
     text = request.query.get("state")
     if text is None:
         return None
     if text not in STATES:
         raise parameter_problem("state", f"state must be {', '.join(STATES)}, not {text!r}.")
-    return MirrorState(text)
+    return DeliveryState(text)

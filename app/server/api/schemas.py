@@ -7,7 +7,17 @@ from typing import Any, Literal, get_type_hints
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from app.core.model import Auth, EndpointDraft, Forward, Headers, MirrorState, Plan, Record, Reply, WhenFull
+from app.core.model import (
+    Auth,
+    DeliveryState,
+    EndpointDraft,
+    Forward,
+    Headers,
+    Plan,
+    Record,
+    ResponseSettings,
+    WhenFull,
+)
 
 EndpointIn = EndpointDraft
 """The body of `POST /endpoints` is the draft itself."""
@@ -52,7 +62,7 @@ class EndpointOut(Record, frozen=True):
     when_full: WhenFull
     forward_url: str | None
     active: bool
-    reply: Reply
+    reply: ResponseSettings
     forward: Forward
     auth: Auth
     created_at: str
@@ -63,7 +73,7 @@ class EndpointOut(Record, frozen=True):
     storage_limit_reached: bool
 
 
-class ReplyOut(Record, frozen=True):
+class ResponseOut(Record, frozen=True):
     """The response to the sender; `ms` is null until it is sent."""
 
     status: int
@@ -89,8 +99,8 @@ class SummaryOut(Record, frozen=True):
     size: int
     content_type: str
     complete: bool
-    reply: ReplyOut
-    mirror: MirrorState
+    reply: ResponseOut
+    mirror: DeliveryState
     read: bool
     starred: bool
     note: str | None
@@ -107,7 +117,7 @@ class DeliveryOut(Record, frozen=True):
     request: str
     endpoint: str
     url: str
-    state: MirrorState
+    state: DeliveryState
     queued_at: str
     started_at: str | None
     ms: float | None

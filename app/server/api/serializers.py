@@ -15,8 +15,8 @@ from app.server.api.schemas import (
     DeliveryOut,
     EndpointOut,
     RefusalOut,
-    ReplyOut,
     RequestOut,
+    ResponseOut,
     RetentionOut,
     SourceAddress,
     StoredOut,
@@ -97,8 +97,8 @@ def _from_record(shape: type[S], record: msgspec.Struct, **others: Any) -> S:
     return shape(**{**values, **times}, **others)
 
 
-def _reply(request: Capture | Summary) -> ReplyOut:
-    return ReplyOut(status=request.reply_status, ms=request.reply_ms)
+def _reply(request: Capture | Summary) -> ResponseOut:
+    return ResponseOut(status=request.reply_status, ms=request.reply_ms)
 
 
 def _source(request: Capture | Refusal) -> SourceAddress:

@@ -13,7 +13,7 @@ from app.server.capture.auth import CredentialCheck
 from app.server.capture.reader import Incoming
 from app.server.capture.responses import Response
 
-MIRROR_HEADER = "X-Hookline-Mirror"
+LOOP_HEADER = "X-Hookline-Mirror"
 _METHODS = frozenset(METHODS)
 _CONFIGS_MAX = 1_000
 
@@ -41,7 +41,7 @@ def rejection(reason: str, /, status: int, error: str, headers: Headers = (), **
 METHOD_NOT_ALLOWED = responses.of_error(405, "method_not_allowed", (("Allow", ", ".join(METHODS)),))
 _NOT_FOUND = rejection("No endpoint has this path.", 404, "not_found")
 _LOOP = rejection(
-    "This Hookline mirrored the request itself: capturing it again would loop forever.", 508, "mirror_loop"
+    "This Hookline forwarded the request itself: capturing it again would loop forever.", 508, "mirror_loop"
 )
 
 
@@ -95,7 +95,7 @@ class Admission:
         if endpoint is None:
             return _NOT_FOUND
         headers = message.headers
-        if MIRROR_HEADER in headers and self._is_own(headers.getall(MIRROR_HEADER)):
+        if LOOP_HEADER in headers and self._is_own(headers.getall(LOOP_HEADER)):
             return _LOOP
         if not endpoint.active:
             return inactive(endpoint)
@@ -127,6 +127,6 @@ class Admission:
                 self._configs.clear()
             credentials = CredentialCheck(endpoint.auth) if endpoint.auth.kind != "none" else None
             config = self._configs[endpoint.slug] = CaptureConfig(
-                endpoint, responses.of_reply(endpoint.reply), credentials
+                endpoint, responses.from_settings(endpoint.reply), credentials
             )
         return config

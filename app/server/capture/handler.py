@@ -12,7 +12,7 @@ from app.core.clock import now_us
 from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailableError
 from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
-from app.core.model import REFUSED_RAW_MAX, Capture, Endpoint, Headers, MirrorState, Refusal
+from app.core.model import REFUSED_RAW_MAX, Capture, DeliveryState, Endpoint, Headers, Refusal
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.providers.contents import kind_of
 from app.core.repositories import CaptureSink, EndpointRepository
@@ -146,7 +146,7 @@ class Handler:
                 reply_status=response.status,
                 identify=self._identify,
             )
-            forward_url = config.endpoint.forward_url if capture.mirror is MirrorState.QUEUED else None
+            forward_url = config.endpoint.forward_url if capture.mirror is DeliveryState.QUEUED else None
             await self._captures.add(capture, body.tail, body.tail_part, forward_url)
             request.raw = b""
         except BodyTooLargeError:
@@ -188,7 +188,7 @@ class Handler:
         if delay_ms and response is config.response:
             await connection.sleep(delay_ms / 1000)
         if self._send(connection, request, response, capture.id):
-            self._captures.replied(capture.seq, request.elapsed_ms())
+            self._captures.responded(capture.seq, request.elapsed_ms())
 
     # -- responses ------------------------------------------------------------------------------------------------
 
@@ -276,7 +276,7 @@ def _record(
         scheme="http",
         complete=complete,
         reply_status=reply_status,
-        mirror=MirrorState.QUEUED if complete and endpoint.forward_url is not None else MirrorState.NONE,
+        mirror=DeliveryState.QUEUED if complete and endpoint.forward_url is not None else DeliveryState.NONE,
         provider=sender.provider if sender else None,
         event=sender.event if sender else None,
         gist=description,

@@ -8,7 +8,7 @@ from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
 
-from app.core.model import Headers, Reply
+from app.core.model import Headers, ResponseSettings
 
 _BODILESS = frozenset({204, 304})
 _RESET_CONTENT = 205
@@ -54,7 +54,7 @@ class Response:
         return b"%b%b%b\r\n%b" % (self._head, date, connection, body)
 
 
-def of_reply(reply: Reply) -> Response:
+def from_settings(reply: ResponseSettings) -> Response:
     """The response that an endpoint is configured to send."""
     return Response(reply.status, reply.headers, reply.body)
 

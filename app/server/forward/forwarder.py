@@ -7,7 +7,7 @@ import logging
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Bus, Captured, Subscription
-from app.core.model import Delivery, MirrorState
+from app.core.model import Delivery, DeliveryState
 from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository
 from app.server.forward.lazy_sender import LazySender
 from app.server.forward.response import internal_failure
@@ -57,7 +57,7 @@ class Worker:
             if not batch and not self._woken:
                 return
             for delivery in batch:
-                if not await self._mirror(delivery):
+                if not await self._deliver(delivery):
                     return
 
     async def _next_batch(self) -> list[Delivery]:
@@ -69,7 +69,7 @@ class Worker:
             except StorageUnavailableError:
                 wait = await self._back_off(wait)
 
-    async def _mirror(self, delivery: Delivery) -> bool:
+    async def _deliver(self, delivery: Delivery) -> bool:
         """Send and store the result; False when this worker must end. StorageUnavailableError is waited out."""
         wait = _FIRST_WAIT_S
         while True:
@@ -154,7 +154,7 @@ class Forwarder:
         await self._sender.close()
 
     def _on_captured(self, event: Captured) -> None:
-        for endpoint_id in {row.endpoint_id for row in event.summaries if row.mirror is MirrorState.QUEUED}:
+        for endpoint_id in {row.endpoint_id for row in event.summaries if row.mirror is DeliveryState.QUEUED}:
             self._wake(endpoint_id)
 
     def _wake(self, endpoint_id: int) -> None:
@@ -164,7 +164,7 @@ class Forwarder:
             return
         worker = Worker(endpoint_id, self._endpoints, self._queue, self._sender, self._unstorable)
         self._workers[endpoint_id] = worker
-        task = asyncio.get_running_loop().create_task(self._run(endpoint_id, worker), name=f"mirror-{endpoint_id}")
+        task = asyncio.get_running_loop().create_task(self._run(endpoint_id, worker), name=f"forward-{endpoint_id}")
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 

@@ -9,18 +9,18 @@ from urllib.parse import urlsplit, urlunsplit
 import httpx
 
 from app.core.errors import NotFoundError
-from app.core.forward_target import mirror_target
+from app.core.forward_target import target_below
 from app.core.model import PART_SIZE, Capture, Headers
 from app.core.repositories import CaptureRepository
 
-MIRROR_HEADER = "X-Hookline-Mirror"
+LOOP_HEADER = "X-Hookline-Mirror"
 """Names each Hookline that forwarded a request, so that one that returns to its origin is recognised."""
 
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "te", "trailer", "upgrade", "expect"})
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 
 
-def mirror_headers(capture: Capture, host: str, instance_id: str) -> Headers:
+def delivery_headers(capture: Capture, host: str, instance_id: str) -> Headers:
     """The headers to send to `host`: the target's own Host first, the captured ones, then those that a proxy adds.
 
     The body's length stands in place of the sender's framing header, and is left out when the sender had none.
@@ -63,7 +63,7 @@ def _with_forwarded(out: list[tuple[str, str]], capture: Capture, original_host:
         out.append(("X-Forwarded-Host", original_host))
     if "x-forwarded-proto" not in places:
         out.append(("X-Forwarded-Proto", capture.scheme))
-    out.append((MIRROR_HEADER, instance_id))
+    out.append((LOOP_HEADER, instance_id))
     out.append(("Connection", "close"))
     return tuple(out)
 
@@ -92,14 +92,14 @@ def build_request(
     """
     parts = urlsplit(forward_url)
     root = httpx.URL(urlunsplit((parts.scheme, parts.netloc, "/", "", "")))
-    headers = mirror_headers(capture, root.netloc.decode("ascii"), instance_id)
+    headers = delivery_headers(capture, root.netloc.decode("ascii"), instance_id)
     return httpx.Request(
         capture.method,
         root,
         headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
         stream=body,
         extensions={
-            "target": mirror_target(forward_url, capture.target).encode("ascii"),
+            "target": target_below(forward_url, capture.target).encode("ascii"),
             "timeout": {"connect": timeout_s, "read": timeout_s, "write": timeout_s, "pool": timeout_s},
         },
     )

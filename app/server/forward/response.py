@@ -9,7 +9,7 @@ from http import HTTPStatus
 import msgspec
 
 from app.core.clock import now_us
-from app.core.model import PART_SIZE, Delivery, Headers, MirrorState
+from app.core.model import PART_SIZE, Delivery, DeliveryState, Headers
 
 
 @dataclass
@@ -41,7 +41,7 @@ def with_result(
         error = f"The response started ({response.status}) but did not finish. {error}"
     return msgspec.structs.replace(
         delivery,
-        state=MirrorState.FAILED if error else MirrorState.DELIVERED,
+        state=DeliveryState.FAILED if error else DeliveryState.DELIVERED,
         started_at=started_at,
         ms=ms,
         status=response.status,
@@ -66,7 +66,7 @@ def status_text(status: int, headers: tuple[tuple[str, str], ...], body: bytes) 
     """The sentence for a response's status; None for 2xx, which is success."""
     if 200 <= status < 300:
         return None
-    if status == 508 and _is_mirror_loop(body):
+    if status == 508 and _is_loop(body):
         return LOOP_ERROR
     text = f"The target responded with {status}{_phrase(status)}."
     location = next((value for name, value in headers if name.lower() == "location"), None)
@@ -82,7 +82,7 @@ def _phrase(status: int) -> str:
         return ""
 
 
-def _is_mirror_loop(body: bytes) -> bool:
+def _is_loop(body: bytes) -> bool:
     try:
         error_body = json.loads(body)
     except ValueError:

@@ -48,7 +48,7 @@ def _screen(screen: QScreen) -> str:
 
 
 SENTENCE = (
-    "Catches webhooks on your desktop: every request kept exactly as it was sent, shown live, mirrored to your code."
+    "Catches webhooks on your desktop: every request kept exactly as it was sent, shown live, forwarded to your code."
 )
 RIGHTS = "© 2026 The Hookline authors · MIT licence"
 WIDTH, MARK = 560, 52

@@ -20,7 +20,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
-from app.core.model import Counts, Endpoint, MirrorState, StorageUse
+from app.core.model import Counts, DeliveryState, Endpoint, StorageUse
 from app.core.text import count_of, exact_time, use_text
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
@@ -35,9 +35,9 @@ from app.ui.widgets.switch import Switch
 
 _EDGE = metrics.SPACE_4
 _SWITCH, _MENU, _GAP = 48, 28, metrics.SPACE_5
-_WIDE = {"mirror": 168, "retention": 72, "requests": 128, "activity": 120}
-_NARROW = {"mirror": 120, "retention": 60, "requests": 104, "activity": 0}
-_ROOMY = {**_WIDE, "mirror": 320}
+_WIDE = {"target": 168, "retention": 72, "requests": 128, "activity": 120}
+_NARROW = {"target": 120, "retention": 60, "requests": 104, "activity": 0}
+_ROOMY = {**_WIDE, "target": 320}
 _NARROW_BELOW, _ROOMY_FROM = 860, 1240
 
 
@@ -47,7 +47,7 @@ class Columns:
 
     switch: QRect
     name: QRect
-    mirror: QRect
+    target: QRect
     retention: QRect
     requests: QRect
     activity: QRect
@@ -60,7 +60,7 @@ class Columns:
         right = width - _EDGE - _MENU + 6
         menu = QRect(right, 0, _MENU, height)
         placed: dict[str, QRect] = {}
-        for name in ("activity", "requests", "retention", "mirror"):
+        for name in ("activity", "requests", "retention", "target"):
             right -= (_GAP if name != "activity" else metrics.SPACE_4) + widths[name]
             placed[name] = QRect(right, 0, widths[name], height)
         left = _EDGE + _SWITCH
@@ -91,10 +91,10 @@ def paint_sparkline(painter: QPainter, rect: QRectF, values: Sequence[float], to
 
 HEIGHT = 64
 OUTCOMES = {
-    MirrorState.DELIVERED: ("check-circle", "success", "Last one delivered"),
-    MirrorState.FAILED: ("failed", "danger", "Last one failed"),
-    MirrorState.QUEUED: ("queued", "warning", "Waiting"),
-    MirrorState.NONE: ("mirror", "text_faint", "No deliveries yet"),
+    DeliveryState.DELIVERED: ("check-circle", "success", "Last one delivered"),
+    DeliveryState.FAILED: ("failed", "danger", "Last one failed"),
+    DeliveryState.QUEUED: ("queued", "warning", "Waiting"),
+    DeliveryState.NONE: ("forward", "text_faint", "No deliveries yet"),
 }
 
 
@@ -107,7 +107,7 @@ class RowContents:
     endpoint: Endpoint
     url: str
     counts: Counts
-    outcome: MirrorState
+    outcome: DeliveryState
     activity: tuple[int, ...]
     last: str
     use: StorageUse
@@ -140,7 +140,7 @@ def paint_row(painter: QPainter, contents: RowContents, url: UrlLine, columns: C
     """Draw everything that is not a control."""
     tokens = theme.tokens
     _paint_name(painter, contents, url, columns.name, tokens)
-    _paint_mirror(painter, contents, columns.mirror, theme)
+    _paint_target(painter, contents, columns.target, theme)
     _text(painter, columns.retention, count_of(contents.endpoint.retention_days, "day"), tokens.text_muted, ui_font())
     _paint_requests(painter, contents, columns.requests, tokens)
     paint_sparkline(painter, QRectF(columns.activity.adjusted(0, 18, 0, -19)), contents.activity, tokens)
@@ -168,7 +168,7 @@ def _paint_name(painter: QPainter, contents: RowContents, url: UrlLine, room: QR
     _text(painter, url_room, url.fitting_text(url_room.width()), tokens.text_muted, mono_font())
 
 
-def _paint_mirror(painter: QPainter, contents: RowContents, room: QRect, theme: Theme) -> None:
+def _paint_target(painter: QPainter, contents: RowContents, room: QRect, theme: Theme) -> None:
     tokens, target = theme.tokens, contents.endpoint.forward_url
     if not target:
         return
@@ -273,7 +273,7 @@ class DashboardRow(PaintedButton):
     def tooltip_at(self, place: QPoint) -> str:
         """The tooltip of the column at `place`."""
         contents, columns = self._contents, self._columns()
-        if columns.mirror.contains(place) and contents.endpoint.forward_url:
+        if columns.target.contains(place) and contents.endpoint.forward_url:
             return f"{contents.endpoint.forward_url}\n{OUTCOMES[contents.outcome][2]}"
         if columns.requests.contains(place) and contents.counts.last_received_at is not None:
             return f"Last request {exact_time(contents.counts.last_received_at)}"

@@ -171,7 +171,7 @@ class Heading(QWidget):
         painter.setPen(QColor(tokens.text_faint))
         for room, text in (
             (columns.name, "Endpoint"),
-            (columns.mirror, "Mirror"),
+            (columns.target, "Forwarded to"),
             (columns.retention, "Retention"),
             (columns.requests, "Requests"),
             (columns.activity, "Last hour" if columns.activity.width() else ""),

@@ -23,7 +23,7 @@ _CELLS = (
         "captured",
         "Requests captured since this window opened, saved to disk before the sender got a response",
     ),
-    ("mirrored", "Mirrored", "delivered", "Deliveries that a forward URL accepted"),
+    ("forwarded", "Forwarded", "delivered", "Deliveries that a forward URL accepted"),
     ("failed", "Failed", "deliveries", "Deliveries that a forward URL did not accept"),
     ("refused", "Refused", "not stored", "Requests that were not captured; see Refused"),
 )

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QScrollAre
 from app.core.model import EndpointDraft
 from app.core.rules import RETENTION_DEFAULT, RETENTION_MAX, RETENTION_MIN, FieldError
 from app.ui.endpoints.more_sections import (
-    MirrorSection,
-    ReplySection,
+    ForwardingSection,
+    ResponseSection,
     Section,
     SecuritySection,
     SlugSection,
@@ -121,18 +121,21 @@ class EndpointForm(QWidget):
                 self.forward_url,
                 self,
                 optional=True,
-                help_text="Every captured request is mirrored there as it was received.",
+                help_text="Every captured request is forwarded there as it was received.",
             ),
         }
-        self.more_button = Button("More: storage, reply, mirror, security", theme, self, kind="link", icon="expand")
+        self.more_button = Button(
+            "More: storage, response, forwarding, security", theme, self, kind="link", icon="expand"
+        )
         if with_slug:
-            self.more_button.setText("More: storage, reply, mirror, security, slug")
+            self.more_button.setText("More: storage, response, forwarding, security, slug")
         self.more_button.setCheckable(True)
         self.more_button.accessible_role = QAccessible.Role.Button
         self.more_button.toggled.connect(self.show_more)
         # Created after the button: the Tab order is the order of creation.
         self.storage = StorageLimitField(self)
-        self.reply, self.mirror, self.security = ReplySection(self), MirrorSection(self), SecuritySection(self)
+        self.response, self.forwarding = ResponseSection(self), ForwardingSection(self)
+        self.security = SecuritySection(self)
         self.slug = SlugSection(self) if with_slug else None
         self._lay_out()
         self._connect()
@@ -148,8 +151,8 @@ class EndpointForm(QWidget):
             forward_url=self.forward_url.text().strip() or None,
             slug=self.slug.value() if self.slug else None,
             active=active,
-            reply=self.reply.value(),
-            forward=self.mirror.value(),
+            reply=self.response.value(),
+            forward=self.forwarding.value(),
             auth=self.security.value(),
         )
 
@@ -160,8 +163,8 @@ class EndpointForm(QWidget):
         self.retention.set_value(draft.retention_days)
         self.forward_url.setText(draft.forward_url or "")
         self.storage.load(draft)
-        self.reply.load(draft.reply)
-        self.mirror.load(draft.forward)
+        self.response.load(draft.reply)
+        self.forwarding.load(draft.forward)
         self.security.load(draft.auth)
 
     def own_errors(self) -> list[FieldError]:
@@ -171,8 +174,8 @@ class EndpointForm(QWidget):
         problems = {
             "retention_days": self.retention.problem(),
             "storage_limit": self.storage.limit.problem(),
-            **self.reply.problems(),
-            "forward.timeout_ms": self.mirror.timeout.problem(),
+            **self.response.problems(),
+            "forward.timeout_ms": self.forwarding.timeout.problem(),
         }
         return [FieldError(field=field, message=problem) for field, problem in problems.items() if problem]
 
@@ -202,7 +205,7 @@ class EndpointForm(QWidget):
             area.ensureWidgetVisible(self._revealed)
 
     def _sections(self) -> list[Section]:
-        sections: list[Section] = [self.storage, self.reply, self.mirror, self.security]
+        sections: list[Section] = [self.storage, self.response, self.forwarding, self.security]
         return [*sections, self.slug] if self.slug else sections
 
     def _lay_out(self) -> None:

@@ -7,7 +7,7 @@ from typing import Literal
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
-from app.core.model import Auth, EndpointDraft, Forward, Headers, Reply, WhenFull
+from app.core.model import Auth, EndpointDraft, Forward, Headers, ResponseSettings, WhenFull
 from app.core.rules import (
     DELAY_MAX_MS,
     SLUG_MAX,
@@ -35,7 +35,7 @@ def parse_lines(text: str) -> tuple[Headers, str | None]:
             continue
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
-            return tuple(headers), f"Reply headers: line {number} must read “Name: value”."
+            return tuple(headers), f"Response headers: line {number} must read “Name: value”."
         headers.append((name.strip(), value.strip()))
     return tuple(headers), None
 
@@ -85,13 +85,13 @@ def mono_edit(parent: QWidget, height: int, placeholder: str = "") -> QPlainText
     return edit
 
 
-class ReplySection(Section):
+class ResponseSection(Section):
     """The response to senders."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("Reply", parent)
-        self.status = NumberField("Reply status", STATUS_MIN, STATUS_MAX, self)
-        self.delay = NumberField("Reply delay", 0, DELAY_MAX_MS, self, unit="ms", step=100)
+        super().__init__("Response", parent)
+        self.status = NumberField("Response status", STATUS_MIN, STATUS_MAX, self)
+        self.delay = NumberField("Response delay", 0, DELAY_MAX_MS, self, unit="ms", step=100)
         self.headers = mono_edit(self, 64, "X-Served-By: hookline")
         self.default_body = QCheckBox("Default body with the request’s ID", self)
         self.body = mono_edit(self, 88)
@@ -110,15 +110,15 @@ class ReplySection(Section):
         self.side_by_side(self.fields["reply.status"], self.fields["reply.delay_ms"])
         self.column.addWidget(self.fields["reply.headers"])
         self.column.addWidget(self.fields["reply.body"])
-        self.body.setAccessibleName("Reply body")
-        self.load(Reply())
+        self.body.setAccessibleName("Response body")
+        self.load(ResponseSettings())
         self.status.changed.connect(self._status_changed)
         self.delay.changed.connect(self._delay_changed)
         self.headers.textChanged.connect(self._headers_changed)
         self.body.textChanged.connect(self._body_changed)
         self.default_body.toggled.connect(self._body_changed)
 
-    def load(self, reply: Reply) -> None:
+    def load(self, reply: ResponseSettings) -> None:
         self.status.set_value(reply.status)
         self.delay.set_value(reply.delay_ms)
         self.headers.setPlainText(to_lines(reply.headers))
@@ -126,9 +126,9 @@ class ReplySection(Section):
         self.body.setPlainText(reply.body or "")
         self.body.setVisible(reply.body is not None)
 
-    def value(self) -> Reply:
+    def value(self) -> ResponseSettings:
         """The values of the fields; malformed header lines are left out (`problems` reports them)."""
-        return Reply(
+        return ResponseSettings(
             status=self.status.value(),
             headers=parse_lines(self.headers.toPlainText())[0],
             body=None if self.default_body.isChecked() else self.body.toPlainText(),
@@ -136,7 +136,7 @@ class ReplySection(Section):
         )
 
     def problems(self) -> dict[str, str | None]:
-        """Errors by field that a `Reply` cannot represent."""
+        """Errors by field that `ResponseSettings` cannot represent."""
         return {
             "reply.status": self.status.problem(),
             "reply.delay_ms": self.delay.problem(),
@@ -161,12 +161,12 @@ class ReplySection(Section):
         self.changed.emit("reply.body")
 
 
-class MirrorSection(Section):
+class ForwardingSection(Section):
     """The timeout of a delivery."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("Mirror", parent)
-        self.timeout = NumberField("Mirror timeout", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self, unit="ms", step=500)
+        super().__init__("Forwarding", parent)
+        self.timeout = NumberField("Forward timeout", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self, unit="ms", step=500)
         text = f"The longest a delivery may take, {self.timeout.range_text()}. Only used with a forward URL."
         self.fields = {"forward.timeout_ms": LabeledField("Timeout", self.timeout, self, help_text=text)}
         self.column.addWidget(self.fields["forward.timeout_ms"])

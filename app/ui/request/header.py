@@ -26,7 +26,7 @@ from app.ui.widgets.labels import ElidedLabel, FittingLabel, restyle
 DAY_CHECK_MS = 60_000
 
 
-def reply_tone(status: int) -> Tone:
+def response_tone(status: int) -> Tone:
     """The tone of an HTTP status."""
     return "success" if status < 300 else "accent" if status < 400 else "warning" if status < 500 else "danger"
 
@@ -83,7 +83,7 @@ class RequestHeader(QFrame):
         self.target.updateGeometry()
         self._copy.text_to_copy = capture.target
         time = f" · {ms_text(capture.reply_ms)}" if capture.reply_ms is not None else ""
-        self.reply.show_state(f"{capture.reply_status}{time}", reply_tone(capture.reply_status))
+        self.reply.show_state(f"{capture.reply_status}{time}", response_tone(capture.reply_status))
         self.cut.setVisible(not capture.complete)
         self._show_title(capture, providers)
         self._capture = capture

@@ -8,8 +8,8 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.media_types import media_type
-from app.core.events import Mirrored, RequestsIdentified, Subscriptions
-from app.core.model import Capture, MirrorState
+from app.core.events import DeliveryFinished, RequestsIdentified, Subscriptions
+from app.core.model import Capture, DeliveryState
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_bars import NoticesBar
 from app.ui.request.body.body_pane import BodyPane
@@ -18,10 +18,10 @@ from app.ui.request.body.source_pane import EMPTY_WIDTH
 from app.ui.request.deleted_notice import DeletionWatcher
 from app.ui.request.header import RequestHeader
 from app.ui.request.tables.pairs_view import PairsView
-from app.ui.request.tabs.deliveries_tab import MirrorTab
+from app.ui.request.tabs.deliveries_tab import DeliveriesTab
 from app.ui.request.tabs.raw_tab import RawTab
 from app.ui.request.tabs.table_tabs import HeadersTab, InfoTab, query_rows
-from app.ui.request.tabs.tabs import BODY, HEADERS, MIRROR, QUERY, RAW, TOKENS, RequestTabs, tab_for
+from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, QUERY, RAW, TOKENS, RequestTabs, tab_for
 from app.ui.request.tabs.tokens_tab import TokensTab
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -93,7 +93,7 @@ class RequestPane(QFrame):
         self.headers = self.fields.headers
         self.query = PairsView(("Name", "Value", "As sent"), theme, self)
         self.query.setAccessibleName("Query")
-        self.mirror = MirrorTab(services.deliveries, theme, tasks, self)
+        self.mirror = DeliveriesTab(services.deliveries, theme, tasks, self)
         self.raw = RawTab(services.captures, theme, tasks, self)
         self.info = InfoTab(theme, self)
         self.body.loader.begun.connect(self.info.read)
@@ -110,7 +110,7 @@ class RequestPane(QFrame):
         self._deletion.found.connect(self._show_deleted)
         self._deletion.undone.connect(self._show_restored)
         self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.add(Mirrored, self._mirrored)
+        self._subscriptions.add(DeliveryFinished, self._delivered)
         self._subscriptions.add(RequestsIdentified, self._identified)
 
     @property
@@ -232,8 +232,8 @@ class RequestPane(QFrame):
         self.tabs.set_count(HEADERS, len(capture.headers))
         self.tabs.set_count(QUERY, len(query))
         self.mirror.clear()
-        if capture.mirror is MirrorState.NONE:
-            self.tabs.set_count(MIRROR, 0)
+        if capture.mirror is DeliveryState.NONE:
+            self.tabs.set_count(DELIVERIES, 0)
         self.tabs.show_request(self._tab_of_request(capture, bool(query)), query=bool(query))
         self._stack.setCurrentIndex(1)
         source = of_capture(capture, self._services.captures)
@@ -255,7 +255,7 @@ class RequestPane(QFrame):
         deliveries = await self._services.deliveries.of_capture(capture.id)
         if self._capture is not capture:
             return
-        self.tabs.set_count(MIRROR, len(deliveries))
+        self.tabs.set_count(DELIVERIES, len(deliveries))
         endpoint = self._services.endpoints.by_id(capture.endpoint_id)
         self.mirror.show_deliveries(deliveries, endpoint.forward_url if endpoint else None)
 
@@ -281,7 +281,7 @@ class RequestPane(QFrame):
         if self._capture is not None:
             self._tab_of[media_type(self._capture.content_type)] = tab
 
-    def _mirrored(self, event: Mirrored) -> None:
+    def _delivered(self, event: DeliveryFinished) -> None:
         if self._capture is not None and event.delivery.capture_id == self._capture.id:
             self._tasks.start(self._load_deliveries(self._capture), "detail: deliveries")
 

@@ -92,7 +92,7 @@ NAMES = {
     "keyboard": "keyboard",
     "light": "sun",
     "link": "link",
-    "mirror": "arrow-bend-up-right",
+    "forward": "arrow-bend-up-right",
     "more": "dots-three-vertical-bold",
     "notify": "bell",
     "note": "note",

@@ -14,9 +14,9 @@ from app.core.events import Bus, Captured, EndpointRemoved, EndpointSaved, Event
 from app.core.model import (
     Capture,
     Counts,
+    DeliveryState,
     Endpoint,
     EndpointDraft,
-    MirrorState,
     PageKey,
     Plan,
     Summary,
@@ -173,7 +173,7 @@ class VisibleActivity:
         """Includes hidden requests: a chart may begin at one, but does not count it."""
         return await self._stored.oldest(endpoint_id)
 
-    async def last_outcomes(self) -> dict[int, MirrorState]:
+    async def last_outcomes(self) -> dict[int, DeliveryState]:
         return await self._stored.last_outcomes()
 
 

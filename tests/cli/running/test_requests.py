@@ -75,7 +75,7 @@ def test_show_tells_all_of_a_request(program: Program, run: Run) -> None:
     assert f"SHA-256: {hashlib.sha256(BODY).hexdigest()}\n" in shown
     assert "Endpoint: orders\n" in shown
     assert "From: 127.0.0.1 port " in shown
-    assert "Reply: 200" in shown
+    assert "Response: 200" in shown
     assert "\nContent-Type: application/json\n" in shown
     assert shown.endswith(BODY.decode())
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from app.core.events import Bus, Mirrored
-from app.core.model import Endpoint, MirrorState
+from app.core.events import Bus, DeliveryFinished
+from app.core.model import DeliveryState, Endpoint
 from app.server.api.parameters import cursor_text
 from app.server.forward import Forwarder
 from tests import factories
@@ -18,12 +18,12 @@ from tests.server.api.conftest import Desk, fields, problem
 async def test_deliveries_tell_what_became_of_mirroring(desk: Desk, bus: Bus) -> None:
     store = desk.store
     endpoint = await desk.endpoint(forward_url="http://127.0.0.1:9/")
-    capture = factories.capture(b"", endpoint_id=endpoint.id, seq=store.captures.new_seq(), mirror=MirrorState.QUEUED)
+    capture = factories.capture(b"", endpoint_id=endpoint.id, seq=store.captures.new_seq(), mirror=DeliveryState.QUEUED)
     await store.captures.add(capture, b"", forward_url=endpoint.forward_url)
     queued = (await desk.client.get("/deliveries", params={"request": capture.id})).json()["items"]
     assert [(row["state"], row["status"], row["started_at"]) for row in queued] == [("queued", None, None)]
     told = asyncio.Event()
-    bus.subscribe(Mirrored, lambda _: told.set())
+    bus.subscribe(DeliveryFinished, lambda _: told.set())
     forwarder = Forwarder(store.captures, store.deliveries, store.endpoints, bus, store.account.instance_id)
     await forwarder.start()
     await asyncio.wait_for(told.wait(), 10)
@@ -42,23 +42,23 @@ async def test_deliveries_tell_what_became_of_mirroring(desk: Desk, bus: Bus) ->
     assert full["mirror"] == "failed"
 
 
-async def queue(desk: Desk, endpoint: Endpoint, outcomes: list[MirrorState]) -> list[str]:
+async def queue(desk: Desk, endpoint: Endpoint, outcomes: list[DeliveryState]) -> list[str]:
     """One request for each outcome; their ids, oldest first."""
     store, ids = desk.store, []
     for state in outcomes:
         capture = factories.capture(
-            b"", endpoint_id=endpoint.id, seq=store.captures.new_seq(), mirror=MirrorState.QUEUED
+            b"", endpoint_id=endpoint.id, seq=store.captures.new_seq(), mirror=DeliveryState.QUEUED
         )
         await store.captures.add(capture, b"", forward_url="http://127.0.0.1:9/")
         (delivery,) = await store.deliveries.of_capture(capture.id)
-        if state is not MirrorState.QUEUED:
+        if state is not DeliveryState.QUEUED:
             await store.deliveries.finish(msgspec.structs.replace(delivery, state=state, error="no answer"), b"")
         ids.append(capture.id)
     return ids
 
 
 async def test_the_latest_of_all_endpoints_or_one_in_any_state_or_one(desk: Desk) -> None:
-    failed, delivered, queued = MirrorState.FAILED, MirrorState.DELIVERED, MirrorState.QUEUED
+    failed, delivered, queued = DeliveryState.FAILED, DeliveryState.DELIVERED, DeliveryState.QUEUED
     one, two, gone = await desk.endpoint(slug="one"), await desk.endpoint(slug="two"), await desk.endpoint(slug="gone")
     of_one = await queue(desk, one, [failed, delivered, failed, queued])
     of_two = await queue(desk, two, [failed])

@@ -99,7 +99,7 @@ class MemorySink:
         self.parts.pop(seq, None)
         self.pieces.pop(seq, None)
 
-    def replied(self, seq: int, ms: float) -> None:
+    def responded(self, seq: int, ms: float) -> None:
         self.reply_ms[seq] = ms
 
     async def _write(self) -> None:

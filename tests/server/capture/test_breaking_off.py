@@ -1,4 +1,4 @@
-"""Bodies that end before their end: what came is stored, incomplete, and never mirrored."""
+"""Bodies that end before their end: what came is stored, incomplete, and never forwarded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from app.core.model import PART_SIZE, MirrorState
+from app.core.model import PART_SIZE, DeliveryState
 from tests.server.capture.support import Rig, Sender, eventually
 
 LENGTH = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
@@ -44,7 +44,7 @@ async def test_what_came_is_stored_as_incomplete(rig: Rig, raw: bytes, came: byt
     sender = await broken_off(rig, raw, how)
     record = rig.sink.last
     assert (rig.sink.last_body, record.size, record.complete) == (came, len(came), False)
-    assert (record.mirror, rig.sink.forwards[record.seq]) == (MirrorState.NONE, None)
+    assert (record.mirror, rig.sink.forwards[record.seq]) == (DeliveryState.NONE, None)
     assert record.reply_status == 400
     if how == "half":
         assert (await sender.response()).status == 400

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from app.core.model import Reply
+from app.core.model import ResponseSettings
 from app.server.capture import limits
 from app.server.capture.connection_eviction import EvictionStage, sender_of
 from app.server.capture.limits import Limits
@@ -136,7 +136,7 @@ async def test_idle_ones_go_before_heads_and_heads_before_bodies(rig: Rig) -> No
 
 async def test_a_sender_that_does_not_read_its_answers_makes_room(rig: Rig) -> None:
     await rig.restart(connections=1)
-    rig.directory.put("big", reply=Reply(body="x" * 1_000_000))
+    rig.directory.put("big", reply=ResponseSettings(body="x" * 1_000_000))
     sender = await rig.connect()
     sender.writer.transport.pause_reading()
     await sender.send(request(path="/catch/big") * 60)
@@ -173,7 +173,7 @@ async def test_a_request_that_is_complete_is_never_given_up(rig: Rig) -> None:
 
 async def test_a_response_that_is_delayed_comes_at_once_to_make_room(rig: Rig) -> None:
     await rig.restart(connections=2)
-    rig.directory.put("orders", reply=Reply(delay_ms=30_000))
+    rig.directory.put("orders", reply=ResponseSettings(delay_ms=30_000))
     rig.directory.put("quick")
     first, second = [await rig.connect() for _ in range(2)]
     await first.send(request())

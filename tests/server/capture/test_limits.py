@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import tracemalloc
 
-from app.core.model import PART_SIZE, Reply
+from app.core.model import PART_SIZE, ResponseSettings
 from app.server.capture import body
 from tests.server.capture.support import Rig, eventually, request
 
@@ -109,7 +109,7 @@ async def test_a_flood_of_connections_is_cut_off_and_leaves_nothing(rig: Rig) ->
 
 async def test_a_sender_that_never_reads_is_let_go(rig: Rig) -> None:
     await rig.restart(body_idle_s=0.2, sweep_s=0.05)
-    rig.directory.put("big", reply=Reply(body="x" * 1_000_000))
+    rig.directory.put("big", reply=ResponseSettings(body="x" * 1_000_000))
     sender = await rig.connect()
     sender.writer.transport.pause_reading()
     await sender.send(request(path="/catch/big") * 60)

@@ -11,7 +11,7 @@ import zlib
 import pytest
 
 from app.core.clock import now_us
-from app.core.model import METHODS, PART_SIZE, MirrorState
+from app.core.model import METHODS, PART_SIZE, DeliveryState
 from tests.server.capture.support import Rig, request
 
 
@@ -53,7 +53,7 @@ async def test_the_record_tells_all_that_was_sent(rig: Rig) -> None:
     assert record.content_type == "application/octet-stream"
     assert before <= record.received_at <= now_us()
     assert answer.json() == {"status": "captured", "id": record.id}
-    assert (record.reply_status, record.mirror, record.read) == (200, MirrorState.NONE, False)
+    assert (record.reply_status, record.mirror, record.read) == (200, DeliveryState.NONE, False)
 
 
 @pytest.mark.parametrize(
@@ -233,10 +233,10 @@ async def test_a_slow_store_makes_the_sender_wait_instead_of_filling_memory(rig:
     assert rig.sink.last.size == total
 
 
-async def test_a_mirrored_endpoint_queues_its_forward(rig: Rig) -> None:
+async def test_a_forwarded_endpoint_queues_its_forward(rig: Rig) -> None:
     rig.directory.put("mirrored", forward_url="http://127.0.0.1:9/in")
     await rig.post(path="/catch/mirrored/x")
-    assert rig.sink.last.mirror is MirrorState.QUEUED
+    assert rig.sink.last.mirror is DeliveryState.QUEUED
     assert rig.sink.forwards[rig.sink.last.seq] == "http://127.0.0.1:9/in"
     await rig.post()
     assert rig.sink.forwards[rig.sink.last.seq] is None

@@ -10,7 +10,7 @@ import pytest
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.model import METHODS, PART_SIZE, Auth
 from app.server.capture import admission
-from app.server.forward.request import MIRROR_HEADER
+from app.server.forward.request import LOOP_HEADER
 from tests.server.capture.support import OWN_ID, Rig, request
 
 
@@ -181,17 +181,17 @@ async def test_a_mistake_of_ours_is_500_and_logged(rig: Rig, caplog: pytest.LogC
 
 
 @pytest.mark.parametrize("value", [OWN_ID, f"other, {OWN_ID}", f"other\r\nx-hookline-mirror: {OWN_ID}"])
-async def test_a_request_mirrored_by_this_program_is_a_loop(rig: Rig, value: str) -> None:
+async def test_a_request_forwarded_by_this_program_is_a_loop(rig: Rig, value: str) -> None:
     answer = await rig.post(headers=f"X-Hookline-Mirror: {value}\r\n")
     assert (answer.status, answer.json()) == (508, {"error": "mirror_loop"})
     assert rig.refusals() == [(508, "POST", "/catch/orders")]
 
 
 def test_the_header_looked_for_is_the_one_the_forwarder_sends() -> None:
-    assert admission.MIRROR_HEADER == MIRROR_HEADER
+    assert admission.LOOP_HEADER == LOOP_HEADER
 
 
-async def test_a_request_mirrored_by_another_hookline_is_welcome(rig: Rig) -> None:
+async def test_a_request_forwarded_by_another_hookline_is_welcome(rig: Rig) -> None:
     assert (await rig.post(headers=f"X-Hookline-Mirror: not-{OWN_ID}\r\n")).status == 200
 
 

@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from app.core.events import Bus, Captured
-from app.core.model import PART_SIZE, Endpoint, MirrorState
+from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import MIB
 from app.db.store import Store
 from app.server.capture import CaptureServer, Limits
@@ -66,7 +66,7 @@ async def test_what_was_answered_is_stored_as_it_was_sent(program: Program) -> N
     assert capture.headers[1:3] == (("x-A", "1"), ("X-a", "caf\xe9"))
     assert await program.store.captures.body(capture.id) == body
     assert capture.sha256 == hashlib.sha256(body).hexdigest()
-    assert capture.mirror is MirrorState.QUEUED
+    assert capture.mirror is DeliveryState.QUEUED
     assert [delivery.capture_id for delivery in await program.store.deliveries.pending(program.endpoint.id)] == [
         capture.id
     ]
@@ -117,14 +117,14 @@ async def test_bodies_that_wait_in_pieces_are_stored_as_they_were_sent(program: 
         await sender.close()
 
 
-async def test_a_body_that_breaks_off_is_kept_and_not_mirrored(program: Program) -> None:
+async def test_a_body_that_breaks_off_is_kept_and_not_forwarded(program: Program) -> None:
     sender = await program.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n" + b"x" * 2_000_000)
     await asyncio.sleep(0.2)
     await sender.close()
     await eventually(lambda: program.captured)
     (summary,) = program.captured[0].summaries
-    assert (summary.complete, summary.size, summary.mirror) == (False, 2_000_000, MirrorState.NONE)
+    assert (summary.complete, summary.size, summary.mirror) == (False, 2_000_000, DeliveryState.NONE)
     assert await program.store.captures.body(summary.id) == b"x" * 2_000_000
     assert not await program.store.deliveries.pending(program.endpoint.id)
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.core.events import Bus, Mirrored
-from app.core.model import PART_SIZE, Capture, Delivery, Endpoint, MirrorState
+from app.core.events import Bus, DeliveryFinished
+from app.core.model import PART_SIZE, Capture, Delivery, DeliveryState, Endpoint
 from app.db.store import Store
 from app.server.capture import CaptureServer
 from app.server.forward import Forwarder
@@ -24,13 +24,13 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.bus = Bus()
-        self.told: list[Mirrored] = []
+        self.told: list[DeliveryFinished] = []
         self._news = asyncio.Event()
-        self.bus.subscribe(Mirrored, self._hear)
+        self.bus.subscribe(DeliveryFinished, self._hear)
         self.store: Store
         self.forwarder: Forwarder
 
-    def _hear(self, event: Mirrored) -> None:
+    def _hear(self, event: DeliveryFinished) -> None:
         self.told.append(event)
         self._news.set()
 
@@ -54,7 +54,7 @@ class Stage:
             body,
             endpoint_id=endpoint.id,
             seq=self.store.captures.new_seq(),
-            mirror=MirrorState.QUEUED,
+            mirror=DeliveryState.QUEUED,
             **{"target": f"/catch/{endpoint.slug}", **fields},
         )
         parts = [body[at : at + PART_SIZE] for at in range(0, len(body), PART_SIZE)] or [b""]

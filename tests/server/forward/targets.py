@@ -1,4 +1,4 @@
-"""A target of mirrors on a real socket: records each request's bytes as they came, answers as told."""
+"""A forward target on a real socket: records each request's bytes as they came, answers as told."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mirroring over real sockets from a real store: what arrives, what is recorded, and in which order."""
+"""Forwarding over real sockets from a real store: what arrives, what is recorded, and in which order."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import msgspec
 import pytest
 
 from app.core.events import StorageTrouble
-from app.core.model import PART_SIZE, Forward, MirrorState
+from app.core.model import PART_SIZE, DeliveryState, Forward
 from app.db import writer as writer_module
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, answering, silent, target
@@ -49,7 +49,7 @@ async def test_arrives_as_it_was_sent(stage: Stage, method: str) -> None:
         ("X-Hookline-Mirror", stage.store.account.instance_id),
         ("Connection", "close"),
     ]
-    assert delivery.state is MirrorState.DELIVERED
+    assert delivery.state is DeliveryState.DELIVERED
     assert (delivery.status, delivery.error) == (200, None)
 
 
@@ -79,7 +79,7 @@ async def test_five_mebibytes_arrive_whole(stage: Stage) -> None:
         endpoint = await stage.endpoint(place.url)
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint, body, headers=(("Transfer-Encoding", "chunked"),))
-    assert delivery.state is MirrorState.DELIVERED
+    assert delivery.state is DeliveryState.DELIVERED
     assert place.received[0].body == body
     assert place.received[0].all("transfer-encoding") == []
 
@@ -96,7 +96,7 @@ async def test_the_answer_is_kept_as_sent(stage: Stage) -> None:
         delivery = await stage.outcome(endpoint)
         await stage.outcome(endpoint)
     assert place.received[1].all("cookie") == []
-    assert (delivery.status, delivery.state) == (201, MirrorState.DELIVERED)
+    assert (delivery.status, delivery.state) == (201, DeliveryState.DELIVERED)
     assert delivery.response_headers == (
         ("X-One", "1"),
         ("x-one", "\xff"),
@@ -118,7 +118,7 @@ async def test_of_a_long_answer_the_first_mebibyte_is_kept(stage: Stage, size: i
         endpoint = await stage.endpoint(place.url)
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
-    assert delivery.state is MirrorState.DELIVERED
+    assert delivery.state is DeliveryState.DELIVERED
     assert (delivery.response_size, delivery.response_truncated) == (PART_SIZE, size > PART_SIZE)
 
 
@@ -127,9 +127,9 @@ async def test_nobody_listens(stage: Stage) -> None:
     endpoint = await stage.endpoint(f"http://127.0.0.1:{port}")
     await stage.forwarder.start()
     delivery = await stage.outcome(endpoint)
-    assert (delivery.state, delivery.status) == (MirrorState.FAILED, None)
+    assert (delivery.state, delivery.status) == (DeliveryState.FAILED, None)
     assert delivery.error == f"Nothing is listening at 127.0.0.1:{port} (connection refused)."
-    assert stage.told[0].state is MirrorState.FAILED
+    assert stage.told[0].state is DeliveryState.FAILED
 
 
 async def test_nobody_listens_at_localhost_by_either_address(stage: Stage) -> None:
@@ -145,7 +145,7 @@ async def test_no_answer_in_time(stage: Stage) -> None:
         endpoint = await stage.endpoint(place.url, forward=Forward(timeout_ms=200))
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
-    assert (delivery.state, delivery.error) == (MirrorState.FAILED, "No response within 0.2 s.")
+    assert (delivery.state, delivery.error) == (DeliveryState.FAILED, "No response within 0.2 s.")
     assert delivery.ms is not None
     assert 190 < delivery.ms < 3_000
 
@@ -162,7 +162,7 @@ async def test_the_time_bounds_the_whole_answer(stage: Stage) -> None:
         endpoint = await stage.endpoint(place.url, forward=Forward(timeout_ms=300))
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
-    assert (delivery.state, delivery.status) == (MirrorState.FAILED, 200)
+    assert (delivery.state, delivery.status) == (DeliveryState.FAILED, 200)
     assert delivery.error == "The response started (200) but did not finish. No response within 0.3 s."
     assert 0 < delivery.response_size < 1000
 
@@ -190,7 +190,7 @@ async def test_what_a_target_did_wrong(stage: Stage, answer: bytes, status: int 
         endpoint = await stage.endpoint(place.url)
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
-    assert (delivery.state, delivery.status) == (MirrorState.FAILED, status)
+    assert (delivery.state, delivery.status) == (DeliveryState.FAILED, status)
     assert delivery.error is not None
     assert delivery.error.startswith(error.format(port=place.port))
 
@@ -207,7 +207,7 @@ async def test_https_to_a_port_that_speaks_http(stage: Stage) -> None:
         endpoint = await stage.endpoint(f"https://127.0.0.1:{port}")
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
-    assert (delivery.state, delivery.status) == (MirrorState.FAILED, None)
+    assert (delivery.state, delivery.status) == (DeliveryState.FAILED, None)
     assert delivery.error is not None
     assert delivery.error.startswith(f"TLS with 127.0.0.1:{port} failed (")
 
@@ -282,7 +282,7 @@ async def test_a_stop_leaves_what_is_unfinished_queued(stage: Stage) -> None:
         await stage.forwarder.stop()
         await stage.forwarder.stop()
         assert time.monotonic() - started < 2
-        assert [row.state for row in await stage.store.deliveries.pending(endpoint.id)] == [MirrorState.QUEUED]
+        assert [row.state for row in await stage.store.deliveries.pending(endpoint.id)] == [DeliveryState.QUEUED]
         port = place.port
     async with target(port=port) as place:
         await stage.forwarder.start()
@@ -301,7 +301,7 @@ async def test_a_stop_lets_a_quick_delivery_end(stage: Stage) -> None:
         await stage.capture(endpoint)
         await place.arrival()
         await stage.forwarder.stop()
-    assert [event.state for event in stage.told] == [MirrorState.DELIVERED]
+    assert [event.state for event in stage.told] == [DeliveryState.DELIVERED]
 
 
 async def test_a_delivery_goes_where_the_url_led_when_it_was_captured(stage: Stage) -> None:
@@ -353,7 +353,7 @@ async def test_an_outcome_that_cannot_be_stored_yet_is_stored_later_and_nothing_
         delivery = (await stage.outcomes(1))[0]
         await stage.capture(endpoint)
         await stage.outcomes(2)
-    assert delivery.state is MirrorState.DELIVERED
+    assert delivery.state is DeliveryState.DELIVERED
     assert len(place.received) == 2
 
 
@@ -368,7 +368,7 @@ async def test_an_error_of_ours_in_one_delivery_does_not_stop_the_next(
         first, second = await stage.outcomes(2)
     assert first.error is not None
     assert first.error.startswith("Hookline could not forward this request because of an internal error: ValueError")
-    assert second.state is MirrorState.DELIVERED
+    assert second.state is DeliveryState.DELIVERED
     assert "ValueError" in caplog.text
 
 
@@ -394,7 +394,7 @@ async def test_fifty_starts_and_stops_leave_nothing_behind(stage: Stage) -> None
         await stage.outcomes(50)
         await stage.forwarder.stop()
     assert len(place.received) == 50
-    assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("mirror-")]
+    assert not [task for task in asyncio.all_tasks() if task.get_name().startswith("forward-")]
 
 
 async def test_a_sub_path_out_of_the_forward_urls_path_is_never_sent(stage: Stage) -> None:
@@ -402,7 +402,7 @@ async def test_a_sub_path_out_of_the_forward_urls_path_is_never_sent(stage: Stag
         endpoint = await stage.endpoint(place.url + "/hooks/app")
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint, target=f"/catch/{endpoint.slug}/../../admin?x=1")
-        assert (delivery.state, delivery.status) == (MirrorState.FAILED, None)
+        assert (delivery.state, delivery.status) == (DeliveryState.FAILED, None)
         assert delivery.error == "Not forwarded: the path /../../admin would leave the forward URL's path."
         await stage.outcome(endpoint, target=f"/catch/{endpoint.slug}/orders")
     assert [received.line for received in place.received] == ["POST /hooks/app/orders HTTP/1.1"]

@@ -1,4 +1,4 @@
-"""Mirroring to https: whose certificates are accepted."""
+"""Forwarding to https: whose certificates are accepted."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.model import MirrorState
+from app.core.model import DeliveryState
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK
 
@@ -78,7 +78,7 @@ async def test_a_certificate_counts_when_the_system_trusts_it(
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint, b"")
     if trusted:
-        assert (delivery.state, delivery.error) == (MirrorState.DELIVERED, None)
+        assert (delivery.state, delivery.error) == (DeliveryState.DELIVERED, None)
     else:
         assert delivery.error is not None
         assert delivery.error.startswith(f"The TLS certificate of 127.0.0.1 was not accepted: {UNTRUSTED[make]}")

@@ -1,4 +1,4 @@
-"""From the capture port to the target: the whole way a mirrored request goes."""
+"""From the capture port to the target: the whole way a forwarded request goes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 import httpx
 import pytest
 
-from app.core.model import PART_SIZE, Forward, MirrorState
+from app.core.model import PART_SIZE, DeliveryState, Forward
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import silent, target
 
@@ -52,7 +52,7 @@ async def test_a_large_body_goes_through(stage: Stage, capture_port: str) -> Non
         await stage.forwarder.start()
         assert (await client.put(f"{capture_port}/catch/{endpoint.slug}", content=body)).status_code == 200
         delivery = (await stage.outcomes(1))[0]
-    assert delivery.state is MirrorState.DELIVERED
+    assert delivery.state is DeliveryState.DELIVERED
     assert hashlib.sha256(place.received[0].body).digest() == hashlib.sha256(body).digest()
 
 
@@ -63,7 +63,7 @@ async def test_a_circle_ends_at_once_and_says_so(stage: Stage, capture_port: str
         await stage.forwarder.start()
         assert (await client.post(f"{capture_port}/catch/{first.slug}")).status_code == 200
         delivery = (await stage.outcomes(1))[0]
-    assert (delivery.state, delivery.status) == (MirrorState.FAILED, 508)
+    assert (delivery.state, delivery.status) == (DeliveryState.FAILED, 508)
     assert delivery.error == "The forwarded request came back to Hookline: the target is one of its own capture URLs."
     assert stage.store.captures.counts(second.id).total == 0
 

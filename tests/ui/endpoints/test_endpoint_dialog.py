@@ -106,10 +106,10 @@ class TestChecking:
             async with open_desk(tmp_path) as desk:
                 dialog = open_dialog(desk, window)
                 QTest.keyClicks(dialog.form.name, "x")
-                dialog.form.reply.headers.setPlainText("Content-Type: text/plain\nnonsense")
+                dialog.form.response.headers.setPlainText("Content-Type: text/plain\nnonsense")
                 assert "line 2" in errors_shown(dialog)["reply.headers"]
                 assert not dialog.submit_button.isEnabled()
-                dialog.form.reply.headers.setPlainText("Content-Length: 5")
+                dialog.form.response.headers.setPlainText("Content-Length: 5")
                 assert "set by Hookline" in errors_shown(dialog)["reply.headers"]
                 dialog.reject()
 

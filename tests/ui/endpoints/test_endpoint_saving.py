@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 from shiboken6 import isValid
 
 from app.core.errors import InvalidFieldsError, StorageUnavailableError
-from app.core.model import Auth, Endpoint, EndpointDraft, Reply
+from app.core.model import Auth, Endpoint, EndpointDraft, ResponseSettings
 from app.core.rules import FieldError
 from tests.ui.desk import open_desk
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
@@ -51,12 +51,12 @@ class TestSaving:
                 form.retention.set_value(30)
                 QTest.keyClicks(form.forward_url, "http://localhost:3000/hook")
                 form.show_more(True)
-                form.reply.status.set_value(201)
-                form.reply.delay.set_value(250)
-                form.reply.headers.setPlainText("X-One: 1\nx-one: 2")
-                form.reply.default_body.setChecked(False)
-                form.reply.body.setPlainText("ok")
-                form.mirror.timeout.set_value(5_000)
+                form.response.status.set_value(201)
+                form.response.delay.set_value(250)
+                form.response.headers.setPlainText("X-One: 1\nx-one: 2")
+                form.response.default_body.setChecked(False)
+                form.response.body.setPlainText("ok")
+                form.forwarding.timeout.set_value(5_000)
                 form.security.kind.setCurrentIndex(3)
                 form.security.name.setText("X-Token")
                 QTest.keyClicks(form.security.secret, "s3cret")
@@ -74,7 +74,9 @@ class TestSaving:
                     retention_days=30,
                     forward_url="http://localhost:3000/hook",
                     slug="stripe-test",
-                    reply=Reply(status=201, headers=(("X-One", "1"), ("x-one", "2")), body="ok", delay_ms=250),
+                    reply=ResponseSettings(
+                        status=201, headers=(("X-One", "1"), ("x-one", "2")), body="ok", delay_ms=250
+                    ),
                     forward=endpoint.forward,
                     auth=Auth(kind="header", name="X-Token", secret="s3cret"),
                 )
@@ -151,7 +153,7 @@ class TestSaving:
                 assert dialog.form.name.text() == "Kept text"
                 assert dialog.isVisible()
                 assert dialog.form.more_button.isChecked()
-                dialog.form.reply.status.set_value(204)
+                dialog.form.response.status.set_value(204)
                 assert errors_shown(dialog) == {}
                 assert dialog.submit_button.isEnabled()
                 dialog.reject()

@@ -17,11 +17,11 @@ from PySide6.QtTest import QTest
 
 from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
-from app.core.model import PART_SIZE, MirrorState
+from app.core.model import PART_SIZE, DeliveryState
 from app.core.text import clock_time, day_text, full_time
 from app.ui.request.body.body_export import write_body
 from app.ui.request.body.body_source import of_capture
-from app.ui.request.tabs.tabs import BODY, HEADERS, MIRROR, QUERY
+from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, QUERY
 from app.ui.shell.main_window import SIDE_BY_SIDE_WIDTH
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import settle, until
@@ -218,14 +218,14 @@ def test_deliveries_show_and_change_as_they_end(run: Run, tmp_path: Path) -> Non
             store, mirror = shown.desk.store, shown.detail.mirror
             sent = await shown.desk.capture(shown.endpoint)
             shown.page.open_request(sent.id)
-            await until(lambda: shown.detail.tabs.tabText(MIRROR) == "Mirror 1")
-            shown.detail.tabs.setCurrentIndex(MIRROR)
+            await until(lambda: shown.detail.tabs.tabText(DELIVERIES) == "Deliveries 1")
+            shown.detail.tabs.setCurrentIndex(DELIVERIES)
             assert mirror.state.text() == "Waiting"
             delivery = (await store.deliveries.of_capture(sent.id))[0]
             answer = gzip.compress(b'{"ok":true}')
             done = msgspec.structs.replace(
                 delivery,
-                state=MirrorState.FAILED,
+                state=DeliveryState.FAILED,
                 status=500,
                 ms=12.0,
                 error="The target responded with 500.",
@@ -239,7 +239,7 @@ def test_deliveries_show_and_change_as_they_end(run: Run, tmp_path: Path) -> Non
             assert mirror.headers.pairs.rowCount() == 2
             row = shown.model.row_of(sent.id)
             assert row is not None
-            assert shown.model.summary(row).mirror is MirrorState.FAILED
+            assert shown.model.summary(row).mirror is DeliveryState.FAILED
 
     run(check())
 

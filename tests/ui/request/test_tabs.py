@@ -15,10 +15,10 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from app.core.clock import now_us
-from app.core.model import Capture, MirrorState
+from app.core.model import Capture, DeliveryState
 from app.core.text import to_midnight_ms
 from app.ui.request import header as head_module
-from app.ui.request.tabs.tabs import BODY, HEADERS, INFO, MIRROR, NO_QUERY, QUERY, RAW, TOKENS, tab_for
+from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, NO_QUERY, QUERY, RAW, TOKENS, tab_for
 from app.ui.shell.sidebar import LEAST_WIDTH as SIDEBAR_LEAST
 from app.ui.theme.tokens import contrast
 from tests import factories
@@ -28,28 +28,28 @@ from tests.ui.waiting import settle, until
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
-def capture(body: bytes, mirror: MirrorState = MirrorState.NONE) -> Capture:
+def capture(body: bytes, mirror: DeliveryState = DeliveryState.NONE) -> Capture:
     return factories.capture(body, mirror=mirror)
 
 
 @pytest.mark.parametrize(
     ("chosen", "body", "query", "mirror", "opens"),
     [
-        (None, b"x", True, MirrorState.NONE, BODY),
-        (None, b"", True, MirrorState.NONE, QUERY),
-        (None, b"", False, MirrorState.NONE, BODY),
-        (BODY, b"", True, MirrorState.NONE, QUERY),
-        (HEADERS, b"", True, MirrorState.NONE, HEADERS),
-        (QUERY, b"x", False, MirrorState.NONE, BODY),
-        (QUERY, b"", False, MirrorState.NONE, BODY),
-        (MIRROR, b"x", True, MirrorState.NONE, BODY),
-        (MIRROR, b"", True, MirrorState.NONE, QUERY),
-        (MIRROR, b"x", True, MirrorState.QUEUED, MIRROR),
-        (RAW, b"", False, MirrorState.NONE, RAW),
-        (INFO, b"", True, MirrorState.NONE, INFO),
+        (None, b"x", True, DeliveryState.NONE, BODY),
+        (None, b"", True, DeliveryState.NONE, QUERY),
+        (None, b"", False, DeliveryState.NONE, BODY),
+        (BODY, b"", True, DeliveryState.NONE, QUERY),
+        (HEADERS, b"", True, DeliveryState.NONE, HEADERS),
+        (QUERY, b"x", False, DeliveryState.NONE, BODY),
+        (QUERY, b"", False, DeliveryState.NONE, BODY),
+        (DELIVERIES, b"x", True, DeliveryState.NONE, BODY),
+        (DELIVERIES, b"", True, DeliveryState.NONE, QUERY),
+        (DELIVERIES, b"x", True, DeliveryState.QUEUED, DELIVERIES),
+        (RAW, b"", False, DeliveryState.NONE, RAW),
+        (INFO, b"", True, DeliveryState.NONE, INFO),
     ],
 )
-def test_the_tab_that_opens(chosen: int | None, body: bytes, query: bool, mirror: MirrorState, opens: int) -> None:
+def test_the_tab_that_opens(chosen: int | None, body: bytes, query: bool, mirror: DeliveryState, opens: int) -> None:
     assert tab_for(chosen, capture(body, mirror), query=query) == opens
 
 
@@ -77,13 +77,13 @@ def test_a_remembered_tab_yields_where_it_would_be_empty_and_is_not_forgotten(ru
             await open_body(shown, b"{}", "application/json", target="/catch/x?b=1")
             assert tabs.currentIndex() == QUERY
             assert seen == [BODY, QUERY]  # no other tab in between
-            await choose(shown, MIRROR)
+            await choose(shown, DELIVERIES)
             await open_body(shown, b"{}", "application/json", target="/catch/x?b=1", method="PUT")
             assert tabs.currentIndex() == BODY
-            sent = await shown.add(b"{}", mirror=MirrorState.QUEUED)
+            sent = await shown.add(b"{}", mirror=DeliveryState.QUEUED)
             await shown.desk.store.captures.get(sent.id)
             shown.page.open_request(sent.id)
-            await until(lambda: tabs.currentIndex() == MIRROR)
+            await until(lambda: tabs.currentIndex() == DELIVERIES)
 
     run(check())
 
@@ -140,7 +140,7 @@ def test_no_tab_moves_from_request_to_request(run: Run, tmp_path: Path) -> None:
             assert places() == first
             sent = await shown.desk.capture(shown.endpoint)
             shown.page.open_request(sent.id)
-            await until(lambda: tabs.tabText(MIRROR) == "Mirror 1")
+            await until(lambda: tabs.tabText(DELIVERIES) == "Deliveries 1")
             assert places() == first
             await open_body(shown, b"{}", headers=(*fields, *fields))
             assert tabs.tabText(HEADERS) == "Headers 197"
@@ -240,7 +240,7 @@ def test_a_tab_that_cannot_be_chosen_looks_so_and_says_why(run: Run, tmp_path: P
                 pixels = (picture.pixelColor(x, y) for x in range(room.left(), room.right()) for y in _rows(room))
                 return max(contrast(QColor(pixel).name(), tokens.surface) for pixel in pixels)
 
-            assert ink(QUERY) < 0.6 * ink(MIRROR)
+            assert ink(QUERY) < 0.6 * ink(DELIVERIES)
             where = tabs.tabRect(QUERY).center()
             assert tabs.tabAt(where) == QUERY  # Qt shows the tooltip of the tab there
             QTest.mouseClick(tabs, Qt.MouseButton.LeftButton, pos=where)
@@ -295,7 +295,7 @@ def test_a_delivery_of_another_request_is_not_shown_meanwhile(run: Run, tmp_path
             await until(lambda: mirror.state.isVisible() and mirror.url.text().endswith("/second"))
             (delivery,) = await shown.desk.store.deliveries.of_capture(second.id)
             await shown.desk.store.deliveries.finish(
-                msgspec.structs.replace(delivery, state=MirrorState.FAILED, error="No answer."), b""
+                msgspec.structs.replace(delivery, state=DeliveryState.FAILED, error="No answer."), b""
             )
             await until(lambda: mirror.reason.text() == "No answer.")
 
@@ -303,5 +303,5 @@ def test_a_delivery_of_another_request_is_not_shown_meanwhile(run: Run, tmp_path
 
 
 async def choose_when_there(shown: PageDesk) -> None:
-    await until(lambda: shown.detail.tabs.tabText(MIRROR) == "Mirror 1")
-    await choose(shown, MIRROR)
+    await until(lambda: shown.detail.tabs.tabText(DELIVERIES) == "Deliveries 1")
+    await choose(shown, DELIVERIES)

@@ -149,10 +149,10 @@ class TestForm:
                     lambda form: form.retention.days.lineEdit().setText("a week"),
                     lambda form: form.forward_url.setText("http://localhost:3000/"),
                     lambda form: form.storage.limit.setText("much"),
-                    lambda form: form.reply.headers.setPlainText("nonsense"),
-                    lambda form: form.reply.default_body.setChecked(False),
+                    lambda form: form.response.headers.setPlainText("nonsense"),
+                    lambda form: form.response.default_body.setChecked(False),
                     lambda form: form.security.kind.setCurrentIndex(2),
-                    lambda form: form.mirror.timeout.stepBy(1),
+                    lambda form: form.forwarding.timeout.stepBy(1),
                 ):
                     dialog = open_dialog(desk, window, made)
                     assert not dialog.has_changes()

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.model import Delivery, MirrorState
+from app.core.model import Delivery, DeliveryState
 from app.core.repositories import DeliveryRepository
 from app.core.text import exact_time, ms_text
 from app.ui.request.body.body_pane import BodyPane
@@ -26,20 +26,20 @@ from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.segmented import Segmented
 
 STATE_WORDS = {
-    MirrorState.NONE: "Not mirrored",
-    MirrorState.QUEUED: "Waiting",
-    MirrorState.DELIVERED: "Delivered",
-    MirrorState.FAILED: "Failed",
+    DeliveryState.NONE: "Not forwarded",
+    DeliveryState.QUEUED: "Waiting",
+    DeliveryState.DELIVERED: "Delivered",
+    DeliveryState.FAILED: "Failed",
 }
-TONES: dict[MirrorState, Tone] = {
-    MirrorState.NONE: "neutral",
-    MirrorState.QUEUED: "warning",
-    MirrorState.DELIVERED: "success",
-    MirrorState.FAILED: "danger",
+TONES: dict[DeliveryState, Tone] = {
+    DeliveryState.NONE: "neutral",
+    DeliveryState.QUEUED: "warning",
+    DeliveryState.DELIVERED: "success",
+    DeliveryState.FAILED: "danger",
 }
 
 
-class MirrorTab(QWidget):
+class DeliveriesTab(QWidget):
     """`show_deliveries` fills it; the newest is shown first."""
 
     def __init__(self, deliveries: DeliveryRepository, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
@@ -59,7 +59,7 @@ class MirrorTab(QWidget):
         self.body = BodyPane(theme, tasks, self, "The response has no body")
         self.headers = PairsView(("Name", "Value"), theme, self, COPY)
         self.headers.setAccessibleName("Response headers")
-        self.empty = EmptyState("mirror", "Not mirrored", "", theme, self)
+        self.empty = EmptyState("forward", "Not forwarded", "", theme, self)
         self.empty.set_text_width(EMPTY_WIDTH)
         self._outer = QStackedWidget(self)
         self._answer = QStackedWidget(self)
@@ -168,7 +168,7 @@ class MirrorTab(QWidget):
 
 def _facts(delivery: Delivery) -> list[str]:
     facts = [f"Response {delivery.status}" if delivery.status is not None else "No response"]
-    if delivery.state is MirrorState.QUEUED:
+    if delivery.state is DeliveryState.QUEUED:
         facts = ["Waiting to be sent"]
     if delivery.ms is not None:
         facts.append(ms_text(delivery.ms))

@@ -6,17 +6,17 @@ from PySide6.QtCore import QRect, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPaintEvent, QWheelEvent
 from PySide6.QtWidgets import QStyle, QStyleOptionTab, QStylePainter, QTabBar, QWidget
 
-from app.core.model import Capture, MirrorState
+from app.core.model import Capture, DeliveryState
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 
-TABS = ("Body", "Headers", "Query", "Mirror", "Raw", "Info")
-BODY, HEADERS, QUERY, MIRROR, RAW, INFO, TOKENS = range(7)
+TABS = ("Body", "Headers", "Query", "Deliveries", "Raw", "Info")
+BODY, HEADERS, QUERY, DELIVERIES, RAW, INFO, TOKENS = range(7)
 """The last is shown only if the request contains tokens; being last, it does not move the others."""
 
 NO_QUERY = "This request has no query"
 
-ROOM = {HEADERS: "00", QUERY: "0", MIRROR: "0", TOKENS: "0"}
+ROOM = {HEADERS: "00", QUERY: "0", DELIVERIES: "0", TOKENS: "0"}
 """Digits that a count has space for."""
 COUNT_MAX = 99
 COUNT_SIZE, COUNT_GAP = 11, 5
@@ -30,7 +30,7 @@ def tab_for(remembered: int | None, capture: Capture, *, query: bool) -> int:
     Then the body, or the `query` where there is one and no body.
     """
     instead = QUERY if query and not capture.size else BODY
-    empty = {BODY: not capture.size, QUERY: not query, MIRROR: capture.mirror is MirrorState.NONE}
+    empty = {BODY: not capture.size, QUERY: not query, DELIVERIES: capture.mirror is DeliveryState.NONE}
     return instead if remembered is None or empty.get(remembered, False) else remembered
 
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.model import MirrorState, Summary
+from app.core.model import DeliveryState, Summary
 from app.core.providers.provider import ProviderMark
 from app.core.text import ago_text, exact_time, size_text
 from app.ui.request.title import title_of
@@ -47,9 +47,9 @@ SIZED = 360
 TITLE_GAP = 8
 
 STATES = {
-    MirrorState.QUEUED: ("queued", "warning"),
-    MirrorState.DELIVERED: ("check-circle", "success"),
-    MirrorState.FAILED: ("failed", "danger"),
+    DeliveryState.QUEUED: ("queued", "warning"),
+    DeliveryState.DELIVERED: ("check-circle", "success"),
+    DeliveryState.FAILED: ("failed", "danger"),
 }
 Index = QModelIndex | QPersistentModelIndex
 

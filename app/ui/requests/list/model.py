@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from app.core.model import MirrorState, PageKey, Summary
+from app.core.model import DeliveryState, PageKey, Summary
 from app.ui.pending_updates import PendingUpdates
 from app.ui.requests.list.row_text import row_text
 
@@ -173,7 +173,7 @@ class RequestModel(QAbstractListModel):
         if self._items:
             self.dataChanged.emit(self.index(0), self.index(len(self._items) - 1))
 
-    def set_mirror(self, capture_id: str, state: MirrorState) -> None:
+    def set_delivery_state(self, capture_id: str, state: DeliveryState) -> None:
         """Update the delivery state of a request."""
         self.change(capture_id, mirror=state)
 

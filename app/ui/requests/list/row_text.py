@@ -6,15 +6,15 @@ from collections.abc import Mapping
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.model import MirrorState, Summary
+from app.core.model import DeliveryState, Summary
 from app.core.text import count_of, size_text, span_text
 from app.ui.request.title import title_of
 
 MINUTE = 60_000_000
 STATE_WORDS = {
-    MirrorState.QUEUED: "waiting to be forwarded",
-    MirrorState.DELIVERED: "forwarded",
-    MirrorState.FAILED: "forwarding failed",
+    DeliveryState.QUEUED: "waiting to be forwarded",
+    DeliveryState.DELIVERED: "forwarded",
+    DeliveryState.FAILED: "forwarding failed",
 }
 
 

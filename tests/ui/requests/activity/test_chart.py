@@ -16,7 +16,7 @@ from PySide6.QtTest import QTest
 
 from app.core.activity import Bar, Span
 from app.core.clock import DAY_US, now_us
-from app.core.model import MirrorState
+from app.core.model import DeliveryState
 from app.ui.requests.activity import source as source_module
 from app.ui.requests.activity.chart import ActivityChart
 from app.ui.requests.activity.painting import heights
@@ -98,7 +98,7 @@ def test_new_requests_and_outcomes_are_followed_without_counting_all_anew(run: R
             await shown.add(complete=False)
             await until(lambda: source.total == Bar(plain=5, incomplete=1))
             assert not asked
-            for capture, state in zip(captures, [MirrorState.DELIVERED] * 3 + [MirrorState.FAILED], strict=False):
+            for capture, state in zip(captures, [DeliveryState.DELIVERED] * 3 + [DeliveryState.FAILED], strict=False):
                 (delivery,) = await store.deliveries.of_capture(capture.id)
                 await store.deliveries.finish(msgspec.structs.replace(delivery, state=state), b"")
             await until(lambda: source.total == Bar(plain=1, delivered=3, failed=1, incomplete=1))
@@ -287,12 +287,12 @@ def test_the_fold_and_the_span_are_remembered(run: Run, tmp_path: Path) -> None:
 def test_the_dashboard_knows_the_last_hour_from_before_the_start(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
-            await shown.add(received_at=now_us() - 30 * MINUTE, mirror=MirrorState.FAILED)
+            await shown.add(received_at=now_us() - 30 * MINUTE, mirror=DeliveryState.FAILED)
             await shown.add(received_at=now_us() - 3 * 60 * MINUTE)
         async with shown_window(tmp_path) as (desk, window):
             ledger, number = window.qt_events.session_stats, desk.store.endpoints.all()[0].id
             await until(lambda: sum(ledger.activity(number)) == 1)
-            assert ledger.last_outcome(number) is MirrorState.FAILED
+            assert ledger.last_outcome(number) is DeliveryState.FAILED
             await desk.capture(desk.store.endpoints.all()[0])
             await until(lambda: sum(ledger.activity(number)) == 2)
             assert ledger.stored == 1

@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.core.model import MirrorState
+from app.core.model import DeliveryState
 from app.ui.requests.list import pager as pager_module
 from app.ui.requests.list import search_pager as search_module
 from app.ui.requests.list.delegate import ROW
@@ -318,7 +318,7 @@ def test_a_state_that_changes_later_is_found_too(run: Run, tmp_path: Path) -> No
             await put(shown, "mirror:failed")
             assert shown.page.filter.nothing.isVisible()
             (queued,) = await shown.desk.store.deliveries.pending(shown.endpoint.id)
-            failed = msgspec.structs.replace(queued, state=MirrorState.FAILED, started_at=queued.queued_at, ms=1.0)
+            failed = msgspec.structs.replace(queued, state=DeliveryState.FAILED, started_at=queued.queued_at, ms=1.0)
             await shown.desk.store.deliveries.finish(failed, b"")
             await until(lambda: shown.ids() == [sent.id])
 

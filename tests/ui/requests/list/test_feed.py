@@ -13,8 +13,8 @@ from PySide6.QtTest import QTest
 
 from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
-from app.core.events import Mirrored
-from app.core.model import Delivery, MirrorState, Summary
+from app.core.events import DeliveryFinished
+from app.core.model import Delivery, DeliveryState, Summary
 from app.ui.requests.list import feed as feed_module
 from app.ui.requests.list import model as model_module
 from app.ui.requests.list.delegate import ROW
@@ -223,7 +223,7 @@ def test_home_and_end_reach_the_newest_and_the_oldest_stored(run: Run, tmp_path:
     run(check())
 
 
-def test_what_is_removed_marked_mirrored_and_purged_shows(run: Run, tmp_path: Path) -> None:
+def test_what_is_removed_marked_forwarded_and_purged_shows(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path, retention_days=1) as shown:
             old = await shown.add(received_at=1_000_000)
@@ -247,7 +247,7 @@ def test_what_is_removed_marked_mirrored_and_purged_shows(run: Run, tmp_path: Pa
     run(check())
 
 
-def test_what_is_marked_or_mirrored_before_its_row_is_inserted_shows(run: Run, tmp_path: Path) -> None:
+def test_what_is_marked_or_forwarded_before_its_row_is_inserted_shows(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
             captures = shown.desk.store.captures
@@ -259,13 +259,18 @@ def test_what_is_marked_or_mirrored_before_its_row_is_inserted_shows(run: Run, t
             await captures.set_note(made[0].id, "look")
             await captures.mark_read([made[0].id])
             delivery = Delivery(
-                id="d", capture_id=made[1].id, endpoint_id=1, url="http://x", state=MirrorState.FAILED, queued_at=1
+                id="d", capture_id=made[1].id, endpoint_id=1, url="http://x", state=DeliveryState.FAILED, queued_at=1
             )
-            shown.desk.bus.publish(Mirrored(delivery=delivery, state=MirrorState.FAILED))
+            shown.desk.bus.publish(DeliveryFinished(delivery=delivery, state=DeliveryState.FAILED))
             await until(lambda: shown.model.rowCount() == 3)
             second, first = shown.model.summary(0), shown.model.summary(1)
             assert (first.starred, first.note, first.read) == (True, "look", True)
-            assert (second.starred, second.note, second.read, second.mirror) == (False, None, False, MirrorState.FAILED)
+            assert (second.starred, second.note, second.read, second.mirror) == (
+                False,
+                None,
+                False,
+                DeliveryState.FAILED,
+            )
 
     run(check())
 

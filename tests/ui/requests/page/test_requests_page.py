@@ -13,7 +13,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
-from app.core.model import MirrorState
+from app.core.model import DeliveryState
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.request.tabs.tabs import TABS
 from app.ui.request.title import title_of
@@ -219,7 +219,7 @@ def test_menu_marks_all_read_clears_and_deletes(run: Run, tmp_path: Path) -> Non
 
 def test_rows_and_tooltips_show_hostile_text_as_plain_text(run: Run, tmp_path: Path) -> None:
     hostile = "/catch/x/<img src=x>\x1b[31m\u202egpj"
-    summary = capture(target=hostile, complete=False, mirror=MirrorState.FAILED).summary()
+    summary = capture(target=hostile, complete=False, mirror=DeliveryState.FAILED).summary()
     assert title_of(summary, {}).path == "/<img src=x>\\x1b[31m\\u202egpj"
     assert "\x1b" not in tooltip(summary, {})
     assert "disconnected" in tooltip(summary, {})

@@ -1,4 +1,4 @@
-"""The Mirror tab: where a request was really sent, and what came back."""
+"""The Deliveries tab: where a request was really sent, and what came back."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 from PySide6.QtGui import QGuiApplication
 
-from app.core.model import MirrorState
-from app.ui.request.tabs.tabs import MIRROR
+from app.core.model import DeliveryState
+from app.ui.request.tabs.tabs import DELIVERIES
 from tests.ui.requests.page_desk import open_page
 from tests.ui.waiting import until
 
@@ -24,11 +24,11 @@ def test_the_url_shown_and_copied_is_the_one_requested(run: Run, tmp_path: Path)
             sent = await shown.desk.capture(shown.endpoint, target="/catch/x/orders/a%2Fb?id=1&id=2")
             (delivery,) = await store.deliveries.of_capture(sent.id)
             answered = msgspec.structs.replace(
-                delivery, state=MirrorState.DELIVERED, status=204, ms=12.0, response_headers=(("X-A", "1"),)
+                delivery, state=DeliveryState.DELIVERED, status=204, ms=12.0, response_headers=(("X-A", "1"),)
             )
             await store.deliveries.finish(answered, b"")
             shown.page.open_request(sent.id)
-            shown.detail.tabs.setCurrentIndex(MIRROR)
+            shown.detail.tabs.setCurrentIndex(DELIVERIES)
             url = "http://127.0.0.1:9/hook/orders/a%2Fb?own=1&id=1&id=2"
             await until(lambda: mirror.url.text() == url)
             mirror._copy.click()
