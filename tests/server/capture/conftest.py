@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 
 import pytest
 
-from tests.server.capture.support import OwnLoop, Rig
+from tests.server.capture.support import Clock, OwnLoop, Rig
 
 
 @pytest.fixture
@@ -16,6 +17,12 @@ async def rig() -> AsyncIterator[Rig]:
     await rig.start()
     yield rig
     await rig.close()
+
+
+@pytest.fixture
+async def clock() -> Clock:
+    """The time as the server of `rig` sees it."""
+    return Clock(asyncio.get_running_loop())
 
 
 @pytest.fixture(scope="module")

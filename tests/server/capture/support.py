@@ -16,6 +16,7 @@ from app.core.events import Event, Refused
 from app.core.model import Capture, Endpoint, EndpointDraft
 from app.core.providers.catalogue import Identify, no_provider
 from app.server.capture import CaptureServer, Limits
+from app.server.capture.connection_eviction import EvictionStage
 from app.server.refused import RefusedLog
 from tests import factories
 
@@ -153,7 +154,7 @@ class Sender:
 
     async def response(self, *, bodiless: bool = False) -> Response:
         """The next answer; its body is left out for HEAD."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             head = await self.reader.readuntil(b"\r\n\r\n")
             answer = Response(head[:-4], b"")
             length = int(answer.value("Content-Length") or 0)
@@ -163,7 +164,7 @@ class Sender:
 
     async def rest(self) -> bytes:
         """Everything until the server closes; a reset counts as closing."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(20):
             data = b""
             with suppress(ConnectionError):
                 while chunk := await self.reader.read(65_536):
@@ -226,6 +227,14 @@ class Rig:
         self.senders.append(sender)
         return sender
 
+    async def bodies_waited_for(self, number: int = 1) -> None:
+        """Wait until all that came of so many unfinished bodies is read."""
+
+        def waits() -> list[EvictionStage]:
+            return [wait[0] for connection in self.server.connections if (wait := connection.waits_for())]
+
+        await eventually(lambda: waits().count(EvictionStage.BODY) == number)
+
     async def ask(self, raw: bytes, *, bodiless: bool = False) -> Response:
         """Send `raw` on a connection of its own and read one answer."""
         sender = await self.connect()
@@ -243,6 +252,20 @@ class Rig:
         kept = self.refused.newest()[::-1]
         assert [event.refusal for event in self.events if isinstance(event, Refused)] == kept
         return [(refusal.status, refusal.method, refusal.target) for refusal in kept]
+
+
+class Clock:
+    """The time of a loop, which a test can move on. Time limits and delays that have passed by then take effect."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._ahead, real = 0.0, loop.time
+        loop.time = lambda: real() + self._ahead  # type: ignore[method-assign]
+
+    async def move_on(self, seconds: float) -> None:
+        """Let so many seconds pass, and the server look after its time limits."""
+        self._ahead += seconds
+        for _ in range(3):  # the timer, the task that waits for it, and the tasks that this one wakes
+            await asyncio.sleep(0)
 
 
 class OwnLoop:
@@ -270,7 +293,7 @@ def request(method: str = "POST", path: str = "/catch/orders", body: bytes = b""
     )
 
 
-async def eventually(check: Callable[[], object], seconds: float = 5.0) -> None:
+async def eventually(check: Callable[[], object], seconds: float = 20.0) -> None:
     """Wait until `check()` holds."""
     async with asyncio.timeout(seconds):
         while not check():  # noqa: ASYNC110 - what is waited for tells nobody

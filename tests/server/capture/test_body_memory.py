@@ -14,7 +14,7 @@ from app.core.model import PART_SIZE
 from app.server.capture import body_memory
 from app.server.capture.body_memory import READ_MOST, BodyMemory
 from app.server.capture.connection import Connection
-from tests.server.capture.support import Rig, Sender, eventually, request
+from tests.server.capture.support import Clock, Rig, Sender, eventually, request
 
 LIMIT = 256 * 1024
 
@@ -102,13 +102,15 @@ async def test_a_small_number_of_bodies_is_stored_without_pieces(rig: Rig) -> No
     assert rig.sink.part_sizes == [PART_SIZE] * 4
 
 
-async def test_senders_wait_unread_for_a_slow_store_and_are_not_blamed(rig: Rig, most_held: Callable[[], int]) -> None:
-    await rig.restart(body_memory=LIMIT, body_idle_s=0.1, body_s=0.1, sweep_s=0.02)
+async def test_senders_wait_unread_for_a_slow_store_and_are_not_blamed(
+    rig: Rig, clock: Clock, most_held: Callable[[], int]
+) -> None:
+    await rig.restart(body_memory=LIMIT, body_idle_s=100, body_s=100)
     rig.sink.hold = asyncio.Event()
     sent = bodies(*[400_000] * 6)
     senders, sending = await begin(rig, [request(body=body) for body in sent])
-    await eventually(lambda: rig.server.body_memory.used > LIMIT and rig.sink.writing)
-    await asyncio.sleep(0.4)
+    await eventually(lambda: rig.server.body_memory.held > LIMIT and rig.sink.writing)
+    await clock.move_on(1_000)
     assert most_held() <= LIMIT + len(senders) * READ_MOST
     rig.sink.hold.set()
     await asyncio.gather(*sending)

@@ -6,8 +6,8 @@ import asyncio
 
 import pytest
 
-from app.core.model import PART_SIZE, DeliveryState
-from tests.server.capture.support import Rig, Sender, eventually
+from app.core.model import PART_SIZE, MirrorState
+from tests.server.capture.support import Clock, Rig, Sender, eventually
 
 LENGTH = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
 CHUNKED = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -17,7 +17,7 @@ async def broken_off(rig: Rig, raw: bytes, how: str) -> Sender:
     rig.directory.put("orders", forward_url="http://127.0.0.1:9/")
     sender = await rig.connect()
     await sender.send(raw)
-    await asyncio.sleep(0.05)
+    await rig.bodies_waited_for()
     if how == "close":
         await sender.close()
     elif how == "reset":
@@ -55,8 +55,7 @@ async def test_parts_that_came_are_kept(rig: Rig) -> None:
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 99000000\r\n\r\n")
     await sender.send(b"x" * (3 * PART_SIZE + 5))
-    await eventually(lambda: sum(rig.sink.part_sizes) == 3 * PART_SIZE)
-    await asyncio.sleep(0.05)
+    await eventually(lambda: sum(rig.sink.part_sizes) == 3 * PART_SIZE and rig.server.body_memory.held == 5)
     await sender.close()
     await eventually(lambda: rig.sink.captures)
     assert rig.sink.last_body == b"x" * (3 * PART_SIZE + 5)
@@ -68,7 +67,7 @@ async def test_what_came_while_the_store_was_slow_is_kept(rig: Rig) -> None:
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 99000000\r\n\r\n")
     await sender.send(b"x" * (PART_SIZE + 300_000))
-    await asyncio.sleep(0.1)
+    await eventually(lambda: rig.sink.writing)
     await sender.close()
     await asyncio.sleep(0.1)
     rig.sink.hold.set()
@@ -88,7 +87,7 @@ async def test_what_came_while_the_store_was_slow_is_kept(rig: Rig) -> None:
 async def test_a_malformed_chunk_ends_the_body(rig: Rig, junk: bytes, fault: str) -> None:
     sender = await rig.connect()
     await sender.send(CHUNKED + b"3\r\nabc\r\n")
-    await asyncio.sleep(0.05)
+    await rig.bodies_waited_for()
     await sender.send(junk)
     answer = await sender.response()
     assert (answer.status, answer.json()) == (400, {"error": "bad_request", "reason": f"Malformed HTTP: {fault}."})
@@ -97,54 +96,55 @@ async def test_a_malformed_chunk_ends_the_body(rig: Rig, junk: bytes, fault: str
     assert (rig.sink.last.complete, rig.sink.last.reply_status) == (False, 400)
 
 
-async def test_a_body_that_stands_still_is_ended(rig: Rig) -> None:
-    await rig.restart(body_idle_s=0.5, sweep_s=0.05)
+async def test_a_body_that_stands_still_is_ended(rig: Rig, clock: Clock) -> None:
+    await rig.restart(body_idle_s=100, body_s=1_000)
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
-    for byte in b"abcd":
+    for number, byte in enumerate(b"abcd", start=1):
         await sender.send(bytes((byte,)))
-        await asyncio.sleep(0.15)  # slow, but never still for long
+        await eventually(lambda number=number: rig.server.body_memory.held == number)
+        await clock.move_on(60)  # slow, but never still for long
     assert not rig.sink.captures
+    await clock.move_on(60)
     assert (await sender.response()).status == 408
     assert await sender.rest() == b""
     assert (rig.sink.last_body, rig.sink.last.complete, rig.sink.last.reply_status) == (b"abcd", False, 408)
 
 
-async def test_a_body_that_drips_is_ended(rig: Rig) -> None:
-    await rig.restart(body_idle_s=5, body_s=0.3, body_rate=100, sweep_s=0.02)
+async def test_a_body_that_drips_is_ended(rig: Rig, clock: Clock) -> None:
+    await rig.restart(body_idle_s=1_000, body_s=100, body_rate=1)
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\n")
-    dripping = asyncio.create_task(drip(sender), name="drip")
-    assert (await sender.response()).status == 408
-    dripping.cancel()
-    assert not rig.sink.last.complete
-    assert 3 <= len(rig.sink.last_body) < 100
-
-
-async def drip(sender: Sender) -> None:
-    for _ in range(900):
+    for number in range(1, 7):  # after 20, 40, ... seconds; at 120 only 106 bytes' time has passed
+        assert not rig.sink.captures
         await sender.send(b"x")
-        await asyncio.sleep(0.02)
+        await eventually(lambda number=number: rig.server.body_memory.held == number)
+        await clock.move_on(20)
+    assert (await sender.response()).status == 408
+    assert not rig.sink.last.complete
+    assert rig.sink.last_body == b"x" * 6
 
 
-async def test_a_slow_body_that_keeps_the_least_rate_is_taken(rig: Rig) -> None:
-    await rig.restart(body_idle_s=5, body_s=0.3, body_rate=100, sweep_s=0.02)
+async def test_a_slow_body_that_keeps_the_least_rate_is_taken(rig: Rig, clock: Clock) -> None:
+    await rig.restart(body_idle_s=1_000, body_s=100, body_rate=1)
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\n\r\n")
-    for _ in range(20):
+    for _ in range(19):
         await sender.send(b"x" * 10)
-        await asyncio.sleep(0.04)
+        await clock.move_on(15)
+    await sender.send(b"x" * 10)
     assert (await sender.response()).status == 200
     assert rig.sink.last.complete
 
 
-async def test_time_spent_storing_is_not_the_senders(rig: Rig) -> None:
-    await rig.restart(body_idle_s=0.1, sweep_s=0.02, keepalive_s=0.1, head_s=0.1)
+async def test_time_spent_storing_is_not_the_senders(rig: Rig, clock: Clock) -> None:
+    await rig.restart(body_idle_s=100, body_s=100, keepalive_s=100, head_s=100)
     rig.sink.hold = asyncio.Event()
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (2 * PART_SIZE))
     await sender.send(bytes(PART_SIZE + 9))
-    await asyncio.sleep(0.4)
+    await eventually(lambda: rig.sink.writing)
+    await clock.move_on(1_000)
     rig.sink.hold.set()
     await sender.send(bytes(PART_SIZE - 9))
     assert (await sender.response()).status == 200
@@ -175,18 +175,18 @@ async def test_a_second_request_cut_off_by_the_senders_end_is_answered_at_once(
     sender = await rig.connect()
     if apart:
         await sender.send(SECOND)
-        await eventually(lambda: len(rig.server.connections) == 1)
+        await eventually(lambda: rig.sink.writing)
         await sender.send(SECOND[:came])
     else:
         await sender.send(SECOND + SECOND[:came])
     sender.half_close()
+    await eventually(lambda: rig.sink.writing)
     await asyncio.sleep(0.02)
     rig.sink.hold.set()
-    async with asyncio.timeout(1):
-        assert (await sender.response()).status == 200
-        if status is not None:
-            answer = await sender.response()
-            assert answer.status == status
-            assert status == 200 or "ended" in answer.json()["reason"]
-        assert await sender.rest() == b""
+    assert (await sender.response()).status == 200
+    if status is not None:
+        answer = await sender.response()
+        assert answer.status == status
+        assert status == 200 or "ended" in answer.json()["reason"]
+    assert await sender.rest() == b""
     assert len(rig.sink.captures) + len(rig.refused.newest()) == (1 if status is None else 2)

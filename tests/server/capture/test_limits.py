@@ -7,29 +7,37 @@ import tracemalloc
 
 from app.core.model import PART_SIZE, ResponseSettings
 from app.server.capture import body
-from tests.server.capture.support import Rig, eventually, request
+from app.server.capture.connection_eviction import EvictionStage
+from tests.server.capture.support import Clock, Rig, eventually, request
 
 
-async def test_a_head_must_be_complete_in_time_however_it_trickles(rig: Rig) -> None:
-    await rig.restart(head_s=0.3, sweep_s=0.05)
+async def test_a_head_must_be_complete_in_time_however_it_trickles(rig: Rig, clock: Clock) -> None:
+    await rig.restart(head_s=100)
     sender = await rig.connect()
-    await sender.send(b"POST /catch/orders HTTP/1.1\r\n")
-    answering = asyncio.create_task(sender.response(), name="response")
-    while not answering.done():
+    head = b"POST /catch/orders HTTP/1.1\r\n"
+    await sender.send(head)
+    for _ in range(4):
+        await eventually(lambda head=head: [one.head for one in rig.server.connections] == [head])
+        wait = rig.server.connections[0].waits_for()
+        assert wait is not None
+        assert wait[0] is EvictionStage.HEAD
+        await clock.move_on(30)
+        head += b"X-A: b\r\n"
         await sender.send(b"X-A: b\r\n")
-        await asyncio.sleep(0.05)
-    assert (await answering).status == 408
+    assert (await sender.response()).status == 408
     assert await sender.rest() == b""
     assert rig.refusals() == [(408, "POST", "/catch/orders")]
 
 
-async def test_a_second_head_must_be_complete_in_time_too(rig: Rig) -> None:
-    await rig.restart(head_s=0.2, sweep_s=0.05)
+async def test_a_second_head_must_be_complete_in_time_too(rig: Rig, clock: Clock) -> None:
+    await rig.restart(head_s=20, keepalive_s=1_000)
     sender = await rig.connect()
     await sender.send(request())
     assert (await sender.response()).status == 200
-    await asyncio.sleep(0.4)  # idle is allowed for longer than that
+    await clock.move_on(40)  # idle is allowed for longer than that
     await sender.send(b"GET ")
+    await eventually(lambda: rig.server.connections[0].head)
+    await clock.move_on(30)
     assert (await sender.response()).status == 408
 
 
@@ -145,7 +153,7 @@ async def test_a_large_body_that_waits_for_the_store_is_in_memory_once(rig: Rig)
     try:
         for sender in senders:
             await sender.send(head.encode() + bytes(PART_SIZE + 65_536))
-        await asyncio.sleep(0.5)
+        await eventually(lambda: rig.sink.writing == len(senders))
         ours = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, body.__file__)])
     finally:
         tracemalloc.stop()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import time
 
 import pytest
 
-from app.core.model import ResponseSettings
-from tests.server.capture.support import Rig, request
+from app.core.model import Reply
+from tests.server.capture.support import Clock, Rig, eventually, request
 
 
 async def test_the_default_answer(rig: Rig) -> None:
@@ -90,32 +89,31 @@ async def test_the_answer_waits_for_the_commit(rig: Rig) -> None:
 async def test_the_time_of_the_answer_is_told_after_it_left(rig: Rig) -> None:
     rig.directory.put("slow", reply=ResponseSettings(delay_ms=250))
     await rig.post(path="/catch/slow")
-    assert 250 <= rig.sink.reply_ms[rig.sink.last.seq] < 5_000
+    assert rig.sink.reply_ms[rig.sink.last.seq] >= 250
     await rig.post()
-    assert 0 < rig.sink.reply_ms[rig.sink.last.seq] < 250
+    assert rig.sink.reply_ms[rig.sink.last.seq] > 0
 
 
-async def test_a_delayed_answer_comes_late_but_the_request_is_stored_at_once(rig: Rig) -> None:
-    rig.directory.put("slow", reply=ResponseSettings(delay_ms=600))
+async def test_a_delayed_answer_comes_late_but_the_request_is_stored_at_once(rig: Rig, clock: Clock) -> None:
+    rig.directory.put("slow", reply=Reply(delay_ms=30_000))
     sender = await rig.connect()
-    began = time.monotonic()
     await sender.send(request(path="/catch/slow", headers="Connection: close\r\n"))
-    await asyncio.sleep(0.1)
-    assert rig.sink.captures
+    await eventually(lambda: rig.sink.captures)
+    await clock.move_on(20)
     assert not rig.sink.reply_ms
+    await clock.move_on(10)
     assert (await sender.response()).status == 200
-    assert time.monotonic() - began >= 0.6
 
 
 async def test_no_answer_is_told_when_nobody_waited_for_it(rig: Rig) -> None:
     rig.sink.hold = asyncio.Event()
     sender = await rig.connect()
     await sender.send(request())
-    await asyncio.sleep(0.05)
+    await eventually(lambda: rig.sink.writing)
     sender.reset()
-    await asyncio.sleep(0.05)
+    await eventually(lambda: rig.server.connections[0].transport is None)
     rig.sink.hold.set()
-    await asyncio.sleep(0.05)
+    await eventually(lambda: not rig.server.connections)
     assert rig.sink.last.complete
     assert not rig.sink.reply_ms
 
@@ -124,7 +122,7 @@ async def test_a_slow_reader_of_large_answers_holds_up_only_itself(rig: Rig) -> 
     rig.directory.put("big", reply=ResponseSettings(body="x" * 1_000_000))
     sender = await rig.connect()
     await sender.send(request(path="/catch/big") * 40)
-    await asyncio.sleep(0.3)
+    await eventually(lambda: rig.server.connections and rig.server.connections[0].writing_paused)
     assert 0 < len(rig.sink.captures) < 40
     assert (await rig.post()).status == 200
     for _ in range(40):
