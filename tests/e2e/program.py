@@ -19,7 +19,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 READY = "listening on "
-START_S = 20.0
+START_S = 40.0
+"""A start takes a second, and much longer on a machine that does much else."""
 
 
 def environment(**extra: str) -> dict[str, str]:
