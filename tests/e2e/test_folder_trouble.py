@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
 from pathlib import Path
 
 import pytest
@@ -35,9 +34,7 @@ def test_it_answers_and_ends_in_a_folder_that_is_closed_to_it(tmp_path: Path, mo
             if not mode:
                 assert answers == {503}
                 assert "cannot be reached: Permission denied" in told["storage"]
-            begun = time.monotonic()
             assert program.stop() == 0
-            assert time.monotonic() - begun < 3
         finally:
             folder.chmod(0o700)
     assert not any("Traceback" in line for line in program.errors), program.errors

@@ -21,7 +21,7 @@ from app.core.ids import new_slug, uuid7
 from app.core.launch_request import LaunchRequest
 from app.core.links import link_to_endpoint, link_to_request
 from app.ui.single_instance import ask
-from tests.e2e.program import Program, environment, hookline
+from tests.e2e.program import START_S, Program, environment, hookline
 from tests.e2e.senders import post
 
 OFFSCREEN = {"QT_QPA_PLATFORM": "offscreen", "PYTHONWARNINGS": ""}
@@ -50,14 +50,14 @@ class Window:
     def tells(self, what: str) -> dict[str, Any]:
         """The first of this kind that was not yet returned, whatever else it tells before and after."""
         while (told := next((told for told in self._kept if what in told), None)) is None:
-            self._kept.append(self._told.get(timeout=20))
+            self._kept.append(self._told.get(timeout=START_S))
         self._kept.remove(told)
         return told
 
     def end(self) -> str:
         """Its standard error."""
         self.process.terminate()
-        _, errors = self.process.communicate(timeout=20)
+        _, errors = self.process.communicate(timeout=START_S)
         self._reader.join()
         return errors
 
@@ -130,7 +130,7 @@ def test_a_folder_that_a_program_without_a_window_holds_is_told_of(tmp_path: Pat
         told = second.tells("asked")
         assert told["asked"] == "Hookline is already running"
         assert str(headless.process.pid) in told["text"]
-        assert second.process.wait(20) == 3
+        assert second.process.wait(START_S) == 3
         assert "Traceback" not in second.end()
 
 
@@ -146,4 +146,4 @@ def test_two_starts_at_once_make_one_window(tmp_path: Path) -> None:
     finally:
         for start in starts:
             start.terminate()
-            start.wait(20)
+            start.wait(START_S)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.e2e.program import environment
+from tests.e2e.program import START_S, environment
 
 DRIVER = Path(__file__).with_name("updated_driver.py")
 ROOT = DRIVER.parents[2]
@@ -49,7 +49,7 @@ def running(tmp_path: Path, *command: str) -> Iterator[subprocess.Popen[str]]:
 
 def wait_for(path: Path) -> str:
     """What was written to `path`, once something was."""
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + START_S
     while not (path.is_file() and path.read_text().endswith("\n")):
         assert time.monotonic() < deadline, f"{path} was not written"
         time.sleep(0.02)
@@ -69,7 +69,7 @@ def test_the_window_tells_of_an_update_and_starts_the_new_version_on_the_free_fo
         assert "listening" in read(process)
         install(path, f'ls {folder} > {out}.ls; echo "$@" > {out}')
         assert "updated" in read(process)["text"]
-        assert process.wait(20) == 0
+        assert process.wait(START_S) == 0
         assert process.stderr is not None
         assert process.stderr.read() == ""
     assert wait_for(out).split() == ["--data-dir", str(folder), "--port", "0", "--api-port", "0"]
@@ -87,7 +87,7 @@ def test_a_new_version_that_cannot_be_started_is_told(tmp_path: Path) -> None:
         question = read(process)
         assert str(path) in question["text"]
         assert "requests are safe" in question["text"]
-        assert process.wait(20) == 3
+        assert process.wait(START_S) == 3
 
 
 def test_a_removed_program_offers_no_restart(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_a_removed_program_offers_no_restart(tmp_path: Path) -> None:
         read(process)
         path.unlink()
         assert "removed" in read(process)["text"]
-        assert process.wait(20) == 0
+        assert process.wait(START_S) == 0
 
 
 def test_without_a_window_it_is_one_line_on_standard_error_and_capturing_goes_on(tmp_path: Path) -> None:
@@ -111,4 +111,4 @@ def test_without_a_window_it_is_one_line_on_standard_error_and_capturing_goes_on
         assert process.stderr.readline().startswith("hookline: Hookline was updated while it was running.")
         assert process.poll() is None
         os.kill(process.pid, signal.SIGTERM)
-        assert process.wait(20) == 0
+        assert process.wait(START_S) == 0
