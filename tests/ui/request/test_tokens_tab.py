@@ -12,7 +12,7 @@ from app.core.clock import now_us
 from app.ui.request.tabs.tabs import BODY, TOKENS
 from tests.core.bodies.wire import token
 from tests.ui.requests.page_desk import open_body, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -58,8 +58,7 @@ def test_the_tab_goes_when_there_are_none_and_is_remembered(run: Run, tmp_path: 
             detail.tabs.setCurrentIndex(TOKENS)
             detail.tabs.tabBarClicked.emit(TOKENS)
             await open_body(shown, b'{"a":1}', "application/json")
-            await settle()
-            assert not detail.tabs.isTabVisible(TOKENS)
+            await until(lambda: not detail.tabs.isTabVisible(TOKENS))
             assert detail.tabs.currentIndex() == BODY
             await open_body(shown, b'{"b":1}', "application/json", headers=bearer)
             await until(lambda: detail.tabs.currentIndex() == TOKENS)
