@@ -7,6 +7,7 @@ import gc
 import socket
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal, Slot
@@ -19,47 +20,46 @@ pytestmark = pytest.mark.smoke
 
 
 class Pulse(QWidget):
-    """Asks to be painted again every 16 ms and keeps the moments it was."""
+    """Asks to be painted again every 16 ms, and counts how often it was."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.painted: list[float] = []
-        self.keys: list[float] = []
+        self.painted = 0
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self.update)
         self._timer.start(16)
 
     def paintEvent(self, event: QEvent) -> None:
-        self.painted.append(time.monotonic())
-
-    def longest_gap(self) -> float:
-        return max(after - before for before, after in zip(self.painted, self.painted[1:], strict=False))
+        self.painted += 1
 
 
-async def churn(until_time: float) -> int:
-    """Callbacks that are always ready, as many as fit."""
-    loop = asyncio.get_running_loop()
-    count = 0
-    while loop.time() < until_time:
-        count += 1
-        await asyncio.sleep(0)
-    return count
+class Load:
+    """Goes on until `seen()`, or for 20 seconds, and counts what it does."""
 
+    def __init__(self, seen: Callable[[], bool]) -> None:
+        self.count = 0
+        self._seen, self._end = seen, time.monotonic() + 20
 
-async def ping_pong(until_time: float) -> int:
-    """A pair of sockets that always have something to read."""
-    loop = asyncio.get_running_loop()
-    left, right = socket.socketpair()
-    count = 0
-    with left, right:
-        left.setblocking(False)
-        right.setblocking(False)
-        while loop.time() < until_time:
-            loop.call_soon(left.send, b"x" * 100)  # later, so that recv has to wait for the selector
-            await loop.sock_recv(right, 100)
-            count += 1
-    return count
+    def goes_on(self) -> bool:
+        self.count += 1
+        return not self._seen() and time.monotonic() < self._end
+
+    async def churn(self) -> None:
+        """Callbacks that are always ready, as many as fit."""
+        while self.goes_on():  # noqa: ASYNC110 - being ready all the time is the point
+            await asyncio.sleep(0)
+
+    async def ping_pong(self) -> None:
+        """A pair of sockets that always have something to read."""
+        loop = asyncio.get_running_loop()
+        left, right = socket.socketpair()
+        with left, right:
+            left.setblocking(False)
+            right.setblocking(False)
+            while self.goes_on():
+                loop.call_soon(left.send, b"x" * 100)  # later, so that recv has to wait for the selector
+                await loop.sock_recv(right, 100)
 
 
 def test_the_window_paints_while_the_loop_is_loaded(run, qtbot):
@@ -68,21 +68,20 @@ def test_the_window_paints_while_the_loop_is_loaded(run, qtbot):
 
     async def main():
         window.show()
-        await until(lambda: len(window.painted) > 2)
-        window.painted.clear()
-        end = asyncio.get_running_loop().time() + 1.5
-        loads = [churn(end) for _ in range(20)] + [ping_pong(end) for _ in range(20)]
-        return await asyncio.gather(*loads)
+        await until(lambda: window.painted > 2)
+        window.painted = 0
+        loads: list[Load] = []
+        loads += [Load(lambda: window.painted > 30 and all(load.count > 20 for load in loads)) for _ in range(40)]
+        await asyncio.gather(*(load.churn() for load in loads[:20]), *(load.ping_pong() for load in loads[20:]))
+        return [load.count for load in loads]
 
     counts = run(main())
     window.close()
     assert min(counts) > 20  # no load was starved either
-    # A window that starves is painted once, at the end; a busy machine paints a third of what an idle one does, 90.
-    assert len(window.painted) > 8
-    assert window.longest_gap() < 0.75
+    assert window.painted > 30  # one that starves is painted once, at the end
 
 
-def test_timers_of_qt_are_not_starved_by_a_queue_that_never_empties(run, loop):
+def test_timers_of_qt_are_not_starved_by_a_queue_that_never_empties(run):
     class Counter(QObject):
         beats = 0
 
@@ -91,7 +90,7 @@ def test_timers_of_qt_are_not_starved_by_a_queue_that_never_empties(run, loop):
 
     counter = Counter()
     counter.startTimer(10, Qt.TimerType.PreciseTimer)
-    run(churn(loop.time() + 0.6))
+    run(Load(lambda: counter.beats > 10).churn())
     assert counter.beats > 10
 
 
@@ -159,11 +158,11 @@ def test_a_qt_loop_inside_a_coroutine_holds_the_tasks_up_but_breaks_nothing(run,
 
     async def main():
         task = asyncio.create_task(asyncio.sleep(0.01, "after"), name="held up")
-        QTimer.singleShot(60, dialog.accept)
+        QTimer.singleShot(500, dialog.accept)
         loop.call_soon(during.append, True)
         before = time.process_time()
         dialog.exec()
-        assert time.process_time() - before < 0.05  # waiting, not spinning
+        assert time.process_time() - before < 0.25  # waiting, not spinning
         assert not during
         return await task
 
