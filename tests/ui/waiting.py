@@ -1,8 +1,9 @@
-"""Waiting inside a window test; see the `run` fixture."""
+"""Waiting inside a window test, and how long others would have to; see the `run` fixture."""
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable
 
 
@@ -19,3 +20,23 @@ async def settle(rounds: int = 3) -> None:
     """Let Qt deliver what it has posted, and the loop run what that started, a few times over."""
     for _ in range(rounds):
         await asyncio.sleep(0.001)
+
+
+class Heart:
+    """The most work, in seconds of this thread, between two turns of the loop: what others do meanwhile is no work."""
+
+    async def __aenter__(self) -> Heart:
+        self.longest, self._ended = 0.0, False
+        self._task = asyncio.create_task(self._beat(), name="heart")
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._ended = True
+        await self._task
+
+    async def _beat(self) -> None:
+        last = time.thread_time()
+        while not self._ended:
+            await asyncio.sleep(0.005)
+            now = time.thread_time()
+            self.longest, last = max(self.longest, now - last), now

@@ -20,7 +20,7 @@ from app.ui.requests.list import model as model_module
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.pager import PAGE, TimeRange
 from tests.ui.requests.page_desk import PageDesk, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import Heart, settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -298,24 +298,12 @@ def test_the_window_keeps_turning_under_a_stream(run: Run, tmp_path: Path) -> No
         async with open_page(tmp_path) as shown:
             await shown.fill(400)
             await shown.reload()
-            longest, ended = 0.0, asyncio.Event()
-            loop = asyncio.get_running_loop()
-
-            async def beat() -> None:
-                nonlocal longest
-                last = loop.time()
-                while not ended.is_set():
-                    await asyncio.sleep(0.005)
-                    longest, last = max(longest, loop.time() - last), loop.time()
-
-            heart = asyncio.create_task(beat(), name="heart")
-            for _ in range(40):
-                await asyncio.gather(*(shown.add() for _ in range(12)))
-                await asyncio.sleep(0.02)
-            await until(lambda: shown.model.rowCount() == PAGE + 480)
-            ended.set()
-            await heart
-            assert longest < 0.3
+            async with Heart() as heart:
+                for _ in range(40):
+                    await asyncio.gather(*(shown.add() for _ in range(12)))
+                    await asyncio.sleep(0.02)
+                await until(lambda: shown.model.rowCount() == PAGE + 480)
+            assert heart.longest < 0.3
 
     run(check())
 
