@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,7 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Capture, Endpoint, Plan
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD
+from app.ui.undo import pending_delete
 from app.ui.undo.undo_bar import UndoBar
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, shown
@@ -314,7 +316,11 @@ def test_after_its_time_it_is_deleted(run: Run, tmp_path: Path) -> None:
     run(check())
 
 
-def test_each_delete_keeps_its_own_time_and_the_newest_is_undone_first(run: Run, tmp_path: Path) -> None:
+def test_each_delete_keeps_its_own_time_and_the_newest_is_undone_first(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pending_delete, "time", SimpleNamespace(monotonic=lambda: 0.0))  # none passes
+
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
             endpoint, _ = await fill(desk, window, 4)
