@@ -133,7 +133,8 @@ def test_much_work_tells_how_far_it_is_and_can_be_stopped(
             done = bulk.done
             assert 0 < done < 190
             assert done % 20 == 0
-            assert shown.desk.store.captures.counts(shown.endpoint.id).unread == 190 - done
+            unread = shown.desk.store.captures.counts(shown.endpoint.id).unread
+            assert 190 - done - unread in (0, 1)  # the one that came first may have been opened by itself
             assert shown.ids() == ids
             assert "Marking 20 of 190…" in told
 
