@@ -18,6 +18,7 @@ from app.core.text import sent_text
 from app.server.test_request import HEADER
 from app.services import services_of
 from tests.factories import draft
+from tests.server.capture.support import Clock, eventually
 
 ANY_PORT = {"port": 0, "api_port": 0}
 Answer = Callable[[bytes], Awaitable[bytes]]
@@ -158,11 +159,14 @@ async def test_a_way_back_that_fails_is_told_apart(application: Application) -> 
         assert "It did arrive" in await failure(application, base)
 
 
-async def test_a_slow_reply_of_the_endpoint_is_waited_for(
-    application: Application, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("app.server.test_request.TIMEOUT_MS", 100)
+async def test_a_slow_reply_of_the_endpoint_is_waited_for(application: Application) -> None:
+    clock = Clock(asyncio.get_running_loop())
     slow = draft()
-    slow = msgspec.structs.replace(slow, reply=msgspec.structs.replace(slow.reply, delay_ms=200))
+    slow = msgspec.structs.replace(slow, reply=msgspec.structs.replace(slow.reply, delay_ms=30_000))
     endpoint = await application.store.endpoints.create(slow)
-    assert (await services_of(application).send_test(endpoint)).status == 200
+    sending = asyncio.create_task(services_of(application).send_test(endpoint), name="send a test")
+    await eventually(lambda: application.store.captures.counts(endpoint.id).total == 1)
+    await clock.move_on(20)  # twice what any other response may take
+    assert not sending.done()
+    await clock.move_on(10)
+    assert (await sending).status == 200
