@@ -247,7 +247,8 @@ async def test_a_body_that_passes_the_limit_on_its_way_is_refused_and_leaves_not
     await other.close()
 
 
-async def test_where_the_oldest_go_everybody_is_served(program: Program) -> None:
+async def test_where_the_oldest_go_everybody_is_served(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.db.storage_limits.PATIENCE_S", 20.0)  # however slow the disk is
     await limited(program, MIB, "delete_oldest")
 
     async def send(number: int) -> None:
