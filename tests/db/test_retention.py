@@ -162,14 +162,17 @@ async def test_captures_keep_their_pace_while_a_hundred_thousand_expired_go(
     await fill(store, made.id, 100_000, now_us() - 2 * DAY_US)
     waits: list[float] = []
     pages: list[float] = []
+    meanwhile = 0
     purging = asyncio.ensure_future(store.retention.purge())
     began = time.perf_counter()
     adds: list[asyncio.Task[None]] = []
 
     async def timed_add() -> None:
+        nonlocal meanwhile
         started = time.perf_counter()
         await add(store, made.id)
         waits.append(time.perf_counter() - started)
+        meanwhile += not purging.done()
 
     while not purging.done():
         adds.append(asyncio.create_task(timed_add(), name="add"))
@@ -192,7 +195,7 @@ async def test_captures_keep_their_pace_while_a_hundred_thousand_expired_go(
     assert report.deleted == {made.id: 100_000}
     assert store.captures.counts(made.id).total == len(waits)
     assert (await store.captures.page(made.id, limit=1))[0].received_at > now_us() - DAY_US
-    assert p99 < 0.5
+    assert meanwhile > len(waits) * 0.9  # what had to wait for the purge would all come after it
     await store.close()
 
 
