@@ -104,9 +104,9 @@ def test_a_bomb_yields_only_what_was_asked_for() -> None:
     assert len(unpacker.read(1000)) == 1000
     reader = BodyReader((("content-encoding", "gzip"),), "text/plain")
     reader.feed(bomb, True)
-    began = time.perf_counter()
+    began = time.thread_time()
     assert 0 < len(reader.lines(3_000)) <= 3_000
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
     text, whole = body_text((("content-encoding", "gzip"),), "text/plain", bomb, 5_000)
     assert (len(text), whole) == (5_000, False)
 

@@ -64,7 +64,7 @@ def test_the_declared_charset_is_what_the_escapes_stand_for() -> None:
 
 
 def test_a_field_of_any_length_is_shown_as_it_comes() -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     value = [{"key": number} for number in range(10_000)]
     body = urlencode({"a": "1", "payload": json.dumps(value), "t": "é" * 50_000, "z": "2"})
     lines = lines_of(FormFormatter(""), *cut(body, list(range(0, len(body), 10_001))))
@@ -74,7 +74,7 @@ def test_a_field_of_any_length_is_shown_as_it_comes() -> None:
     assert joined(lines).count("é") == 50_000
     for text in ("&" * 300_000, "=" * 300_000, "a=" + "%80" * 100_000, "%" * 300_000, "a=" + "%5B" * 100_000):
         assert all(len(line.text) <= WIDTH for line in lines_of(FormFormatter(""), text))
-    assert time.perf_counter() - began < 60
+    assert time.thread_time() - began < 60
 
 
 @pytest.mark.parametrize(

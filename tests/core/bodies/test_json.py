@@ -112,12 +112,12 @@ def test_it_agrees_with_the_standard_library(text: str) -> None:
 
 
 def test_deep_nesting_is_quick_and_its_indentation_bounded() -> None:
-    began = time.process_time()
+    began = time.thread_time()
     lines, formatter = format_text("[" * 100_000 + "]" * 100_000)
     assert formatter.error is None
     assert len(lines) == 199_999
     assert max(len(line.text) for line in lines) < 100
-    assert time.process_time() - began < 10
+    assert time.thread_time() - began < 10
 
 
 def test_an_endless_string_is_given_in_folds_as_it_comes() -> None:

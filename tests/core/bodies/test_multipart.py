@@ -131,7 +131,7 @@ def test_multipart_within_multipart_to_a_bound() -> None:
 
 
 def test_large_and_many_parts_stay_bounded_and_a_large_one_is_shown_before_it_is_whole() -> None:
-    began = time.perf_counter()
+    began = time.thread_time()
     formatter = MultipartFormatter(TYPE, ranked)
     formatter.feed("--b\r\n\r\n" + "x" * (2 * SHOWN_MAX), False)
     assert formatter.next_lines(10)[0].text == "Part 1 · more than 64 KiB"
@@ -139,7 +139,7 @@ def test_large_and_many_parts_stay_bounded_and_a_large_one_is_shown_before_it_is
     assert "128 KiB" in lines_of(formatter, "")[-1].text
     many = lines_of(MultipartFormatter(TYPE, ranked), "--b\r\n\r\n\r\n" * 20_000, limit=100)
     assert len(many) > 20_000
-    assert time.perf_counter() - began < 60
+    assert time.thread_time() - began < 60
 
 
 @given(st.text(max_size=40))

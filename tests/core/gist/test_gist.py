@@ -135,8 +135,8 @@ def test_the_usual_body_costs_microseconds() -> None:
     headers = (("Host", "x"), ("Content-Type", JSON))
     best = 1.0
     for _ in range(20):
-        began = time.perf_counter()
+        began = time.thread_time()
         for _ in range(200):
             gist("POST", "/catch/x", headers, JSON, body, size=len(body))
-        best = min(best, (time.perf_counter() - began) / 200)
+        best = min(best, (time.thread_time() - began) / 200)
     assert best < 30e-6
