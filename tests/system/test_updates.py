@@ -26,7 +26,7 @@ def replace(path: Path) -> None:
     new.rename(path)
 
 
-async def first(path: Path, *steps: object) -> Change | None:
+async def first(path: Path, *steps: object, within_s: float = 20.0) -> Change | None:
     """What is said first while `steps` are done with pauses between; None when nothing is."""
     seen = ProgramFile(path).changes(PAUSE_S)
     waiting = asyncio.ensure_future(anext(seen))
@@ -36,7 +36,7 @@ async def first(path: Path, *steps: object) -> Change | None:
         step()  # type: ignore[operator]
         await asyncio.sleep(0)
     try:
-        return await asyncio.wait_for(waiting, 0.5)
+        return await asyncio.wait_for(waiting, within_s)
     except TimeoutError:
         return None
 
@@ -50,7 +50,7 @@ async def test_a_file_written_anew_in_place_is_an_update(file: Path) -> None:
 
 
 async def test_a_file_that_is_left_alone_or_read_is_none(file: Path) -> None:
-    assert await first(file, file.read_bytes) is None
+    assert await first(file, file.read_bytes, within_s=0.5) is None
 
 
 async def test_a_file_that_stays_away_was_removed(file: Path) -> None:
@@ -64,6 +64,6 @@ async def test_a_file_taken_away_and_laid_down_anew_is_an_update_only(file: Path
 async def test_an_installation_after_a_removal_is_an_update(file: Path) -> None:
     seen = ProgramFile(file).changes(PAUSE_S)
     file.unlink()  # noqa: ASYNC240 - a moment's blocking is nothing to a test
-    assert await asyncio.wait_for(anext(seen), 5) is REMOVED
+    assert await asyncio.wait_for(anext(seen), 20) is REMOVED
     replace(file)
-    assert await asyncio.wait_for(anext(seen), 5) is UPDATED
+    assert await asyncio.wait_for(anext(seen), 20) is UPDATED
