@@ -22,6 +22,12 @@ from tests.db.helpers import add, eventually, kept_bytes, of_kind, query, recoun
 BODY = bytes(20 * KIB)
 
 
+@pytest.fixture(autouse=True)
+def _slow_disk(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long the oldest requests take to be deleted, nobody is refused for that."""
+    monkeypatch.setattr("app.db.storage_limits.PATIENCE_S", 20.0)
+
+
 async def limited(store: Store, limit: int | None, when_full: str = "delete_oldest") -> Endpoint:
     return await store.endpoints.create(factories.draft(storage_limit=limit, when_full=when_full))
 
