@@ -13,6 +13,7 @@ from collections.abc import Generator
 from pathlib import Path
 from typing import Any
 
+import hypothesis
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -38,6 +39,11 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # once, before xdist starts its processes
         compileall.compile_dir(ROOT / "app", quiet=2)
     sys.dont_write_bytecode = False  # of the tests; pytest alone can compile them
+    # How long an example takes is the machine's matter, which runs other tests at the same time.
+    hypothesis.settings.register_profile(
+        "tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    )
+    hypothesis.settings.load_profile("tests")
     folder = config.getoption("--samples")
     if folder and not Path(folder).is_dir():
         raise pytest.UsageError(f"--samples: {folder} is no folder.")
