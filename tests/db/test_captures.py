@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import sqlite3
+import threading
 import time
 from pathlib import Path
 
@@ -13,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.core.clock import now_us
 from app.core.errors import NotFoundError
 from app.core.events import Captured, Event, RequestsChanged, RequestsRemoved
 from app.core.model import PART_SIZE, Capture, Endpoint, PageKey
@@ -322,21 +322,24 @@ async def test_clearing_empties_one_endpoint_and_keeps_what_comes_after(store: S
 
 async def test_a_long_read_holds_up_neither_captures_nor_a_page(store: Store, endpoint: Endpoint) -> None:
     await add_many(store, endpoint.id, 10)
+    begun, released = threading.Event(), threading.Event()
+
+    def wait() -> bool:
+        begun.set()
+        return released.wait(30)
 
     def slow(database: object) -> int:
-        numbers = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 4000000)"
-        statement = f"{numbers} SELECT count(*) FROM n, (SELECT count(*) FROM capture)"
-        return int(database.connection().execute(statement).fetchone()[0])
+        connection = database.connection()
+        connection.create_function("wait", 0, wait)
+        return int(connection.execute("SELECT count(*) FROM capture WHERE wait()").fetchone()[0])
 
     reading = asyncio.ensure_future(store._readers.run(slow))
-    await asyncio.sleep(0.05)
-    started = now_us()
+    assert await asyncio.to_thread(begun.wait, 30)
     await add_many(store, endpoint.id, 10)
     assert len(await store.captures.page(endpoint.id)) == 20
-    took = now_us() - started
-    assert not reading.done(), "the long read was too short to prove anything"
-    assert took < 400_000
-    assert await reading == 4_000_000
+    assert not reading.done()
+    released.set()
+    assert await reading == 10
 
 
 async def test_trailers_are_kept_with_the_few_that_have_any(store: Store, endpoint: Endpoint, tmp_path: Path) -> None:
