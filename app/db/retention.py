@@ -117,11 +117,14 @@ class Retention:
         While there is a `problem` nothing is deleted by age.
         """
         async with self._lock:
+            given_back = self._reclaim.given_back
             now = await self._clock_check.run(self._clock())
             await self._update_problem()
             deleted = {} if now is None else await self._purge_all(now)
             await self._cleanup.run()
-            freed = await self._reclaim.run()
+            await self._reclaim.run()
+            # In a long purge some of it was given back in the background.
+            freed = self._reclaim.given_back - given_back
             self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=freed)
         self._publish(Purged(report=self.last_report))
         return self.last_report

@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import msgspec
+import pytest
 
 from app.core.clock import DAY_US, now_us
 from app.core.events import Event, Purged
@@ -152,6 +153,24 @@ async def test_bodies_answers_and_deliveries_go_too_and_the_file_shrinks(tmp_pat
     assert await left(store, made) == [kept.id]
     await store.close()
     assert (tmp_path / "hookline.db").stat().st_size < 200_000
+
+
+async def test_what_the_background_gives_back_during_a_purge_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await Store.open(tmp_path, lambda _: None, clock=lambda: NOW)
+    made = await store.endpoints.create(factories.draft(retention_days=1))
+    await fill(store, made.id, 5_000, NOW - 2 * DAY_US)
+    clean = store._cleanup.run
+
+    async def clean_and_reclaim() -> None:
+        await clean()
+        assert await store._reclaim.run() > 0
+
+    monkeypatch.setattr(store._cleanup, "run", clean_and_reclaim)
+    report = await store.retention.purge()
+    assert report.freed_bytes > 5_000 * 100
+    await store.close()
 
 
 async def test_captures_keep_their_pace_while_a_hundred_thousand_expired_go(
