@@ -106,7 +106,13 @@ async def create(desk: Desk) -> None:
     assert desk.endpoint.name == "Journey"
     assert desk.endpoint.retention_days == 7
     await until(lambda: desk.window.pages.currentWidget() is desk.window.requests)
-    assert desk.window.requests.list_area.empty.isVisible()
+    await until(desk.window.requests.empty.isVisible)
+    await closed(desk)
+
+
+async def closed(desk: Desk) -> None:
+    """Wait for the form to close, which it does after the endpoint is stored: nothing opens by itself before."""
+    await until(lambda: not any(dialog.isVisible() for dialog in desk.window.findChildren(EndpointDialog)))
 
 
 async def edit(desk: Desk) -> None:
@@ -118,6 +124,7 @@ async def edit(desk: Desk) -> None:
     click(dialog.submit_button)
     await until(lambda: desk.endpoint.name == "Journey of one")
     assert desk.endpoint.retention_days == 30
+    await closed(desk)
 
 
 async def receive_and_read(desk: Desk) -> None:
