@@ -712,6 +712,32 @@ def test_what_a_script_deletes_meanwhile_stays_deleted(run: Run, tmp_path: Path)
     run(check())
 
 
+def test_what_a_script_deletes_stays_deleted_where_the_list_is_being_read_as_it_comes_back(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def check() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            _, captures = await fill(desk, window, 4)
+            before = rows(window)
+            window.requests.list.selectAll()
+            await delete_selected(window)
+            await desk.store.captures.delete([captures[0].id])
+            page, go_on = desk.store.captures.page, asyncio.Event()
+
+            async def slow(*given: Any, **more: Any) -> list[Any]:
+                await go_on.wait()
+                return await page(*given, **more)
+
+            monkeypatch.setattr(desk.store.captures, "page", slow)
+            window.requests.feed.pager.head()
+            await undo(window)
+            await until(lambda: rows(window) == before)
+            go_on.set()
+            await until(lambda: rows(window) == before[:-1])
+
+    run(check())
+
+
 def test_a_request_in_its_own_window_is_back_in_it(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):

@@ -119,9 +119,9 @@ class ListRestorer(QObject):
         if position.scroll_position:
             self._list.verticalScrollBar().setValue(position.scroll_position + above * ROW)
         self._feed.loaded.emit()
-        self._feed.pager.check()
-        if reading and position.at_head:
+        if reading and place.at_head:
             self._feed.pager.head()  # it may be about to find new requests
+        self._feed.pager.check()  # after `head`, which discards what is being read
 
     def _reload(self) -> None:
         """At the top from there; further down around what is visible."""
