@@ -1,6 +1,6 @@
 """The picture book: `make screenshots` renders every screen, light and dark, into `docs/screenshots/`.
 
-Fills a temporary data folder through the real server, with a real target, then walks the real window through its screens
+Fills a temporary data folder through the real server, with a real target, then walks the window through its screens
 without a display. Names of chapters (`lists bodies filters hand dialogs`) draw only those.
 """
 

@@ -34,6 +34,8 @@ class Reclaim:
         self._lock = asyncio.Lock()
         self._shrink_pending = False
         """Pages were freed, but the files could not be shrunk yet."""
+        self.given_back = 0
+        """Bytes since the start."""
         self._worker = BackgroundWorker("hookline-reclaim", self._run_soon)
         self.wake, self.stop = self._worker.wake, self._worker.stop
 
@@ -43,6 +45,7 @@ class Reclaim:
         async with self._lock:
             while step := await self._writer.between(vacuum, self._pages, in_transaction=False):
                 freed += step
+                self.given_back += step
             self._shrink_pending = self._shrink_pending or bool(freed)
             if self._shrink_pending:
                 self._shrink_pending = not await self._shrink()

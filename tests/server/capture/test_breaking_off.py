@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from app.core.model import PART_SIZE, MirrorState
+from app.core.model import PART_SIZE, DeliveryState
 from tests.server.capture.support import Clock, Rig, Sender, eventually
 
 LENGTH = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"

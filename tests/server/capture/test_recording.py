@@ -11,7 +11,7 @@ import zlib
 import pytest
 
 from app.core.clock import now_us
-from app.core.model import METHODS, PART_SIZE, MirrorState
+from app.core.model import METHODS, PART_SIZE, DeliveryState
 from tests.server.capture.support import Rig, eventually, request
 
 

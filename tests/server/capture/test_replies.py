@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from app.core.model import Reply
+from app.core.model import ResponseSettings
 from tests.server.capture.support import Clock, Rig, eventually, request
 
 
@@ -95,7 +95,7 @@ async def test_the_time_of_the_answer_is_told_after_it_left(rig: Rig) -> None:
 
 
 async def test_a_delayed_answer_comes_late_but_the_request_is_stored_at_once(rig: Rig, clock: Clock) -> None:
-    rig.directory.put("slow", reply=Reply(delay_ms=30_000))
+    rig.directory.put("slow", reply=ResponseSettings(delay_ms=30_000))
     sender = await rig.connect()
     await sender.send(request(path="/catch/slow", headers="Connection: close\r\n"))
     await eventually(lambda: rig.sink.captures)

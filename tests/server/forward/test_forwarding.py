@@ -162,7 +162,7 @@ async def test_the_time_bounds_the_whole_answer(stage: Stage) -> None:
         endpoint = await stage.endpoint(place.url, forward=Forward(timeout_ms=1_500))
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
-    assert (delivery.state, delivery.status) == (MirrorState.FAILED, 200)
+    assert (delivery.state, delivery.status) == (DeliveryState.FAILED, 200)
     assert delivery.error == "The response began (200) but did not end. No response within 1.5 s."
     assert 0 < delivery.response_size < 1000
 
@@ -278,7 +278,7 @@ async def test_a_stop_leaves_what_is_unfinished_queued(stage: Stage) -> None:
         await place.arrival()
         await stage.forwarder.stop()
         await stage.forwarder.stop()
-        assert [row.state for row in await stage.store.deliveries.pending(endpoint.id)] == [MirrorState.QUEUED]
+        assert [row.state for row in await stage.store.deliveries.pending(endpoint.id)] == [DeliveryState.QUEUED]
         port = place.port
     async with target(port=port) as place:
         await stage.forwarder.start()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.model import PART_SIZE, Delivery, MirrorState
+from app.core.model import PART_SIZE, Delivery, DeliveryState
 from app.server.forward import Forwarder, forwarder
-from app.server.forward.tls import trust
+from app.server.forward.tls import client_context
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, target
 
@@ -102,7 +102,7 @@ async def test_an_answer_without_end_is_read_no_further_than_is_kept(stage: Stag
         endpoint = await stage.endpoint(place.url)
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
-    assert (delivery.state, delivery.response_truncated) == (MirrorState.DELIVERED, True)
+    assert (delivery.state, delivery.response_truncated) == (DeliveryState.DELIVERED, True)
 
 
 async def test_public_certificates_are_known_without_the_systems(

@@ -14,8 +14,7 @@ from PySide6.QtWidgets import QMenu
 
 from app.core.clock import now_us
 from app.core.model import Endpoint
-from app.ui.desktop.notification_settings import NotifyChoices, NotifyMenu, When
-from app.ui.desktop.notifications import NotificationPace, Stream
+from app.ui.desktop.notifications import NotificationBatch, NotificationTiming
 from app.ui.desktop.text import NAME_MAX, PATH_MAX, notice_for
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu, NotifyWhen
 from tests import factories
@@ -35,23 +34,23 @@ def first(shown: TrayDesk, when: NotifyWhen) -> Endpoint:
     return endpoint
 
 
-async def gathered(shown: TrayDesk, endpoint: Endpoint, count: int) -> Stream:
+async def gathered(shown: TrayDesk, endpoint: Endpoint, count: int) -> NotificationBatch:
     """Capture so many, and let the time pass in which they gather, however long that took."""
-    shown.window.desktop.notices.pace = NotificationPace(gather_ms=60_000, quiet_ms=60_000, longest_ms=200_000)
+    shown.window.desktop.notices.timing = NotificationTiming(gather_ms=60_000, quiet_ms=60_000, longest_ms=200_000)
     await asyncio.gather(*(shown.desk.capture(endpoint) for _ in range(count)))
-    (stream,) = shown.window.desktop.notices._streams.values()
-    await pause_over(stream, count)
-    return stream
+    (batch,) = shown.window.desktop.notices._batches.values()
+    await pause_over(batch, count)
+    return batch
 
 
-async def pause_over(stream: Stream, count: int) -> None:
+async def pause_over(batch: NotificationBatch, count: int) -> None:
     """End the pause before the next notification, once so many requests are counted."""
-    await until(lambda: stream.count == count)
-    timer_of(stream).start(0)
+    await until(lambda: batch.count == count)
+    timer_of(batch).start(0)
 
 
-def timer_of(stream: Stream) -> QTimer:
-    timer = stream.findChild(QTimer)
+def timer_of(batch: NotificationBatch) -> QTimer:
+    timer = batch.findChild(QTimer)
     assert timer is not None
     return timer
 
@@ -134,15 +133,15 @@ class TestWhich:
     def test_nothing_of_an_endpoint_that_is_deleted_meanwhile(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, When.ON)
+                endpoint = first(shown, NotifyWhen.ON)
                 notices = shown.window.desktop.notices
-                quick, notices.pace = notices.pace, NotificationPace(gather_ms=60_000)
+                quick, notices.timing = notices.timing, NotificationTiming(gather_ms=60_000)
                 await shown.desk.capture(endpoint)
-                await until(lambda: notices._streams)
+                await until(lambda: notices._batches)
                 await shown.desk.store.endpoints.delete(endpoint.id)
-                assert not notices._streams
-                notices.pace = quick
-                assert shown.window.desktop.choices.of(endpoint.slug) is When.OFF
+                assert not notices._batches
+                notices.timing = quick
+                assert shown.window.desktop.choices.of(endpoint.slug) is NotifyWhen.OFF
                 await nothing_told(shown)
 
         run(scene())
@@ -154,17 +153,17 @@ class TestBursts:
     ) -> None:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, When.BEHIND)
-                stream = await gathered(shown, endpoint, 37)
+                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
+                batch = await gathered(shown, endpoint, 37)
                 await until(lambda: shown.tray.told)
                 assert shown.tray.told == [(endpoint.name, "37 new requests")]
                 await shown.desk.capture(endpoint)
-                await pause_over(stream, 38)
+                await pause_over(batch, 38)
                 await until(lambda: len(shown.tray.told) == 2)
                 assert shown.tray.told[1] == (endpoint.name, "38 new requests")
                 shown.window.desktop.window_focus.activated.emit()
                 await shown.desk.capture(endpoint, target="/catch/x/again")
-                await pause_over(stream, 1)
+                await pause_over(batch, 1)
                 await until(lambda: len(shown.tray.told) == 3)
                 assert shown.tray.told[2] == (endpoint.name, "POST /again")
 
@@ -173,18 +172,18 @@ class TestBursts:
     def test_a_steady_stream_is_told_of_ever_more_seldom(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, When.BEHIND)
-                stream = await gathered(shown, endpoint, 1)
+                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
+                batch = await gathered(shown, endpoint, 1)
                 waits = []
                 for number in range(1, 5):
                     await until(lambda n=number: len(shown.tray.told) == n)
-                    waits.append(stream.wait_ms)
+                    waits.append(batch.wait_ms)
                     await shown.desk.capture(endpoint)
                     if number < 4:
-                        await pause_over(stream, number + 1)
+                        await pause_over(batch, number + 1)
                 assert waits == [60_000, 120_000, 200_000, 200_000]
                 shown.window.desktop.window_focus.activated.emit()
-                assert timer_of(stream).remainingTime() <= 60_000, "who looked need not wait for what comes next"
+                assert timer_of(batch).remainingTime() <= 60_000, "who looked need not wait for what comes next"
 
         run(scene())
 
@@ -207,7 +206,7 @@ class TestClicks:
     def test_several_open_the_endpoint(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, When.BEHIND)
+                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
                 await gathered(shown, endpoint, 3)
                 await until(lambda: shown.tray.told)
                 shown.tray.message_clicked()

@@ -19,7 +19,7 @@ from app.core.model import Capture, DeliveryState
 from app.core.text import to_midnight_ms
 from app.ui.request import header as head_module
 from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, NO_QUERY, QUERY, RAW, TOKENS, tab_for
-from app.ui.shell.sidebar import LEAST_WIDTH as SIDEBAR_LEAST
+from app.ui.shell.sidebar import MINIMUM_WIDTH as SIDEBAR_LEAST
 from app.ui.theme.tokens import contrast
 from tests import factories
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page

@@ -119,7 +119,7 @@ class ListRestorer(QObject):
         if position.scroll_position:
             self._list.verticalScrollBar().setValue(position.scroll_position + above * ROW)
         self._feed.loaded.emit()
-        if reading and place.at_head:
+        if reading and position.at_head:
             self._feed.pager.head()  # it may be about to find new requests
         self._feed.pager.check()  # after `head`, which discards what is being read
 
