@@ -45,4 +45,4 @@ def _whole(text: str, expected: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; give {expected}") from None
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; use {expected}") from None

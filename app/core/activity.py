@@ -163,7 +163,7 @@ class Bar(Record, frozen=True):
         """`37 requests, 2 failed deliveries`: only problems are listed separately."""
         parts = [count_of(self.total, "request") if self.total else "no requests"]
         if self.failed:
-            parts.append(count_of(self.failed, "failed delivery"))
+            parts.append(count_of(self.failed, "failed delivery", "failed deliveries"))
         if self.incomplete:
             parts.append(f"{self.incomplete:,} incomplete")
         return ", ".join(parts)

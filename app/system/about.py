@@ -80,7 +80,7 @@ class About:
         """
         sections = [
             ("System", await asyncio.to_thread(system_facts)),
-            ("Program", [("Runs", self.installation), *self.versions()]),
+            ("Program", [("Installation", self.installation), *self.versions()]),
             ("Window", window),
             ("Data", await self._data()),
             ("Settings", self._settings()),

@@ -28,7 +28,7 @@ async def main():
     async def adder(number):
         while True:
             capture = await add(store, made.id, b"%d" % number)
-            store.captures.replied(capture.seq, 0.5)
+            store.captures.responded(capture.seq, 0.5)
             print(capture.id, number, flush=True)
 
     async def uploader():

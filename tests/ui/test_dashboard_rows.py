@@ -16,26 +16,26 @@ from tests.ui.waiting import settle, until
 Scene = Callable[..., Any]
 
 
-async def mirror_is_empty(window: MainWindow, endpoint: Endpoint) -> bool:
+async def target_is_empty(window: MainWindow, endpoint: Endpoint) -> bool:
     await until(lambda: window.dashboard.rows.row(endpoint.id) is not None)
     await settle()
     row = window.dashboard.rows.row(endpoint.id)
     assert row is not None
     image = row.grab().toImage()
-    room = Columns.of(row.width(), HEIGHT).mirror.adjusted(0, 4, 0, -4)
+    room = Columns.of(row.width(), HEIGHT).target.adjusted(0, 4, 0, -4)
     ground = image.pixel(room.topLeft())
     return all(
         image.pixel(x, y) == ground for x in range(room.left(), room.right()) for y in range(room.top(), room.bottom())
     )
 
 
-def test_the_mirror_column_is_empty_without_a_forward_url(run: Scene, tmp_path: Path) -> None:
+def test_the_target_column_is_empty_without_a_forward_url(run: Scene, tmp_path: Path) -> None:
     async def scene() -> None:
         async with shown(tmp_path) as (desk, window):
             plain = await desk.endpoint(name="Plain")
             forwarding = await desk.endpoint(name="Forwarding", forward_url="http://127.0.0.1:9/x")
             window.show_page(DASHBOARD)
-            assert await mirror_is_empty(window, plain)
-            assert not await mirror_is_empty(window, forwarding)
+            assert await target_is_empty(window, plain)
+            assert not await target_is_empty(window, forwarding)
 
     run(scene())

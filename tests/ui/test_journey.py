@@ -106,7 +106,7 @@ async def create(desk: Desk) -> None:
     assert desk.endpoint.name == "Journey"
     assert desk.endpoint.retention_days == 7
     await until(lambda: desk.window.pages.currentWidget() is desk.window.requests)
-    await until(desk.window.requests.empty.isVisible)
+    await until(desk.window.requests.list_area.empty.isVisible)
     await closed(desk)
 
 

@@ -29,7 +29,7 @@ class TestSessionStats:
         stats = SessionStats()
         for state in (DeliveryState.DELIVERED, DeliveryState.DELIVERED, DeliveryState.FAILED, DeliveryState.QUEUED):
             stats.delivery_finished(state, delivery(state))
-        assert (stats.mirrored, stats.failed) == (2, 1)
+        assert (stats.forwarded, stats.failed) == (2, 1)
         assert stats.last_outcome(1) is DeliveryState.QUEUED
         assert stats.last_outcome(2) is DeliveryState.NONE
 

@@ -52,9 +52,9 @@ FILTERS: dict[str, FilterKind] = {
             values=tuple(state.value for state in DeliveryState),
         ),
         FilterKind(
-            name="size", help="the body's size", example="size:>10k", values=("0", ">10k", ">1M"), read=read_size
+            name="size", help="the body’s size", example="size:>10k", values=("0", ">10k", ">1M"), read=read_size
         ),
-        FilterKind(name="from", help="the sender's address or network", example="from:203.0.113.7", read=read_network),
+        FilterKind(name="from", help="the sender’s address or network", example="from:203.0.113.7", read=read_network),
         FilterKind(name="provider", help="the provider that sent it", example="provider:stripe", read=read_name),
         FilterKind(name="event", help="its event type", example="event:invoice.paid", read=read_name),
         FilterKind(name="json", help="a value in a JSON body", example="json:data.amount>1000", read=read_json_test),

@@ -177,7 +177,7 @@ class AboutDialog(Dialog):
             (
                 ("Data folder", self.folder),
                 ("Capture URLs", self.base_url),
-                ("Runs", self.installation),
+                ("Installation", self.installation),
                 ("Built on", self.built_on),
             )
         ):

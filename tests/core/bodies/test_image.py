@@ -40,7 +40,8 @@ def test_interlaced_rows_are_counted_pass_by_pass() -> None:
     rows = b"\0a" + b"\1b" + b"\4cd"
     assert png_damage(built(rows, header=(2, 2, 8, 0, 0, 0, 1)), MANY) is None
     assert (
-        png_damage(built(b"\0a" + b"\1b" + b"\5cd", header=(2, 2, 8, 0, 0, 0, 1)), MANY) == "its pixels are not valid"
+        png_damage(built(b"\0a" + b"\1b" + b"\5cd", header=(2, 2, 8, 0, 0, 0, 1)), MANY)
+        == "its image data is not valid"
     )
 
 

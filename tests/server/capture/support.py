@@ -231,7 +231,7 @@ class Rig:
         """Wait until all that came of so many unfinished bodies is read."""
 
         def waits() -> list[EvictionStage]:
-            return [wait[0] for connection in self.server.connections if (wait := connection.waits_for())]
+            return [wait[0] for connection in self.server.connections if (wait := connection.waiting_for())]
 
         await eventually(lambda: waits().count(EvictionStage.BODY) == number)
 

@@ -109,7 +109,7 @@ async def test_senders_wait_unread_for_a_slow_store_and_are_not_blamed(
     rig.sink.hold = asyncio.Event()
     sent = bodies(*[400_000] * 6)
     senders, sending = await begin(rig, [request(body=body) for body in sent])
-    await eventually(lambda: rig.server.body_memory.held > LIMIT and rig.sink.writing)
+    await eventually(lambda: rig.server.body_memory.used > LIMIT and rig.sink.writing)
     await clock.move_on(1_000)
     assert most_held() <= LIMIT + len(senders) * READ_MOST
     rig.sink.hold.set()

@@ -18,7 +18,7 @@ async def test_a_head_must_be_complete_in_time_however_it_trickles(rig: Rig, clo
     await sender.send(head)
     for _ in range(4):
         await eventually(lambda head=head: [one.head for one in rig.server.connections] == [head])
-        wait = rig.server.connections[0].waits_for()
+        wait = rig.server.connections[0].waiting_for()
         assert wait is not None
         assert wait[0] is EvictionStage.HEAD
         await clock.move_on(30)

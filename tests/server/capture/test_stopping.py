@@ -117,7 +117,7 @@ async def test_what_is_in_hand_is_answered(rig: Rig) -> None:
 async def test_a_body_that_does_not_end_within_the_grace_is_stored_incomplete(
     rig: Rig, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.server.capture.server._LAST_MOMENT_S", 20.0)
+    monkeypatch.setattr("app.server.capture.server._FINAL_GRACE_S", 20.0)
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
     await rig.bodies_waited_for()

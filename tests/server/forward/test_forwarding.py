@@ -163,7 +163,7 @@ async def test_the_time_bounds_the_whole_answer(stage: Stage) -> None:
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
     assert (delivery.state, delivery.status) == (DeliveryState.FAILED, 200)
-    assert delivery.error == "The response began (200) but did not end. No response within 1.5 s."
+    assert delivery.error == "The response started (200) but did not finish. No response within 1.5 s."
     assert 0 < delivery.response_size < 1000
 
 

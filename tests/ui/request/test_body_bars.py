@@ -55,7 +55,7 @@ def test_load_more_adds_what_it_names_and_keeps_the_place(
 
 
 def test_the_end_of_a_large_body_is_named(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.ui.request.body.more_bar.SHOWN_MAX", 900_000)
+    monkeypatch.setattr("app.ui.request.body.body_bars.SHOWN_MAX", 900_000)
 
     async def check() -> None:
         async with open_page(tmp_path) as shown:
@@ -71,7 +71,7 @@ def test_the_end_of_a_large_body_is_named(run: Run, tmp_path: Path, monkeypatch:
             await until(body.rest.more.isHidden)
             reader = body.loader.reader
             assert reader is not None
-            assert body.rest.text.text() == f"Showing the last {size_text(1_300_000 - reader.begins_at)} of 1.2 MiB"
+            assert body.rest.text.text() == f"Showing the last {size_text(1_300_000 - reader.start_offset)} of 1.2 MiB"
 
     run(check())
 

@@ -51,8 +51,8 @@ def test_a_bomb_is_shown_up_to_a_bound_that_is_named(run: Run, tmp_path: Path, c
                 await load_more(body)
                 told.append(body.rest.text.text())
             assert len(set(told)) == len(told) > 2  # one click loads step by step, and several may be over
-            assert all(" KiB, unpacked from " in text or " MiB, unpacked from " in text for text in told[:-1])
-            assert told[-1].startswith("Unpacking stops at 8.")
+            assert all(" KiB, decompressed from " in text or " MiB, decompressed from " in text for text in told[:-1])
+            assert told[-1].startswith("Decompression stopped at 8.")
             assert SHOWN_MAX <= body.code.length() < SHOWN_MAX + 300_000
 
     run(check())

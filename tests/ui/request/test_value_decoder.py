@@ -114,7 +114,7 @@ def test_a_note_on_what_was_decoded_is_not_cut_off(run: Run, tmp_path: Path) -> 
             shown.page.activateWindow()
             panel = await decoded(shown, shown.detail.body.code, token[:20])
             await settle()
-            note = panel.note
+            note = panel.remark
             assert note.text() == NOT_VERIFIED
             room = note.contentsRect()
             words = note.fontMetrics().boundingRect(room, int(Qt.TextFlag.TextWordWrap), note.text())

@@ -45,7 +45,7 @@ def test_the_facts_of_a_body_lose_words_and_not_letters(run: Scene, tmp_path: Pa
             window.resize(1400, 800)
             window.show_endpoint(capture.endpoint_id)
             window.requests.go_to(capture)
-            kind = window.requests.detail.body.kind
+            kind = window.requests.detail.body.facts
             await until(lambda: kind.text() == "JSON · 2 B · auto")
             for width in range(1400, 900, -20):
                 window.resize(width, 800)
@@ -64,7 +64,7 @@ def test_a_note_is_written_without_scrolling_the_window(run: Scene, tmp_path: Pa
             await desk.store.captures.add(capture, b"{}")
             window.show_endpoint(capture.endpoint_id)
             window.requests.go_to(capture)
-            note = window.requests.detail.head.note
+            note = window.requests.detail.header.note
             await until(lambda: window.requests.detail.capture is not None)
             note.start()
             note.text.setPlainText("Arrived twice")

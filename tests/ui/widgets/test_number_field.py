@@ -135,9 +135,9 @@ FORM = [
     ("retention.days", "365", "retention_days", "Retention must be 1 to 90 days, not 365."),
     ("retention.days", "100", "retention_days", "Retention must be 1 to 90 days, not 100."),
     ("retention.days", "91", "retention_days", "Retention must be 1 to 90 days, not 91."),
-    ("reply.status", "1000", "reply.status", "Response status must be 200 to 599, not 1000."),
-    ("reply.delay", "99999", "reply.delay_ms", "Response delay must be 0 to 30,000 ms, not 99999."),
-    ("mirror.timeout", "50", "forward.timeout_ms", "Forward timeout must be 100 to 120,000 ms, not 50."),
+    ("response.status", "1000", "reply.status", "Response status must be 200 to 599, not 1000."),
+    ("response.delay", "99999", "reply.delay_ms", "Response delay must be 0 to 30,000 ms, not 99999."),
+    ("forwarding.timeout", "50", "forward.timeout_ms", "Forward timeout must be 100 to 120,000 ms, not 50."),
     ("storage.limit", "9999999 TiB", "storage_limit", "Storage limit must be"),
 ]
 SETTINGS = [

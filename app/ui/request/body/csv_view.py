@@ -153,7 +153,6 @@ class CsvView(QTableView):
         self.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.setShowGrid(True)
         self.setProperty("frameless", True)
-        self.setProperty("part", "form")
         self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)

@@ -138,6 +138,7 @@ class _FormView(BodyTree):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__("Form fields", parent)
+        self.setProperty("part", "form")
         self.fields = FormModel(theme, self)
         self.add_value_action("Show value", self.show_value)
         self.add_value_action("Decode value", self.decode_value, "Ctrl+E")

@@ -60,7 +60,7 @@ def test_a_click_on_a_star_that_is_seen_toggles_it_and_chooses_nothing(run: Run,
             QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
             await until(lambda: shown.model.summary(3).starred)
             assert [summary.id for summary in shown.list.selected()] == [ids[1]]
-            assert shown.detail.wanted == ids[1]
+            assert shown.detail.capture_id == ids[1]
             QTest.mouseMove(viewport, star_of(shown, 2))
             await until(lambda: is_star_seen(shown, 2))
             assert is_star_seen(shown, 3)
