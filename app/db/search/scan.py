@@ -57,7 +57,7 @@ class ScanStep(Record, frozen=True):
     reached: PageKey | None
 
 
-class Section(Record, frozen=True):
+class ListSection(Record, frozen=True):
     """A part of the list, down to `floor` inclusive (None: to the end). `seqs` are the numbers of the only requests in
     it that may match (None: any may)."""
 
@@ -73,7 +73,7 @@ class Scan(Record, frozen=True):
     cancelled: Event
     hidden: Hidden | None = None
 
-    def step(self, database: SqliteDatabase, section: Section, place: PageKey, rows: int, limit: int) -> ScanStep:
+    def step(self, database: SqliteDatabase, section: ListSection, place: PageKey, rows: int, limit: int) -> ScanStep:
         """Examine about `rows` requests older than `place`, and return at most `limit` matches."""
         end = time.perf_counter() + STEP_S
         found: list[Summary] = []
@@ -98,7 +98,7 @@ class Scan(Record, frozen=True):
         (count,) = raw(database).execute(f"SELECT count(*) FROM capture WHERE {where}", values).fetchone()
         return int(count)
 
-    def _bottom(self, database: SqliteDatabase, section: Section, place: PageKey, rows: int) -> PageKey | None:
+    def _bottom(self, database: SqliteDatabase, section: ListSection, place: PageKey, rows: int) -> PageKey | None:
         """The place `rows` requests further down, from the list's index alone, or where the stretch ends."""
         where, values = self._between(place, section.floor)
         row = (
@@ -112,7 +112,7 @@ class Scan(Record, frozen=True):
         return section.floor if row is None else PageKey(received_at=row[0], id=row[1])
 
     def _rows_between(
-        self, database: SqliteDatabase, section: Section, place: PageKey, bottom: PageKey | None
+        self, database: SqliteDatabase, section: ListSection, place: PageKey, bottom: PageKey | None
     ) -> Iterator[tuple[Any, ...]]:
         """The rows between two places that may match, newest first."""
         where, values = self._where(database, place, bottom)
@@ -121,7 +121,7 @@ class Scan(Record, frozen=True):
         seqs = section.seqs
         return rows if seqs is None else (row for row in rows if row[_SEQ] in seqs)
 
-    def _rows_of(self, database: SqliteDatabase, section: Section, place: PageKey) -> Iterator[tuple[Any, ...]]:
+    def _rows_of(self, database: SqliteDatabase, section: ListSection, place: PageKey) -> Iterator[tuple[Any, ...]]:
         """The rows of a section with few `seqs`, newest first. They are sorted before their bodies are read."""
         where, values = self._where(database, place, section.floor)
         connection = raw(database)

@@ -22,7 +22,7 @@ from app.db.readers import Readers
 from app.db.search.index.entries import oldest_above
 from app.db.search.index.index import Index
 from app.db.search.index.planner import to_index_query
-from app.db.search.scan import FEW, NEWEST, STEP_S, Scan, Section, place_before
+from app.db.search.scan import FEW, NEWEST, STEP_S, Scan, ListSection, place_before
 from app.db.search.sql_filter import SqlFilter, to_sql_filter
 
 FIRST_ROWS, LEAST_ROWS, MOST_ROWS = 100, 20, 20_000
@@ -77,7 +77,9 @@ def _key(place: PageKey) -> tuple[int, str]:
     return place.received_at, place.id
 
 
-async def _sections(readers: Readers, index: Index, sql_filter: SqlFilter, place: PageKey) -> AsyncIterator[Section]:
+async def _sections(
+    readers: Readers, index: Index, sql_filter: SqlFilter, place: PageKey
+) -> AsyncIterator[ListSection]:
     """The list in sections, newest first, to where nothing more can be found."""
     rows = (
         await readers.run(partial(marked_rows, selects=sql_filter.sparse_selects, place=place))
@@ -99,7 +101,9 @@ async def _sections(readers: Readers, index: Index, sql_filter: SqlFilter, place
             return
 
 
-async def _by_index(readers: Readers, index: Index, sql_filter: SqlFilter, place: PageKey) -> AsyncIterator[Section]:
+async def _by_index(
+    readers: Readers, index: Index, sql_filter: SqlFilter, place: PageKey
+) -> AsyncIterator[ListSection]:
     """Sections with the requests that the index finds in them, the last without a floor. Where nothing is indexed, any
     request of a section may match."""
     contents, index_query = index.contents, to_index_query(sql_filter.terms)
@@ -107,19 +111,21 @@ async def _by_index(readers: Readers, index: Index, sql_filter: SqlFilter, place
     if index_query is not None and contents.spans:
         unindexed, oldest = await readers.run(lambda database: oldest_above(database, contents.upto, UNINDEXED_MAX))
     if index_query is None or not contents.spans or unindexed >= UNINDEXED_MAX:
-        yield Section()
+        yield ListSection()
         return
     if oldest is not None and place.received_at >= oldest:
-        yield Section(floor=place_before(oldest))
+        yield ListSection(floor=place_before(oldest))
     stored_late = await index.stored_in_gaps(contents)
     zones = [zone for zone in _zones(contents.spans) if zone[0] is None or place.received_at >= zone[0]]
     while zones:
         found = await index.find(index_query, [numbers for _, numbers in zones])
         if found is None:
-            yield Section()
+            yield ListSection()
             return
         for (floor, _), seqs in zip(zones, found, strict=False):
-            yield Section(floor=None if floor is None else place_before(floor), seqs=frozenset([*stored_late, *seqs]))
+            yield ListSection(
+                floor=None if floor is None else place_before(floor), seqs=frozenset([*stored_late, *seqs])
+            )
         zones = zones[len(found) :]
 
 
@@ -185,7 +191,7 @@ def marked_rows(database: SqliteDatabase, selects: Sequence[str], place: PageKey
     return sorted((row for row in rows if row[:2] < (place.received_at, place.id)), reverse=True)
 
 
-def split(section: Section, rows: Sequence[MarkedRow]) -> Iterator[Section]:
+def split(section: ListSection, rows: Sequence[MarkedRow]) -> Iterator[ListSection]:
     """The section in parts of at most `FEW` requests, only those in `rows`, which start no later than the section
     does."""
     floor, seqs = section.floor, section.seqs
@@ -198,11 +204,11 @@ def split(section: Section, rows: Sequence[MarkedRow]) -> Iterator[Section]:
     while len(inside) > size:
         part, inside, size = inside[:size], inside[size:], FEW
         last = PageKey(received_at=part[-1][0], id=part[-1][1])
-        yield Section(floor=last, seqs=frozenset(seq for _, _, seq in part))
-    yield Section(floor=floor, seqs=frozenset(seq for _, _, seq in inside))
+        yield ListSection(floor=last, seqs=frozenset(seq for _, _, seq in part))
+    yield ListSection(floor=floor, seqs=frozenset(seq for _, _, seq in inside))
 
 
-def rows_after(section: Section, rows: Sequence[MarkedRow]) -> list[MarkedRow]:
+def rows_after(section: ListSection, rows: Sequence[MarkedRow]) -> list[MarkedRow]:
     """The rows that come after the section."""
     floor = section.floor
     return [] if floor is None else [row for row in rows if row[:2] < (floor.received_at, floor.id)]

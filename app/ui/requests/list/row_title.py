@@ -44,7 +44,7 @@ class TitlePainter:
     ) -> None:
         """Draw into `rect`, a soft ground behind what `marked` finds."""
         pen = _Pen(painter, tokens, marked)
-        main = _Part(title.main, self._bold if bold else self._plain)
+        main = _TextPart(title.main, self._bold if bold else self._plain)
         path = self._path(title.path, main, rect.width())
         main_room, path_room = _rooms(main, path, rect.width())
         colour = tokens.text if title.is_event else tokens.text_muted
@@ -52,7 +52,7 @@ class TitlePainter:
         mode = Qt.TextElideMode.ElideMiddle if title.is_event else Qt.TextElideMode.ElideRight
         rest = pen.write(rect, main, colour, main_room, mode)
         if title.sender:
-            sender = _Part(title.sender, self._small)
+            sender = _TextPart(title.sender, self._small)
             width = min(sender.width, SENDER_MAX)
             spare = rect.width() - main_room - GAP - (GAP + path_room if path else 0)
             if spare >= min(LEAST, width):
@@ -62,23 +62,23 @@ class TitlePainter:
             mode = Qt.TextElideMode.ElideMiddle if "?" in path.text else Qt.TextElideMode.ElideLeft
             pen.write(rest, path, tokens.text_faint, rest.width(), mode)
 
-    def _path(self, text: str, main: _Part, width: int) -> _Part | None:
+    def _path(self, text: str, main: _TextPart, width: int) -> _TextPart | None:
         """Without its query if there is no room for that: the path before it says what the request is about."""
         if not text:
             return None
-        path = _Part(text, self._mono)
+        path = _TextPart(text, self._mono)
         before, query, _ = text.partition("?")
         if before and query and path.width > _path_room(main, width):
-            return _Part(before, self._mono)
+            return _TextPart(before, self._mono)
         return path
 
 
-def _path_room(main: _Part, width: int) -> int:
+def _path_room(main: _TextPart, width: int) -> int:
     """Pixels of `width` that the path may take."""
     return max(round(width * PATH_SHARE), width - GAP - main.width)
 
 
-def _rooms(main: _Part, path: _Part | None, width: int) -> tuple[int, int]:
+def _rooms(main: _TextPart, path: _TextPart | None, width: int) -> tuple[int, int]:
     """Pixels for `main` and the path."""
     if path is None:
         return max(0, min(main.width, width)), 0
@@ -91,7 +91,7 @@ class _Font:
         self.font, self.metrics = font, QFontMetrics(font)
 
 
-class _Part:
+class _TextPart:
     """A text, its font, and the pixels in which it is not elided."""
 
     def __init__(self, text: str, font: _Font) -> None:
@@ -105,7 +105,7 @@ class _Pen:
     def __init__(self, painter: QPainter, tokens: Tokens, marked: re.Pattern[str] | None) -> None:
         self._painter, self._tokens, self._marked = painter, tokens, marked
 
-    def write(self, rect: QRect, part: _Part, colour: str, room: int, mode: Qt.TextElideMode) -> QRect:
+    def write(self, rect: QRect, part: _TextPart, colour: str, room: int, mode: Qt.TextElideMode) -> QRect:
         """Draw `part` into at most `room` pixels; what is left of `rect`."""
         text, advance = part.text, part.width - 1
         if part.width > room:
