@@ -183,7 +183,8 @@ class TestBursts:
                         await pause_over(batch, number + 1)
                 assert waits == [60_000, 120_000, 200_000, 200_000]
                 shown.window.desktop.window_focus.activated.emit()
-                assert timer_of(batch).remainingTime() <= 60_000, "who looked need not wait for what comes next"
+                # Qt's timers may be late by a twentieth.
+                assert timer_of(batch).remainingTime() <= 63_000, "who looked need not wait for what comes next"
 
         run(scene())
 
