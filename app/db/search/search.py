@@ -22,7 +22,7 @@ from app.db.readers import Readers
 from app.db.search.index.entries import oldest_above
 from app.db.search.index.index import Index
 from app.db.search.index.planner import to_index_query
-from app.db.search.scan import FEW, NEWEST, STEP_S, Scan, ListSection, place_before
+from app.db.search.scan import FEW, NEWEST, STEP_S, ListSection, Scan, place_before
 from app.db.search.sql_filter import SqlFilter, to_sql_filter
 
 FIRST_ROWS, LEAST_ROWS, MOST_ROWS = 100, 20, 20_000
