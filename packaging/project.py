@@ -18,7 +18,7 @@ HOME = "https://hookline.example"
 SUMMARY = "Catch webhooks on your desktop"
 DESCRIPTION = """\
 Hookline gives every sender of webhooks an address on your own machine, keeps
-each request exactly as it was sent, shows it live, and mirrors it to the code
+each request exactly as it was sent, shows it live, and forwards it to the code
 you are working on. Nothing leaves the machine unless you ask for it.
 """
 
