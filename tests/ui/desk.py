@@ -26,7 +26,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from tests import factories
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle
 
 BASE = "http://127.0.0.1:8787"
 
@@ -153,8 +153,7 @@ async def shown(folder: Path, **store: Any) -> AsyncIterator[tuple[Desk, MainWin
     async with open_desk(folder, **store) as desk:
         window = desk.window()
         window.show()
-        window.activateWindow()
-        await until(window.isActiveWindow)  # before, keys of the whole window do nothing
+        await activate(window)
         await settle()
         try:
             yield desk, window

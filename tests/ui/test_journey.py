@@ -27,7 +27,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.question import Question
 from app.ui.widgets.switch import Switch
 from tests.e2e.senders import Answer, post
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 
 @dataclass
@@ -136,7 +136,7 @@ async def receive_and_read(desk: Desk) -> None:
     assert (await desk.send(b"second")).status == 200
     await until(lambda: page.feed.model.rowCount() == 2)
     assert not page.list_area.empty.isVisible()
-    desk.window.activateWindow()
+    await activate(desk.window)
     # The first opens by itself, and is read by whoever has Hookline in front.
     await until(lambda: [page.feed.model.summary(row).read for row in (0, 1)] == [False, True])
     page.list.setFocus()

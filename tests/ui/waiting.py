@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable
 
+from PySide6.QtWidgets import QWidget
+
 
 async def until(predicate: Callable[[], object], timeout: float = 20.0) -> None:
     """Return as soon as `predicate()` is true; AssertionError after `timeout` seconds."""
@@ -20,6 +22,12 @@ async def settle(rounds: int = 3) -> None:
     """Let Qt deliver what it has posted, and the loop run what that started, a few times over."""
     for _ in range(rounds):
         await asyncio.sleep(0.001)
+
+
+async def activate(window: QWidget) -> None:
+    """Bring `window` to the front; return once it is, since the shortcuts of a window behind do nothing."""
+    window.activateWindow()
+    await until(window.isActiveWindow)
 
 
 class Heart:

@@ -22,7 +22,7 @@ from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
 from app.ui.settings.dialog import SettingsDialog
 from tests.ui.desk import BASE, Desk, DeskAbout, open_desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Scene = Callable[..., Any]
 
@@ -137,7 +137,7 @@ class TestAbout:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
                 dialog = open_about(desk, window)
-                dialog.activateWindow()
+                await activate(dialog)
                 await settle()
                 seen = []
                 for _ in range(6):

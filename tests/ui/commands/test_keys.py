@@ -18,7 +18,7 @@ from app.ui.commands.shortcuts_dialog import EXTRA_SHORTCUTS
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, shown
 from tests.ui.desktop.recording import with_tray
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Scene = Callable[..., Any]
 ROOT = Path(__file__).parents[3]
@@ -30,7 +30,7 @@ async def opened(desk: Desk, window: MainWindow) -> None:
     endpoint = desk.store.endpoints.all()[0]
     for _ in range(3):
         await desk.capture(endpoint)
-    window.activateWindow()
+    await activate(window)
     window.enter_endpoint(endpoint.id)
     await until(lambda: window.requests.feed.model.rowCount() == 3)
     window.requests.list.select_row(0)
@@ -160,7 +160,7 @@ class TestSteps:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=3) as (desk, window):
                 ids = [endpoint.id for endpoint in desk.store.endpoints.all()]
-                window.activateWindow()
+                await activate(window)
                 seen = []
                 for key in ("Ctrl+PgDown", "Ctrl+PgDown", "Ctrl+PgDown", "Ctrl+PgDown", "Ctrl+PgUp", "Ctrl+PgUp"):
                     QTest.keySequence(window.focusWidget() or window, QKeySequence(key))

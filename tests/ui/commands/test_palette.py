@@ -25,15 +25,15 @@ from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Scene = Callable[..., Any]
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
-def press_open(window: MainWindow) -> Palette:
+async def press_open(window: MainWindow) -> Palette:
     """Ctrl+K, wherever the keyboard is."""
-    window.activateWindow()
+    await activate(window)
     QTest.keyClick(window.focusWidget() or window, Qt.Key.Key_K, CTRL)
     palette = window.commands.palette
     assert palette.isVisible()
@@ -49,9 +49,9 @@ def chosen(palette: Palette) -> str:
     return palette.model.at(palette.rows.currentIndex().row()).entry.text
 
 
-def run_first(window: MainWindow, text: str) -> str:
+async def run_first(window: MainWindow, text: str) -> str:
     """Open, type, Enter; what was run."""
-    palette = press_open(window)
+    palette = await press_open(window)
     QTest.keyClicks(palette.field, text)
     what = chosen(palette)
     QTest.keyClick(palette.field, Qt.Key.Key_Return)
@@ -64,7 +64,7 @@ async def with_requests(desk: Desk, window: MainWindow, count: int = 3) -> None:
     endpoint = desk.store.endpoints.all()[0]
     for _ in range(count):
         await desk.capture(endpoint)
-    window.activateWindow()
+    await activate(window)
     window.enter_endpoint(endpoint.id)
     await until(lambda: window.requests.list.hasFocus() and window.requests.feed.model.rowCount() == count)
 
@@ -82,11 +82,11 @@ class TestKeys:
                 places: tuple[QWidget, ...] = (window.requests.list, line, row, body)
                 for place in places:
                     place.setFocus()
-                    palette = press_open(window)
+                    palette = await press_open(window)
                     QTest.keyClick(palette.field, Qt.Key.Key_Escape)
                     assert palette.isHidden()
                     assert window.focusWidget() is place
-                    palette = press_open(window)
+                    palette = await press_open(window)
                     QTest.keyClick(palette.field, Qt.Key.Key_K, CTRL)
                     assert palette.isHidden()
                     assert window.focusWidget() is place
@@ -96,7 +96,7 @@ class TestKeys:
     def test_keys_move_in_the_list_and_tab_leads_nowhere(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, plan=Plan.PRO, endpoints=14) as (_, window):
-                palette = press_open(window)
+                palette = await press_open(window)
                 last, page = palette.model.rowCount() - 1, palette.rows.viewport().height() // ROW - 1
                 assert last > 20
                 for key, row in (
@@ -122,7 +122,7 @@ class TestKeys:
     def test_it_stays_closed_over_a_dialog_and_makes_room_for_one(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=1) as (_, window):
-                palette = press_open(window)
+                palette = await press_open(window)
                 QTest.keyClick(palette.field, Qt.Key.Key_N, CTRL)
                 await until(lambda: window.findChildren(EndpointDialog))
                 assert palette.isHidden()
@@ -136,7 +136,7 @@ class TestKeys:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=1) as (desk, window):
                 await with_requests(desk, window)
-                palette = press_open(window)
+                palette = await press_open(window)
                 window.hide()
                 window.show()
                 await settle()
@@ -152,7 +152,7 @@ class TestKeys:
             async with shown(tmp_path, endpoints=2) as (desk, window):
                 await with_requests(desk, window)
                 await desk.capture(desk.store.endpoints.all()[1])
-                palette = press_open(window)
+                palette = await press_open(window)
                 QTest.keyClick(palette.field, Qt.Key.Key_PageDown, CTRL)
                 await until(window.requests.list.hasFocus)
                 assert palette.isHidden()
@@ -166,14 +166,14 @@ class TestMouse:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=2) as (desk, window):
                 window.show_endpoint(desk.store.endpoints.all()[0].id)
-                palette = press_open(window)
+                palette = await press_open(window)
                 QTest.mouseClick(palette.panel, Qt.MouseButton.LeftButton, pos=QPoint(12, 12))
                 assert palette.isVisible()
                 settings = window.sidebar.settings_button
                 QTest.mouseClick(settings, Qt.MouseButton.LeftButton)
                 assert palette.isHidden()
                 assert not window.findChildren(SettingsDialog)
-                palette = press_open(window)
+                palette = await press_open(window)
                 QTest.keyClicks(palette.field, "dashboard")
                 place = palette.rows.visualRect(palette.model.index(0)).center()
                 QTest.mouseClick(palette.rows.viewport(), Qt.MouseButton.LeftButton, pos=place)
@@ -188,23 +188,23 @@ class TestFinding:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=2) as (desk, window):
                 await with_requests(desk, window)
-                assert run_first(window, "copy url") == "Copy endpoint URL"
+                assert await run_first(window, "copy url") == "Copy endpoint URL"
                 endpoint = desk.store.endpoints.all()[0]
                 assert QGuiApplication.clipboard().text() == desk.capture_url(endpoint)
                 assert window.requests.list.hasFocus()
-                assert run_first(window, "filt") == "Filter"
+                assert await run_first(window, "filt") == "Filter"
                 assert window.requests.filter.bar.line.hasFocus()
-                assert run_first(window, "hide chart") == "Hide activity chart"
+                assert await run_first(window, "hide chart") == "Hide activity chart"
                 assert not window.requests.activity.open
-                assert run_first(window, "chart") == "Show activity chart"
+                assert await run_first(window, "chart") == "Show activity chart"
                 assert window.requests.activity.open
-                assert run_first(window, "dark") == "Theme: dark"
+                assert await run_first(window, "dark") == "Theme: dark"
                 await until(lambda: desk.settings.theme == "dark")
-                assert run_first(window, "send test") == "Send test request"
+                assert await run_first(window, "send test") == "Send test request"
                 await until(lambda: desk.tests_sent == [endpoint.id])
-                assert run_first(window, "mark all") == "Mark all as read"
+                assert await run_first(window, "mark all") == "Mark all as read"
                 await until(lambda: not desk.store.captures.counts(endpoint.id).unread)
-                assert run_first(window, "setti") == "Settings"
+                assert await run_first(window, "setti") == "Settings"
                 await until(lambda: window.findChildren(SettingsDialog))
 
         run(scene())
@@ -212,7 +212,7 @@ class TestFinding:
     def test_only_what_would_do_something_is_offered(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):
-                palette = press_open(window)
+                palette = await press_open(window)
                 names = texts(palette)
                 assert "New endpoint" in names
                 for name in ("Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"):
@@ -220,7 +220,7 @@ class TestFinding:
                 palette.dismiss()
                 endpoint = await desk.endpoint()
                 window.show_endpoint(endpoint.id)
-                names = texts(press_open(window))
+                names = texts(await press_open(window))
                 assert {"Edit endpoint…", "Delete endpoint…", "Next endpoint", "Switch endpoint off"} <= set(names)
                 assert "Mark all as read" not in names
                 assert "Command palette" not in names
@@ -232,15 +232,15 @@ class TestFinding:
             async with shown(tmp_path, plan=Plan.PRO, endpoints=10) as (desk, window):
                 first = await desk.endpoint(name="<b>Émile</b> & co")
                 other = await desk.endpoint(name="Other", slug="partner-uploads")
-                palette = press_open(window)
+                palette = await press_open(window)
                 QTest.keyClicks(palette.field, "emile")
                 assert texts(palette) == ["<b>Émile</b> & co", "Search all requests for “emile”"]
                 assert palette.model.at(0).entry.key_names == ()
                 QTest.keyClick(palette.field, Qt.Key.Key_Return)
                 assert window.requests.endpoint_id == first.id
-                assert run_first(window, "uploads") == "Other"
+                assert await run_first(window, "uploads") == "Other"
                 assert window.requests.endpoint_id == other.id
-                palette = press_open(window)
+                palette = await press_open(window)
                 QTest.keyClicks(palette.field, desk.store.endpoints.all()[0].slug)
                 assert palette.model.at(0).entry.key_names == ("Ctrl", "1")
 
@@ -252,11 +252,11 @@ class TestFinding:
             async with shown(tmp_path, endpoints=1) as (desk, window):
                 await with_requests(desk, window)
                 endpoint = desk.store.endpoints.all()[0]
-                assert run_first(window, "fa") == "Fa\\u202eiled"
+                assert await run_first(window, "fa") == "Fa\\u202eiled"
                 assert window.requests.endpoint_id == endpoint.id
                 assert window.requests.filter.bar.line.text() == "is:unread path:orders"
                 window.show_page(DASHBOARD)
-                run_first(window, "unread path")
+                await run_first(window, "unread path")
                 assert window.pages.currentWidget() is window.requests
                 assert window.requests.endpoint_id is None
                 assert window.requests.filter.active
@@ -267,10 +267,10 @@ class TestFinding:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=1) as (desk, window):
                 await with_requests(desk, window)
-                assert run_first(window, "method:POST -is:read") == "Search all requests for method:POST -is:read"
+                assert await run_first(window, "method:POST -is:read") == "Search all requests for method:POST -is:read"
                 assert window.requests.endpoint_id is None
                 await until(lambda: window.requests.filter.active and window.requests.feed.model.rowCount() == 3)
-                palette = press_open(window)
+                palette = await press_open(window)
                 for words in ("words alone", "method:NONE", "since:", "a OR"):
                     palette.field.setText(words)
                     assert [text for text in texts(palette) if text.startswith("Search")] == [
@@ -285,12 +285,12 @@ class TestFinding:
             async with shown(tmp_path, endpoints=2) as (desk, window):
                 wanted = await desk.capture(desk.store.endpoints.all()[1])
                 typed = link_to_request(wanted.id) if as_link else wanted.id.upper()
-                assert run_first(window, typed) == f"Open request {wanted.id}"
+                assert await run_first(window, typed) == f"Open request {wanted.id}"
                 await until(lambda: window.requests.detail.capture is not None)
                 assert window.requests.detail.capture.id == wanted.id
                 assert window.requests.endpoint_id == wanted.endpoint_id
                 await desk.store.captures.delete([wanted.id])
-                run_first(window, typed)
+                await run_first(window, typed)
                 await until(desk.messages.waiting)
                 assert wanted.id in desk.messages.waiting()[0].text
 
@@ -303,7 +303,7 @@ class TestFinding:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=2) as (desk, window):
                 window.show_endpoint(desk.store.endpoints.all()[0].id)
-                palette = press_open(window)
+                palette = await press_open(window)
                 assert not any("Search all" in one for one in texts(palette))
                 palette.field.setText(text)
                 assert texts(palette)[-1] == f"Search all requests for “{text.strip()}”"
@@ -326,14 +326,14 @@ class TestRecent:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=2) as (desk, window):
                 second = desk.store.endpoints.all()[1]
-                run_first(window, "all requests")
-                run_first(window, second.slug)
-                assert texts(press_open(window))[:2] == [second.name, "All requests"]
+                await run_first(window, "all requests")
+                await run_first(window, second.slug)
+                assert texts(await press_open(window))[:2] == [second.name, "All requests"]
                 window.commands.palette.dismiss()
                 await desk.store.endpoints.delete(second.id)
-                assert texts(press_open(window))[0] == "All requests"
+                assert texts(await press_open(window))[0] == "All requests"
             async with shown(tmp_path) as (_, again):
-                palette = press_open(again)
+                palette = await press_open(again)
                 assert texts(palette)[0] == "All requests"
                 assert texts(palette).count("All requests") == 1
                 assert palette.model.at(0).last
@@ -358,7 +358,7 @@ class TestLook:
     def test_it_lies_at_the_top_and_in_the_middle_of_any_window(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, plan=Plan.PRO, endpoints=12) as (_, window):
-                palette = press_open(window)
+                palette = await press_open(window)
                 for width, height in ((960, 600), (1920, 1080)):
                     window.resize(width, height)
                     await settle()
@@ -372,7 +372,7 @@ class TestLook:
     def test_matched_letters_take_the_accent_in_both_themes(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):
-                palette = press_open(window)
+                palette = await press_open(window)
                 for theme in ("light", "dark"):
                     desk.theme.set_choice(theme)
                     palette.field.setText("")
@@ -385,7 +385,7 @@ class TestLook:
     def test_a_screen_reader_hears_the_row(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=1) as (_, window):
-                palette = press_open(window)
+                palette = await press_open(window)
                 palette.field.setText("new end")
                 index = palette.model.index(0)
                 assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "New endpoint, Endpoint, Ctrl+N"
@@ -399,7 +399,7 @@ class TestLook:
     def test_many_endpoints_make_no_more_widgets(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, plan=Plan.PRO, endpoints=1) as (desk, window):
-                palette = press_open(window)
+                palette = await press_open(window)
                 before, rows = len(palette.findChildren(QWidget)), palette.model.rowCount()
                 palette.dismiss()
                 for _ in range(25):

@@ -17,7 +17,7 @@ from app.ui.commands.shortcuts_dialog import EXTRA_SHORTCUTS, ShortcutsDialog, s
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme.theme import Theme
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Scene = Callable[..., Any]
 
@@ -31,8 +31,7 @@ async def with_requests(desk: Desk, window: MainWindow) -> None:
     endpoint = desk.store.endpoints.all()[0]
     for _ in range(10):
         await desk.capture(endpoint)
-    window.activateWindow()
-    await until(window.isActiveWindow)
+    await activate(window)
     window.enter_endpoint(endpoint.id)
     await until(lambda: window.requests.list.hasFocus() and window.requests.feed.model.rowCount() == 10)
     window.requests.list.select_row(0)
@@ -47,8 +46,7 @@ class TestOpening:
                 places: tuple[QWidget, ...] = (rows, window.sidebar.row(desk.store.endpoints.all()[0].id))
                 for place in places:
                     for key in (Qt.Key.Key_F1, Qt.Key.Key_Question):
-                        window.activateWindow()
-                        await until(window.isActiveWindow)
+                        await activate(window)
                         place.setFocus()
                         QTest.keyClick(place, key)
                         assert len(sheets(window)) == 1, (place, key)
@@ -56,8 +54,7 @@ class TestOpening:
                         await settle()
                         assert not sheets(window)
                         assert window.focusWidget() is place
-                window.activateWindow()
-                await until(window.isActiveWindow)
+                await activate(window)
                 line.setFocus()
                 QTest.keyClick(line, "?")
                 assert line.text() == "?"
@@ -179,8 +176,7 @@ class TestUnnamed:
     def test_the_numbers(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=10) as (desk, window):
-                window.activateWindow()
-                await until(window.isActiveWindow)
+                await activate(window)
                 (numbers,) = window.commands.registry.series
                 assert len(numbers.commands) == 9
                 for place, command in enumerate(numbers.commands):

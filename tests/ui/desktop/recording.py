@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 from app.ui.desktop.notifications import NotificationTiming
 from app.ui.shell.deep_links import DeepLinks
 from tests.ui.desk import Desk, open_desk
-from tests.ui.waiting import settle
+from tests.ui.waiting import activate, settle
 
 
 class RecordingTray:
@@ -78,6 +78,7 @@ async def with_tray(folder: Path, tray: RecordingTray | None = None, **store: An
     async with open_desk(folder, **store) as desk:
         shown = TrayDesk(desk, tray or RecordingTray())
         shown.window.show()
+        await activate(shown.window)
         await settle()
         try:
             yield shown

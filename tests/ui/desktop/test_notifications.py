@@ -19,7 +19,7 @@ from app.ui.desktop.text import NAME_MAX, PATH_MAX, notice_for
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu, NotifyWhen
 from tests import factories
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Scene = Callable[..., Any]
 pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
@@ -56,8 +56,7 @@ def timer_of(batch: NotificationBatch) -> QTimer:
 
 
 async def in_front(shown: TrayDesk) -> None:
-    shown.window.activateWindow()
-    await until(shown.window.isActiveWindow)
+    await activate(shown.window)
 
 
 async def nothing_told(shown: TrayDesk) -> None:

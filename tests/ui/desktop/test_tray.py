@@ -18,7 +18,7 @@ from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.settings.window import WindowSection
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Scene = Callable[..., Any]
 pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
@@ -168,7 +168,7 @@ class TestClosing:
                     shown.window.close()
                     shown.tray.entry("Quit Hookline").trigger()
                 else:
-                    shown.window.activateWindow()
+                    await activate(shown.window)
                     QTest.keyClick(shown.window, Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
                 assert shown.ended == 1
 

@@ -13,6 +13,7 @@ from pytestqt.qtbot import QtBot
 
 from tests.ui.desk import open_desk
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
+from tests.ui.waiting import activate
 
 Scene = Callable[..., Any]
 
@@ -37,7 +38,7 @@ class TestChecking:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
                 dialog = open_dialog(desk, window)
-                dialog.activateWindow()
+                await activate(dialog)
                 dialog.form.show_more(True)
                 dialog.form.forward_url.setFocus()
                 for expected in (dialog.form.more_button, dialog.form.storage.limit):

@@ -18,7 +18,7 @@ from app.ui.request.body.csv_table import CsvTable
 from app.ui.request.body.form_table import FormTable
 from app.ui.request.body.value_decoder import ValuePanel
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 FORM = "application/x-www-form-urlencoded"
@@ -74,7 +74,7 @@ def test_a_form_is_a_table_with_groups(run: Run, tmp_path: Path) -> None:
             assert (name.data(), name.siblingAtColumn(2).data()) == ("Ann Lee", "user[name]=Ann+Lee")
             assert model.index(4, 1).data() == "%ff%zz"
             assert "2023-11-14 22:13:20 UTC" in model.index(3, 1).data(Qt.ItemDataRole.ToolTipRole)
-            shown.page.activateWindow()
+            await activate(shown.page)
             view.setFocus()
             view.setCurrentIndex(user)
             QTest.keyClick(view, Qt.Key.Key_C, CTRL)
@@ -166,7 +166,7 @@ def test_csv_is_a_table(run: Run, tmp_path: Path) -> None:
             assert model.index(1, 2).data() is None  # a row that is shorter has no cell there
             assert model.index(2, 1).data() == "Größe"
             assert "UTC" in model.index(0, 2).data(Qt.ItemDataRole.ToolTipRole)
-            shown.page.activateWindow()
+            await activate(shown.page)
             view.setFocus()
             view.setCurrentIndex(model.index(1, 1))
             QTest.keyClick(view, Qt.Key.Key_C, CTRL)

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QWidget
 from app.ui.request.body.image_decoder import PIXELS_MAX, SIDE_MAX, decoded
 from app.ui.widgets.segmented import Segmented
 from tests.ui.requests.page_desk import open_body, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><image href="http://127.0.0.1:9/x.png"/></svg>'
@@ -197,7 +197,7 @@ def test_a_picture_shows_a_ring_when_a_key_leads_to_it(run: Run, tmp_path: Path)
         async with open_page(tmp_path) as shown:
             await open_body(shown, picture("PNG"), "image/png")
             image = shown.detail.body.image
-            shown.page.activateWindow()
+            await activate(shown.page)
             await until(lambda: image.canvas.picture_rect().isValid() and shown.page.isActiveWindow())
 
             def edge() -> list[str]:

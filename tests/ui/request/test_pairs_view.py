@@ -16,7 +16,7 @@ from app.ui.request.tables.pairs_view import SHOW_ALL, PairsView
 from app.ui.request.tables.value_field import ValueField, sent_part
 from app.ui.request.tabs.tabs import HEADERS, INFO, QUERY
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import settle
+from tests.ui.waiting import activate, settle
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -31,7 +31,7 @@ async def open_headers(shown: PageDesk, *headers: tuple[str, str], **fields: Any
     """The table of a request with these headers, shown with the keyboard in it."""
     await open_body(shown, b"{}", "application/json", headers=headers, **fields)
     shown.detail.tabs.setCurrentIndex(HEADERS)
-    shown.page.activateWindow()
+    await activate(shown.page)
     await settle()
     table = shown.detail.headers
     table.setFocus()

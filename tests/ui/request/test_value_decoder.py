@@ -18,7 +18,7 @@ from app.core.bodies.formats.jwt import NOT_VERIFIED
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.value_decoder import ValuePanel
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # said as menu and tooltip open
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -70,7 +70,7 @@ def test_a_value_is_decoded_below_the_body_by_keyboard(run: Run, tmp_path: Path)
         async with open_page(tmp_path) as shown:
             await open_body(shown, BODY.encode(), "application/json")
             body = shown.detail.body
-            shown.page.activateWindow()
+            await activate(shown.page)
             before = body.code.toPlainText()
             assert body.values.panel is None  # nothing is made before it is needed
             panel = await decoded(shown, body.code, INNER[:20])
@@ -111,7 +111,7 @@ def test_a_note_on_what_was_decoded_is_not_cut_off(run: Run, tmp_path: Path) -> 
             await open_body(
                 shown, json.dumps({"id_token": token, "data": b64({"deep": 1})}).encode(), "application/json"
             )
-            shown.page.activateWindow()
+            await activate(shown.page)
             panel = await decoded(shown, shown.detail.body.code, token[:20])
             await settle()
             note = panel.remark
@@ -131,7 +131,7 @@ def test_what_is_decoded_takes_back_that_there_was_nothing(run: Run, tmp_path: P
         async with open_page(tmp_path) as shown:
             await open_body(shown, BODY.encode(), "application/json")
             body = shown.detail.body
-            shown.page.activateWindow()
+            await activate(shown.page)
             body.code.setFocus()
             put_cursor(body.code, "plain words")
             QTest.keyClick(body.code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
@@ -169,7 +169,7 @@ def test_what_is_selected_is_decoded(run: Run, tmp_path: Path) -> None:
             cursor = code.document().find(INNER)
             code.setTextCursor(cursor)
             code.setFocus()
-            shown.page.activateWindow()
+            await activate(shown.page)
             QTest.keyClick(code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
             await until(lambda: shown.detail.body.values.panel)
             panel = shown.detail.body.values.panel
@@ -200,7 +200,7 @@ def test_values_below_what_is_folded_are_those_that_are_seen(run: Run, tmp_path:
         async with open_page(tmp_path) as shown:
             await open_body(shown, body.encode(), "application/json")
             code = shown.detail.body.code
-            shown.page.activateWindow()
+            await activate(shown.page)
             await settle()
             code.folds.fold_all()
             assert "{ 5 keys }" in code.toPlainText()

@@ -22,7 +22,7 @@ from app.ui.services import Services
 from app.ui.undo import pending_delete
 from tests import factories
 from tests.ui.desk import Desk, open_desk
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 
 class PageDesk:
@@ -115,7 +115,7 @@ async def filled(shown: PageDesk, count: int) -> list[str]:
     """So many requests, the keyboard in their list; their ids, top to bottom."""
     await shown.fill(count)
     await shown.reload()
-    shown.page.activateWindow()
+    await activate(shown.page)
     shown.list.setFocus()
     return shown.ids()
 

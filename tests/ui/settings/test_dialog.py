@@ -21,7 +21,7 @@ from app.core.sizes import MIB
 from app.ui.settings.dialog import SettingsDialog, changes_text
 from app.ui.settings.storage import storage_text
 from tests.ui.desk import Desk, open_desk
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Scene = Callable[..., Any]
 
@@ -66,7 +66,7 @@ class TestSettings:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
                 dialog = open_settings(desk, window)
-                dialog.activateWindow()
+                await activate(dialog)
                 dialog.network.port.setFocus()
                 dialog.network.port.set_value(9000)
                 QTest.keyClick(dialog.network.port, Qt.Key.Key_Return)

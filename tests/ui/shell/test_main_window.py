@@ -20,7 +20,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from app.ui.shell.sidebar_rows import SidebarRow
 from tests.ui.desk import open_desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.smoke
 
@@ -107,7 +107,7 @@ class TestKeys:
                 QTest.keyClick(window, Qt.Key.Key_9, Qt.KeyboardModifier.ControlModifier)
                 assert window.requests.endpoint_id == endpoints[1].id
                 row = window.sidebar.row(endpoints[1].id)
-                window.activateWindow()
+                await activate(window)
                 row.setFocus(Qt.FocusReason.TabFocusReason)
                 QTest.keyClick(row, Qt.Key.Key_Down)
                 below = window.sidebar.row(endpoints[2].id)
@@ -122,7 +122,7 @@ class TestKeys:
             async with shown(tmp_path, endpoints=2) as (desk, window):
                 endpoint = desk.store.endpoints.all()[0]
                 await desk.capture(endpoint)
-                window.activateWindow()
+                await activate(window)
                 window.enter_endpoint(endpoint.id)
                 page = window.requests
                 await until(lambda: window.focusWidget() is page.list and page.feed.model.rowCount())

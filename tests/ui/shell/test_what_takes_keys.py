@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QMenu, QWidget
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -75,7 +75,7 @@ def test_what_closes_opens_no_request(run: Run, tmp_path: Path, opens: Callable[
             if opens is question:
                 await until(lambda: QApplication.activeModalWidget() is not None)
                 QApplication.activeModalWidget().close()
-                window.activateWindow()
+                await activate(window)
             await until(lambda: QApplication.activeModalWidget() is None and window.isActiveWindow())
             page.list.clearFocus()
             page.list.setFocus(Qt.FocusReason.PopupFocusReason)

@@ -17,7 +17,7 @@ from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Scene = Callable[..., Any]
 
@@ -28,8 +28,7 @@ async def filled(desk: Desk, window: MainWindow) -> list[int]:
     for endpoint in desk.store.endpoints.all():
         await desk.capture(endpoint)
         await desk.capture(endpoint)
-    window.activateWindow()
-    await until(window.isActiveWindow)
+    await activate(window)
     window.sidebar.row(ids[0]).setFocus(Qt.FocusReason.TabFocusReason)
     return ids
 

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from tests.ui.desk import Desk, open_desk
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -25,8 +25,7 @@ async def started(desk: Desk) -> AsyncIterator[MainWindow]:
     """One start of the window, shown in front, to its end."""
     window = desk.window()
     window.show()
-    window.activateWindow()
-    await until(window.isActiveWindow)
+    await activate(window)
     await settle()
     try:
         yield window

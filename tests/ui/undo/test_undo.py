@@ -23,7 +23,7 @@ from app.ui.undo import pending_delete
 from app.ui.undo.undo_bar import UndoBar
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
@@ -58,8 +58,7 @@ async def agree(window: QWidget) -> str:
     text = f"{asked.windowTitle()} {asked.text.text()}"
     QTest.mouseClick(asked.confirm, LEFT)
     await until(lambda: not window.findChildren(Question))
-    window.activateWindow()  # a window manager does that itself
-    await until(window.isActiveWindow)
+    await activate(window)  # a window manager does that itself
     return text
 
 
@@ -259,7 +258,7 @@ def test_one_that_was_marked_unread_is_unread_when_it_is_back(run: Run, tmp_path
             window.requests.windows.open(page.feed.model.summary(0))
             (own,) = page.windows.open_now.values()
             await until(lambda: own.detail.capture is not None)
-            window.activateWindow()
+            await activate(window)
             page.list.select_row(0)
             await until(lambda: page.detail.capture is not None and page.detail.capture.id == own.detail.capture.id)
             await until(lambda: desk.store.captures.counts(endpoint.id).unread == 1)
@@ -442,8 +441,7 @@ def test_all_of_an_endpoint_but_what_comes_later_and_what_is_marked(run: Run, tm
             await until(lambda: rows(window) == [late.id, other.id, *held])
             window.show_endpoint(endpoint.id)
             await until(lambda: rows(window) == [late.id, *held])
-            window.activateWindow()
-            await until(window.isActiveWindow)
+            await activate(window)
             await undo(window)
             await until(lambda: rows(window) == [late.id, *before])
             window.requests.endpoint_commands.clear.trigger()
@@ -746,7 +744,7 @@ def test_a_request_in_its_own_window_is_back_in_it(run: Run, tmp_path: Path) -> 
             window.requests.windows.open(model.summary(0))
             (own,) = window.requests.windows.open_now.values()
             await until(lambda: own.detail.capture is not None)
-            window.activateWindow()
+            await activate(window)
             await delete_row(window, 0)
             await until(lambda: own.detail.capture is None)
             await undo(window)

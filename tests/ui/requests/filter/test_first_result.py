@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from tests.ui.requests.page_desk import open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 Key = Qt.Key
@@ -26,7 +26,7 @@ def test_down_selects_the_first_result_where_the_open_request_is_none_of_them(
             found = [await shown.add(b'{"type":"invoice.paid"}', target=f"/catch/x/{number}") for number in range(2)]
             other = await shown.add(b"{}", target="/catch/x/other")
             await shown.reload()
-            shown.page.activateWindow()
+            await activate(shown.page)
             shown.list.select_row(0)
             await until(lambda: shown.page.request.summary is not None)
             line = shown.page.filter.bar.line

@@ -16,7 +16,7 @@ from app.ui.requests.list.pager import PAGE
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk
 from tests.ui.desk import shown as shown_window
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -88,8 +88,7 @@ async def another_program() -> AsyncIterator[None]:
     """Its window is in front."""
     other = QWidget()
     other.show()
-    other.activateWindow()
-    await until(other.isActiveWindow)
+    await activate(other)
     yield
     other.close()
     other.deleteLater()
@@ -114,7 +113,7 @@ def test_the_first_of_any_number_is_read_once_the_window_is_in_front(
             assert detail.capture_id == first
             if behind:
                 assert counts(endpoint.id).unread == count
-                window.activateWindow()
+                await activate(window)
             await until(lambda: counts(endpoint.id).unread == count - 1)
             stored = await desk.store.captures.get(first)
             assert stored is not None
@@ -139,8 +138,7 @@ def test_it_is_read_too_if_the_window_comes_to_the_front_while_it_is_being_opene
             monkeypatch.setattr(captures, "get", slow)
             await desk.capture(endpoint)
             await until(lambda: window.requests.detail.capture_id is not None)
-            window.activateWindow()
-            await until(window.isActiveWindow)
+            await activate(window)
             await settle()
             go_on.set()
             await until(lambda: captures.counts(endpoint.id).unread == 0)

@@ -14,7 +14,7 @@ from app.core.clock import DAY_US, now_us
 from app.ui.requests.list.delegate import ROW
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
@@ -25,7 +25,7 @@ def test_while_paused_new_requests_are_only_counted(run: Run, tmp_path: Path) ->
             await shown.fill(5)
             await shown.reload()
             ids, page = shown.ids(), shown.page
-            page.activateWindow()
+            await activate(page)
             shown.list.setFocus()
             QTest.keyClick(shown.list, Qt.Key.Key_P)
             assert page.list_footer.button.text() == "Paused · Resume"

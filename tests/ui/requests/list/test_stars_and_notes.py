@@ -20,7 +20,7 @@ from app.ui.requests.list.delegate import tooltip
 from tests import factories
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -29,7 +29,7 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 async def opened(shown: PageDesk, rows: int = 4, row: int = 1) -> list[str]:
     await shown.fill(rows)
     await shown.reload()
-    shown.page.activateWindow()
+    await activate(shown.page)
     shown.list.select_row(row)
     shown.list.setFocus()
     ids = shown.ids()

@@ -17,7 +17,7 @@ from app.ui.requests.page.own_window import OwnWindow
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -26,7 +26,7 @@ SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModi
 
 async def own(shown: PageDesk, row: int = 1) -> OwnWindow:
     """The window of a row's request, once it shows it."""
-    shown.page.activateWindow()
+    await activate(shown.page)
     shown.list.setFocus()
     shown.list.select_row(row)
     await until(lambda: shown.page.request.summary is not None)

@@ -21,7 +21,7 @@ from app.ui.requests.list.delegate import tooltip
 from app.ui.widgets.question import Question
 from tests.factories import capture
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.smoke
 
@@ -251,7 +251,7 @@ def test_enter_leads_into_the_body_and_esc_back_to_the_list(run: Run, tmp_path: 
         async with open_page(tmp_path) as shown:
             await open_body(shown, b'{"a": 1}', "application/json")
             page, body = shown.page, shown.detail.body
-            page.activateWindow()
+            await activate(page)
             for view in (body.code, body.hex):
                 shown.list.setFocus()
                 QTest.keyClick(shown.list, Qt.Key.Key_Return)

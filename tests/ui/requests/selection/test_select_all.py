@@ -14,7 +14,7 @@ from app.core.search.parse import parse
 from app.ui.requests.selection import batch_job as bulk_module
 from app.ui.widgets.question import Question
 from tests.ui.requests.page_desk import PageDesk, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
@@ -24,7 +24,7 @@ LEFT = Qt.MouseButton.LeftButton
 async def filled(shown: PageDesk, count: int) -> None:
     await shown.fill(count)
     await shown.reload()
-    shown.page.activateWindow()
+    await activate(shown.page)
     shown.list.setFocus()
 
 
@@ -287,7 +287,7 @@ def test_of_all_endpoints_the_question_names_those_that_lose(run: Run, tmp_path:
                 await shown.add(endpoint_id=other.id)
             shown.page.show_endpoint(None)
             await until(lambda: shown.model.rowCount() == 200)
-            shown.page.activateWindow()
+            await activate(shown.page)
             shown.list.setFocus()
             await select_everything(shown)
             asked = await answer(shown)
