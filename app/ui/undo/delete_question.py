@@ -36,7 +36,7 @@ def endpoint_question(endpoint: Endpoint, total: int, marked: MarkedIds) -> tupl
     requests = f" and its {count_of(total, 'request')}" if total else ""
     deletes = "This deletes the endpoint and its requests, with bodies and delivery results." if total else ""
     stops = "Its URL stops capturing at once." if endpoint.active else ""
-    text = sentences([deletes, marks_text(marked, total), stops, UNDO])
+    text = sentences([deletes, stops, marks_text(marked, total), UNDO])
     return f"Delete “{shortened(endpoint.name)}”{requests}?", text
 
 
@@ -52,12 +52,18 @@ def many_requests(count: int, marked: MarkedIds, *, keep: bool, every: bool, whe
 
 
 def marks_text(marked: MarkedIds, count: int) -> str:
-    """`Of all 1,204, 12 are starred and 3 have notes.`; empty where none is."""
+    """`12 of 1,204 requests are starred and 3 have notes.`; empty where none is."""
     starred, noted = len(marked.starred), len(marked.noted)
-    parts = [f"{starred:,} {'is' if starred == 1 else 'are'} starred"] if starred else []
+    parts = [(starred, "is starred" if starred == 1 else "are starred")] if starred else []
     if noted:
-        parts.append(f"{noted:,} {'has a note' if noted == 1 else 'have notes'}")
-    return f"Of all {count:,}, {' and '.join(parts)}." if parts else ""
+        parts.append((noted, "has a note" if noted == 1 else "have notes"))
+    if not parts:
+        return ""
+    if count == 1:
+        return f"The request {' and '.join(verb for _, verb in parts)}."
+    (first, verb), *others = parts
+    more = "".join(f" and {number:,} {verb}" for number, verb in others)
+    return f"{first:,} of {count_of(count, 'request')} {verb}{more}."
 
 
 def sentences(parts: list[str]) -> str:

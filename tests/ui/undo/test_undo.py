@@ -15,11 +15,13 @@ from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
+from app.core.deletion import MarkedIds
 from app.core.errors import InvalidFieldsError
 from app.core.model import Capture, Endpoint, Plan
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD
 from app.ui.undo import pending_delete
+from app.ui.undo.delete_question import marks_text
 from app.ui.undo.undo_bar import UndoBar
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, shown
@@ -30,6 +32,23 @@ pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.mark.parametrize(
+    ("starred", "noted", "count", "text"),
+    [
+        ("", "a", 60, "1 of 60 requests has a note."),
+        ("", "abc", 1204, "3 of 1,204 requests have notes."),
+        ("a", "", 2, "1 of 2 requests is starred."),
+        ("ab", "b", 9, "2 of 9 requests are starred and 1 has a note."),
+        ("a", "ab", 9, "1 of 9 requests is starred and 2 have notes."),
+        ("a", "", 1, "The request is starred."),
+        ("a", "a", 1, "The request is starred and has a note."),
+        ("", "", 5, ""),
+    ],
+)
+def test_how_many_are_marked_is_said_in_a_sentence(starred: str, noted: str, count: int, text: str) -> None:
+    assert marks_text(MarkedIds(starred=frozenset(starred), noted=frozenset(noted)), count) == text
 
 
 async def fill(desk: Desk, window: MainWindow, count: int) -> tuple[Endpoint, list[Capture]]:
@@ -428,7 +447,7 @@ def test_all_of_an_endpoint_but_what_comes_later_and_what_is_marked(run: Run, tm
             asked = await asked_to_clear(window)
             assert asked.windowTitle() == asked.title.text() == "Delete 7 of 9 requests?"
             assert asked.text.text().startswith(f"This deletes 7 requests in “{endpoint.name}”")
-            assert "Of all 9, 2 are starred and 1 has a note." in asked.text.text()
+            assert "2 of 9 requests are starred and 1 has a note." in asked.text.text()
             assert (asked.option.isChecked(), asked.confirm.text()) == (True, "Delete 7 requests")
             QTest.mouseClick(asked.confirm, LEFT)
             await until(window.undo_bar.isVisible)
@@ -483,7 +502,7 @@ def test_of_many_selected_the_marked_can_be_kept(run: Run, tmp_path: Path) -> No
             await until(window.requests.commands.selected.delete.isEnabled)
             QTest.keyClick(window.requests.list, Qt.Key.Key_Delete)
             asked = await agree(window)
-            assert "Of all 5, 1 is starred." in asked
+            assert "1 of 5 requests is starred." in asked
             await until(lambda: rows(window) == [captures[3].id])
             assert window.undo_bar.text.text() == "4 requests deleted."
             assert stored(desk, endpoint) == 5
