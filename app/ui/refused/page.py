@@ -10,7 +10,6 @@ from PySide6.QtWidgets import (
     QHeaderView,
     QSplitter,
     QStackedLayout,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
@@ -22,7 +21,6 @@ from app.ui.refused.commands import RefusedCommands
 from app.ui.refused.table import (
     ENDPOINT,
     METHOD,
-    REASON,
     SOURCE,
     STATUS,
     TARGET,
@@ -95,8 +93,8 @@ class RawPane(Card):
         return QSize(super().sizeHint().width(), RAW_HEIGHT)
 
 
-_WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, REASON: 202, SOURCE: 104}
-"""The target column takes the rest."""
+_WIDTHS = {TIME: 114, STATUS: 66, METHOD: 82, ENDPOINT: 116, SOURCE: 104}
+"""Target and reason share the rest."""
 _NEEDED = {SOURCE: 920, ENDPOINT: 800}
 """Narrower pages hide a column: the pane below shows it for the selected request."""
 
@@ -163,6 +161,7 @@ class RefusedPage(QWidget):
         super().resizeEvent(event)
         for column, width in _NEEDED.items():
             self.table.setColumnHidden(column, self.width() < width)
+        self.table.share_room()
 
     @Slot()
     def _changed(self) -> None:
@@ -223,7 +222,7 @@ class RefusedPage(QWidget):
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._show_menu)
 
-    def _make_table(self, theme: Theme) -> QTableView:
+    def _make_table(self, theme: Theme) -> RefusedTable:
         table = RefusedTable(self)
         table.setModel(self.model)
         table.setItemDelegate(RefusedDelegate(theme, table))

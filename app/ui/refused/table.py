@@ -20,6 +20,7 @@ TITLES = ("Time", "Status", "Method", "Target", "Endpoint", "Reason", "Source")
 NONE = "—"
 RowIndex = QModelIndex | QPersistentModelIndex
 _STATUS_SIZE = QSize(40, 18)
+_REASON_MIN, _REASON_MAX = 202, 400
 _TEXT_MARGIN = 3
 """Pixels that Qt leaves beside a cell's text."""
 
@@ -92,11 +93,26 @@ class RefusedModel(QAbstractTableModel):
 
 
 class RefusedTable(QTableView):
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._reason_width: int | None = None
+        """As set here; the column has another width once the user dragged it."""
+
+    def share_room(self) -> None:
+        """Give target and reason half each of what the other columns leave, the reason within its limits."""
+        if self._reason_width not in (None, self.columnWidth(REASON)):
+            return
+        others = sum(self.columnWidth(column) for column in range(len(TITLES)) if column not in (TARGET, REASON))
+        half = (self.viewport().width() - others) // 2
+        self._reason_width = max(_REASON_MIN, min(half, _REASON_MAX))
+        self.setColumnWidth(REASON, self._reason_width)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A selected row in view stays there: the pane below takes room when it opens."""
         current = self.currentIndex()
         seen = current.isValid() and 0 <= self.visualRect(current).top() < event.oldSize().height()
         super().resizeEvent(event)
+        self.share_room()
         if seen:
             self.scrollTo(current)
 

@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.core.model import Plan, Refusal
-from app.ui.refused.table import ENDPOINT, METHOD, SOURCE, STATUS, TARGET, TIME, TITLES
+from app.ui.refused.table import ENDPOINT, METHOD, REASON, SOURCE, STATUS, TARGET, TIME, TITLES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import REFUSED
 from tests.ui.desk import Desk, shown
@@ -84,6 +84,37 @@ class TestColumns:
                 assert widths[TARGET] >= 180
                 assert width == 960 or max(widths) == widths[TARGET]
                 assert table.isColumnHidden(SOURCE) == (width == 960)
+
+        run(scene())
+
+    def test_the_reason_shares_the_room_with_the_target(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                refuse(desk, LONG)
+                await open_at(desk, window, 0)
+                table = window.refused.table
+                for width in (1280, 1366, 1500):
+                    window.resize(width, 720)
+                    await settle(10)
+                    assert 0 <= table.columnWidth(TARGET) - table.columnWidth(REASON) <= 1, width
+                window.resize(2400, 720)
+                await settle(10)
+                assert table.columnWidth(REASON) == 400
+                assert table.columnWidth(TARGET) > 900
+
+        run(scene())
+
+    def test_a_reason_of_the_users_width_keeps_it(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                refuse(desk, LONG)
+                await open_at(desk, window, 0)
+                window.resize(1366, 720)
+                await settle(10)
+                window.refused.table.horizontalHeader().resizeSection(REASON, 300)
+                window.resize(1500, 720)
+                await settle(10)
+                assert window.refused.table.columnWidth(REASON) == 300
 
         run(scene())
 
