@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import wrap
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenu, QSizePolicy, QWidget
 
@@ -79,14 +79,18 @@ class ElidedLabel(QLabel):
     def shown_text(self) -> str:
         """The text that fits."""
         line = self.text().replace("\r", " ").replace("\n", " ")
-        return self.fontMetrics().elidedText(line, self._elide, self.contentsRect().width())
+        return self.fontMetrics().elidedText(line, self._elide, self.text_rect().width())
+
+    def text_rect(self) -> QRect:
+        """The contents without the label's indent."""
+        return self.contentsRect().adjusted(max(0, self.indent()), 0, 0, 0)
 
     def sizeHint(self) -> QSize:
         """The full text's size, so that it is elided only if space is short."""
         margins = self.contentsMargins()
         metrics = self.fontMetrics()
         line = self.text().replace("\n", " ")
-        width = metrics.horizontalAdvance(line) + margins.left() + margins.right() + 2
+        width = metrics.horizontalAdvance(line) + max(0, self.indent()) + margins.left() + margins.right() + 2
         return QSize(width, metrics.height() + margins.top() + margins.bottom())
 
     def minimumSizeHint(self) -> QSize:
@@ -101,7 +105,7 @@ class ElidedLabel(QLabel):
             self.setToolTip(tooltip)
         painter = QPainter(self)
         painter.setPen(self.palette().color(self.foregroundRole()))
-        painter.drawText(self.contentsRect(), int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), elided)
+        painter.drawText(self.text_rect(), int(self.alignment() | Qt.AlignmentFlag.AlignVCenter), elided)
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer to copy the full text."""
@@ -133,8 +137,8 @@ class FittingLabel(ElidedLabel):
     def sizeHint(self) -> QSize:
         """Wide enough for the longest text, whichever is shown."""
         margins = self.contentsMargins()
-        width = self.fontMetrics().horizontalAdvance(self._wordings[0]) + 2 + margins.left() + margins.right()
-        return QSize(width, super().sizeHint().height())
+        text = self.fontMetrics().horizontalAdvance(self._wordings[0]) + max(0, self.indent())
+        return QSize(text + 2 + margins.left() + margins.right(), super().sizeHint().height())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -144,7 +148,7 @@ class FittingLabel(ElidedLabel):
         QGuiApplication.clipboard().setText(self._wordings[0])
 
     def _choose(self) -> None:
-        room, fm = self.contentsRect().width(), self.fontMetrics()
+        room, fm = self.text_rect().width(), self.fontMetrics()
         fitting = (text for text in self._wordings if fm.horizontalAdvance(text) <= room)
         text = next(fitting, self._wordings[-1])
         if text != self.text():

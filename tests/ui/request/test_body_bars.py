@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QRect
 
 from app.core.text import size_text
 from app.ui.request.body.body_bars import MORE
 from app.ui.request.body.body_pane import BodyPane
+from app.ui.theme.metrics import SPACE_3
 from tests.ui.requests.page_desk import open_body, open_page
-from tests.ui.waiting import until
+from tests.ui.waiting import settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 ITEM = b'{"number": 12345678, "name": "nothing to see here, nor in the others"},\n'
@@ -21,6 +23,23 @@ ITEM = b'{"number": 12345678, "name": "nothing to see here, nor in the others"},
 
 async def loaded(body: BodyPane) -> None:
     await until(lambda: not body.loader.loading and body.loader.reader is not None)
+
+
+def test_the_facts_keep_their_distance_from_the_views(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, b"{}", "application/json")
+            body = shown.detail.body
+            await until(lambda: "JSON" in body.facts.text())
+            await settle()
+            facts, end = body.facts.geometry(), body.views.geometry().right() + 1
+            picture = body.grab(QRect(end, facts.top(), facts.right() - end, facts.height())).toImage()
+            ground = picture.pixel(0, 0)
+            rows = range(picture.height())
+            blank = next(x for x in range(picture.width()) if any(picture.pixel(x, y) != ground for y in rows))
+            assert abs(blank - SPACE_3) <= 2  # letters begin a little off their place
+
+    run(check())
 
 
 def test_load_more_adds_what_it_names_and_keeps_the_place(

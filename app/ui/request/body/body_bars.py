@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.text import size_text
@@ -21,12 +21,13 @@ MORE = 1 << 20
 EARLIER = 4 * STEP
 
 
-def body_toolbar(views: QWidget, facts: QWidget, buttons: Iterable[QWidget]) -> QHBoxLayout:
+def body_toolbar(views: QWidget, facts: QLabel, buttons: Iterable[QWidget]) -> QHBoxLayout:
     row = QHBoxLayout()
     row.setContentsMargins(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
     row.setSpacing(2)  # all of it fits a third of 960 pixels
     row.addWidget(views)
     row.addSpacing(2)
+    facts.setIndent(metrics.SPACE_2)  # not between widgets: it goes where the facts have no room
     row.addWidget(facts, 1)
     for button in buttons:
         row.addWidget(button)
