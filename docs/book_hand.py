@@ -103,8 +103,10 @@ async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
     book.dialog(Question).reject()
     window.open_settings()
     await book.save("settings", SIZES)
-    scroll = book.dialog(SettingsDialog).findChildren(QScrollArea)[0].verticalScrollBar()
-    scroll.setValue(scroll.maximum())
+    # The dialog's own area, around this one, scrolls only on small screens.
+    bars = [area.verticalScrollBar() for area in book.dialog(SettingsDialog).findChildren(QScrollArea)]
+    for bar in bars:
+        bar.setValue(bar.maximum())
     await book.save("settings-end")
     book.dialog(SettingsDialog).reject()
     window.about.open()
