@@ -25,7 +25,7 @@ class NetworkSection(SettingsSection):
         self.port = port_field("port", self)
         self.host = QLineEdit(self)
         self.base_url = QLineEdit(self)
-        self.base_url.setPlaceholderText("https://example.trycloudflare.com")
+        self.base_url.setPlaceholderText("https://hooks.example.com")
         self.api_port = port_field("api_port", self)
         self.body_limit = mib_field("body_limit", self)
         self.add_declared("port", self.port, f"{self.port.range_text()}.")

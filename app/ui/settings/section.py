@@ -12,7 +12,6 @@ from app.ui.widgets.labels import label, restyle
 from app.ui.widgets.number_field import NumberField
 
 CONTROL_WIDTH = 240
-AT_ONCE = "Takes effect at once."
 
 
 class SettingsRow(QWidget):
@@ -55,16 +54,23 @@ class SettingsRow(QWidget):
 
 
 class SettingsSection(QWidget):
-    """A heading and its rows; `rows` holds those that are saved with the dialog, by setting."""
+    """A heading, a `text` on all of its rows, and the rows; `rows` holds those that are saved with the dialog, by
+    setting.
+    """
 
-    def __init__(self, title: str, parent: QWidget) -> None:
+    def __init__(self, title: str, parent: QWidget, text: str = "") -> None:
         super().__init__(parent)
         self.rows: dict[str, SettingsRow] = {}
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(metrics.SPACE_4)
         self.heading: QLabel = label(title, "heading", self)
-        self.column.addWidget(self.heading)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self.heading)
+        if text:
+            words.addWidget(label(text, "small", self, wrap=True))
+        self.column.addLayout(words)
 
     def add_declared(self, key: str, control: QWidget, extra: str = "") -> SettingsRow:
         """Add a row with the texts declared for the setting `key`."""

@@ -17,7 +17,7 @@ from app.core.settings import Settings, meta
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.endpoints.notification_settings import MENU
 from app.ui.services import AutostartService, Services
-from app.ui.settings.section import AT_ONCE, SettingsRow, SettingsSection
+from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
 from app.ui.widgets.buttons import Button
@@ -39,7 +39,7 @@ class ClosingRow(SettingsRow):
         declared = meta("on_close")
         super().__init__(declared.title or "", "", self.choice, parent)
         self._services, self._tasks, self._desktop = services, tasks, desktop
-        self._text = f"{declared.description} {AT_ONCE}"
+        self._text = declared.description or ""
         self.choice.setCurrentIndex([key for key, _ in _CLOSE_CHOICES].index(services.settings().on_close))
         self.choice.currentIndexChanged.connect(self._selection_changed)
         desktop.tray_changed.connect(self._refresh)
@@ -85,7 +85,7 @@ class NotificationsRow(SettingsRow):
 
 
 START_TITLE = "Start Hookline when I sign in"
-START_TEXT = f"It starts minimized, ready to catch requests. {AT_ONCE}"
+START_TEXT = "It starts minimized, ready to catch requests."
 COMMAND_SHOWN = 48
 """Characters of another command that are shown; the tooltip has all of them."""
 
@@ -169,12 +169,12 @@ class WindowSection(SettingsSection):
     def __init__(
         self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget, *, desktop: Desktop | None = None
     ) -> None:
-        super().__init__("Window", parent)
+        super().__init__("Window", parent, "These settings take effect at once.")
         self._services, self._theme, self._tasks = services, theme, tasks
         self.choice = ChoiceField([text for _, text in _THEME_CHOICES], self)
         self.choice.setCurrentIndex([key for key, _ in _THEME_CHOICES].index(services.settings().theme))
         self.choice.currentIndexChanged.connect(self._selection_changed)
-        self.add_declared("theme", self.choice, AT_ONCE)
+        self.add_declared("theme", self.choice)
         self.start = StartRow(services.autostart, theme, tasks, self)
         self.column.addWidget(self.start)
         if desktop is not None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLabel, QStyle, QStyleOptionFrame, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.clock import DAY_US, now_us
@@ -56,6 +56,31 @@ class TestSettings:
                 await until(lambda: desk.settings.port == 9000)
                 assert desk.settings == Settings(port=9000, body_limit=5 * MIB, base_url="https://x.trycloudflare.com")
                 await until(lambda: not dialog.save_button.isEnabled())
+                dialog.reject()
+
+        run(scene())
+
+    def test_the_example_of_a_url_is_not_cut(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_settings(desk, window)
+                await settle()
+                field = dialog.network.base_url
+                option = QStyleOptionFrame()
+                field.initStyleOption(option)
+                room = field.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, field)
+                assert field.fontMetrics().horizontalAdvance(field.placeholderText()) <= room.width() - 4
+                dialog.reject()
+
+        run(scene())
+
+    def test_what_takes_effect_at_once_is_said_once(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_settings(desk, window)
+                await until(dialog.window_section.start.switch.isEnabled)
+                said = [one.text() for one in dialog.findChildren(QLabel) if "effect at once" in one.text()]
+                assert said == ["These settings take effect at once."]
                 dialog.reject()
 
         run(scene())
