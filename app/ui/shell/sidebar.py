@@ -22,7 +22,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, label
 from app.ui.widgets.meter import Meter
 
 
@@ -196,7 +196,7 @@ class Sidebar(QFrame):
         badge = QLabel(self)
         badge.setPixmap(mark(32))
         self._dot = StatusDot(self._theme, self)
-        self.listening = ElidedLabel("", "small", self)
+        self.listening = FittingLabel("small", self)
         state = QHBoxLayout()
         state.setSpacing(6)
         state.addWidget(self._dot)
@@ -267,8 +267,10 @@ class Sidebar(QFrame):
     def _refresh_listening(self) -> None:
         place = self._services.listening()
         self._dot.set_on(place is not None)
-        self.listening.setText(place or "Not listening")
-        self.listening.set_meaning(f"Listening on {place}" if place else "Requests cannot be received.")
+        if place is None:
+            self.listening.set_wordings(("Not listening",), "Requests cannot be received.")
+        else:
+            self.listening.set_wordings((place, f"Port {place.rpartition(':')[2]}"), f"Listening on {place}")
 
     @Slot(object)
     def _page_selected(self, row: NavRow) -> None:

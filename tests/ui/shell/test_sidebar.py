@@ -323,6 +323,21 @@ class TestOrder:
         run(scene())
 
 
+def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path) as (desk, window):
+            sidebar = window.sidebar
+            place = desk.services.listening()
+            assert place is not None
+            for width, text in ((80, f"Port {place.rpartition(':')[2]}"), (260, place)):
+                sidebar.listening.setFixedWidth(width)
+                await settle()
+                assert sidebar.listening.shown_text() == text
+                assert sidebar.listening.accessibleName() == f"Listening on {place}"
+
+    run(scene())
+
+
 class TestMany:
     def test_what_is_chosen_is_in_view_and_the_foot_too(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
