@@ -187,7 +187,7 @@ class RequestPane(QFrame):
         for page in (self.body, self.fields, self.query, self.mirror, self.raw, self.info, self.tokens):
             self._pages.addWidget(page)
         bar = QHBoxLayout()
-        bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_3, 0)  # A tab has a focus ring with space for it.
+        bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_1, 0)  # A tab has a focus ring with space for it.
         bar.addWidget(self.tabs, 1)
         content = QWidget(self)
         column = QVBoxLayout(content)
