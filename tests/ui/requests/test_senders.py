@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QRect
-from PySide6.QtGui import QColor, QPainter, QPixmap
+from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
 
 from app.core.events import RequestsIdentified
 from app.core.gist.gist import gist
@@ -65,6 +65,23 @@ def test_what_senders_call_their_events_is_plain_text() -> None:
     hostile = capture(gist="a\u202eb").summary()
     assert title_of(hostile, NAMES).main == "a\\u202eb"
     assert tooltip(summary, NAMES).split("\n")[0] == "<b>\\x1b[31m\\u202egpj · Stripe"
+
+
+@pytest.mark.usefixtures("qapp")
+def test_an_event_is_whole_rather_than_cut_for_a_scrap_of_its_path() -> None:
+    """As in a list that is 320 pixels wide."""
+    painter, width = TitlePainter(), 120
+
+    def drawn(path: str) -> QImage:
+        picture = QImage(width, 32, QImage.Format.Format_RGB32)
+        picture.fill(QColor("white"))
+        pen = QPainter(picture)
+        painter.paint(pen, picture.rect(), Title("invoice.paid", "", path, is_event=True), bold=True, tokens=LIGHT)
+        pen.end()
+        return picture
+
+    assert drawn("/catch/billing") == drawn("")
+    assert drawn("/eu") != drawn("/us") != drawn(""), "whole paths stay"
 
 
 def test_a_title_stays_in_its_room(run: Run) -> None:

@@ -20,6 +20,8 @@ GAP, LEAST, SENDER_MAX = 10, 40, 130
 that a sender's name gets."""
 PATH_SHARE = 0.4
 """Of the room, for a path that does not fit beside the rest."""
+PATH_LEAST = 64
+"""Pixels; a path that is cut to less says too little to cut an event for it."""
 _FLAGS = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 
 
@@ -47,6 +49,9 @@ class TitlePainter:
         main = _TextPart(title.main, self._bold if bold else self._plain)
         path = self._path(title.path, main, rect.width())
         main_room, path_room = _rooms(main, path, rect.width())
+        if path and title.is_event and main_room < main.width and path_room < min(path.width, PATH_LEAST):
+            path = None
+            main_room, path_room = _rooms(main, path, rect.width())
         colour = tokens.text if title.is_event else tokens.text_muted
         # An event's end says as much as its beginning; what Hookline says has the most important first.
         mode = Qt.TextElideMode.ElideMiddle if title.is_event else Qt.TextElideMode.ElideRight
