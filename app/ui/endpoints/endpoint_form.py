@@ -129,6 +129,7 @@ class EndpointForm(QWidget):
         )
         if with_slug:
             self.more_button.setText("More: storage, response, forwarding, security, slug")
+        self.more_button.align_left()
         self.more_button.setCheckable(True)
         self.more_button.accessible_role = QAccessible.Role.Button
         self.more_button.toggled.connect(self.show_more)

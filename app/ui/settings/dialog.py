@@ -76,6 +76,7 @@ class SettingsDialog(EditDialog):
         self.storage = StorageSettings(services, theme, tasks, self)
         self.status = label("", "error", self, wrap=True)
         self.about_button = Button(f"About Hookline {services.version}", theme, self, kind="link")
+        self.about_button.align_left()
         self.close_button = Button("Close", theme, self)
         self.save_button = Button("Save", theme, self, kind="primary")
         self._lay_out()

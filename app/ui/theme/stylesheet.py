@@ -67,6 +67,10 @@ QPushButton[kind="link"] {
 }
 QPushButton[kind="link"]:hover { text-decoration: underline; }
 QPushButton[kind="link"]:focus { border: 1px solid $accent; padding: 0 4px; min-height: 22px; }
+QPushButton[flush="true"], QPushButton[flush="true"]:focus {
+    padding: 0 4px 0 0; border-left: none; border-radius: 0; text-align: left;
+}
+QPushButton[flush="true"]:focus { border-color: transparent; border-bottom-color: $accent; }
 QPushButton[compact="true"] { min-height: 26px; padding: 0 8px; }
 QPushButton[compact="true"]:focus { min-height: 24px; padding: 0 7px; }
 

@@ -50,6 +50,10 @@ class Button(QPushButton):
         restyle(self)
         self._recolour()
 
+    def align_left(self) -> None:
+        """Begin a link where texts above and below it begin; the focus is then a line below it."""
+        self.setProperty("flush", True)
+
     def set_refusal(self, reason: str | None) -> None:
         """Disable with the reason in tooltip and accessible description; None enables."""
         self.setEnabled(reason is None)

@@ -74,6 +74,25 @@ class TestSettings:
 
         run(scene())
 
+    def test_the_link_to_about_begins_where_the_data_folder_does(
+        self, run: Scene, window: QWidget, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_settings(desk, window)
+                await settle()
+                picture = dialog.about_button.grab().toImage()
+                ground = picture.pixel(picture.width() - 1, 1)
+                rows = range(picture.height())
+                blank = next(x for x in range(picture.width()) if any(picture.pixel(x, y) != ground for y in rows))
+                assert blank <= 2
+                assert dialog.about_button.x() == dialog.storage.x()
+                dialog.about_button.setFocus(Qt.FocusReason.TabFocusReason)
+                assert dialog.about_button.grab().toImage() != picture, "the focus is seen"
+                dialog.reject()
+
+        run(scene())
+
     def test_what_takes_effect_at_once_is_said_once(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
