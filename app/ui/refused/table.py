@@ -20,7 +20,9 @@ TITLES = ("Time", "Status", "Method", "Target", "Endpoint", "Reason", "Source")
 NONE = "—"
 RowIndex = QModelIndex | QPersistentModelIndex
 _STATUS_SIZE = QSize(40, 18)
-_REASON_MIN, _REASON_MAX = 202, 400
+_REASON_MIN, _REASON_USUAL, _REASON_MAX = 202, 232, 400
+"""Widths of the column. Most reasons fit the second."""
+_TARGET_MIN = 180
 _TEXT_MARGIN = 3
 """Pixels that Qt leaves beside a cell's text."""
 
@@ -99,12 +101,14 @@ class RefusedTable(QTableView):
         """As set here; the column has another width once the user dragged it."""
 
     def share_room(self) -> None:
-        """Give target and reason half each of what the other columns leave, the reason within its limits."""
+        """Give target and reason half each of what the other columns leave; in a narrow table the target, which says
+        enough with its middle left out, makes room for the reason.
+        """
         if self._reason_width not in (None, self.columnWidth(REASON)):
             return
         others = sum(self.columnWidth(column) for column in range(len(TITLES)) if column not in (TARGET, REASON))
-        half = (self.viewport().width() - others) // 2
-        self._reason_width = max(_REASON_MIN, min(half, _REASON_MAX))
+        rest = self.viewport().width() - others
+        self._reason_width = max(_REASON_MIN, min(rest - _TARGET_MIN, _REASON_USUAL), min(rest // 2, _REASON_MAX))
         self.setColumnWidth(REASON, self._reason_width)
 
     def resizeEvent(self, event: QResizeEvent) -> None:

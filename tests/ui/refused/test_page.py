@@ -93,6 +93,9 @@ class TestColumns:
                 refuse(desk, LONG)
                 await open_at(desk, window, 0)
                 table = window.refused.table
+                window.resize(960, 540)
+                await settle(10)
+                assert table.columnWidth(REASON) > 210 > table.columnWidth(TARGET) >= 180
                 for width in (1280, 1366, 1500):
                     window.resize(width, 720)
                     await settle(10)
