@@ -6,7 +6,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError
@@ -20,7 +20,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField
-from app.ui.widgets.fit_screen import bounded, fit
+from app.ui.widgets.fit_screen import FormScroll, bounded, fit
 from app.ui.widgets.labels import label
 from app.ui.widgets.storage_limit import confirm_storage_limit
 from app.ui.widgets.unsaved import EditDialog
@@ -193,13 +193,8 @@ class EndpointDialog(EditDialog):
         self._refresh()
 
     def _lay_out(self) -> None:
-        scroll = QScrollArea(self)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
         self.form.setProperty("transparent", True)
-        scroll.setWidget(self.form)
+        scroll = FormScroll(self.form, self)
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)
         if self._endpoint is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
@@ -24,7 +24,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
-from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.fit_screen import FormScroll, bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, restyle
 from app.ui.widgets.storage_limit import confirm_storage_limit
@@ -216,16 +216,11 @@ class SettingsDialog(EditDialog):
                 column.addWidget(line(inside))
             column.addWidget(section)
         column.addWidget(self.about_button, 0, Qt.AlignmentFlag.AlignLeft)
-        self._area = scroll = QScrollArea(self)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidget(inside)
+        self._area = FormScroll(inside, self)
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)
         self.body.addWidget(line(self))
-        self.body.addWidget(scroll, 1)
+        self.body.addWidget(self._area, 1)
         self.footer.addWidget(self.status, 1)
         self.footer.addWidget(self.close_button)
         self.footer.addWidget(self.save_button)

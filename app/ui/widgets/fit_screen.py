@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QEvent, QMargins, QPoint, QRect, QSize, Qt
-from PySide6.QtGui import QGuiApplication, QScreen
+from PySide6.QtGui import QGuiApplication, QResizeEvent, QScreen
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 FRAME = QMargins(8, 38, 8, 8)
@@ -115,3 +115,25 @@ class Scrolling(QScrollArea):
         """Never more than the content's own."""
         needed = self._content.minimumSizeHint()
         return QSize(self._least.width() or needed.width(), self._least.height()).boundedTo(needed)
+
+
+class FormScroll(QScrollArea):
+    """Scrolls `form`. The scroll bar takes its room from the form's right margin, so that the fields keep their width,
+    and stay in line with what is above and below.
+    """
+
+    def __init__(self, form: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self._layout = form.layout()
+        self._margins = self._layout.contentsMargins() if self._layout is not None else QMargins()
+        self.setWidget(form)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        margins = self._margins - QMargins(0, 0, self.width() - self.viewport().width(), 0)
+        if self._layout is not None and self._layout.contentsMargins() != margins:
+            self._layout.setContentsMargins(margins)

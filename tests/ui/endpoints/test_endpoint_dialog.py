@@ -8,14 +8,19 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from tests.ui.desk import open_desk
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
-from tests.ui.waiting import activate
+from tests.ui.waiting import activate, settle, until
 
 Scene = Callable[..., Any]
+
+
+def end_of(widget: QWidget) -> int:
+    """The right edge on the screen."""
+    return widget.mapToGlobal(widget.rect().topRight()).x()
 
 
 class TestChecking:
@@ -28,6 +33,30 @@ class TestChecking:
                 assert "Name is required" in dialog.submit_button.toolTip()
                 QTest.keyClicks(dialog.form.name, "Stripe")
                 assert dialog.submit_button.isEnabled()
+                dialog.reject()
+
+        window = QWidget()
+        qtbot.addWidget(window)
+        run(scene())
+
+    def test_fields_keep_their_width_when_the_form_scrolls(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                dialog = open_dialog(desk, window)
+                area = next(one for one in dialog.findChildren(QScrollArea) if one.widget() is dialog.form)
+                bar = area.verticalScrollBar()
+                await settle()
+                assert not bar.isVisible()
+                end = end_of(dialog.submit_button)
+                assert end_of(dialog.form.name) == end
+                dialog.form.show_more(True)
+                await until(bar.isVisible)
+                await settle()
+                assert end_of(dialog.form.name) == end
+                dialog.form.show_more(False)
+                await until(lambda: not bar.isVisible())
+                await settle()
+                assert end_of(dialog.form.name) == end
                 dialog.reject()
 
         window = QWidget()
