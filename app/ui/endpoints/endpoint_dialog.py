@@ -176,15 +176,15 @@ class EndpointDialog(EditDialog):
             self.problem.show()
         reason = refusal or (errors[0].message if errors else None)
         self.submit_button.set_refusal("Saving…" if self._busy else reason)
-        self._show_url()
+        self._show_url(slug_is_valid=all(error.field != "slug" for error in errors))
 
-    def _show_url(self) -> None:
+    def _show_url(self, *, slug_is_valid: bool) -> None:
         if self._endpoint is not None:
             self.url.set_text(self._services.capture_url(self._endpoint))
             return
         slug = self.form.draft().slug
-        self.url.setVisible(slug is not None)
-        if slug is not None:
+        self.url.setVisible(slug is not None and slug_is_valid)
+        if slug is not None and slug_is_valid:
             self.url.set_text(self._services.capture_url(_preview(self.form.draft(), slug)))
 
     def _set_busy(self, busy: bool) -> None:

@@ -125,6 +125,10 @@ class TestChecking:
                 QTest.keyClicks(dialog.form.slug.slug, "2")
                 assert errors_shown(dialog) == {}
                 assert dialog.url.text() == "http://127.0.0.1:8787/catch/taken-one-2"
+                assert not dialog.url.isHidden()
+                dialog.form.slug.slug.setText("Not a slug!")
+                dialog.form.slug.slug.textEdited.emit("")
+                assert dialog.url.isHidden(), "no URL is offered that cannot be"
                 dialog.reject()
 
         window = QWidget()
