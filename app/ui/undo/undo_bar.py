@@ -72,7 +72,8 @@ class UndoBar(QFrame):
 
     @Slot(object, object)
     def _focus_changed(self, old: QWidget | None, new: QWidget | None) -> None:
-        if new is self.button:
+        # Qt also reports the return to this window, from none or from a widget of another window.
+        if new is self.button and old is not None and old.window() is self.window():
             self._previous_focus = old
         self._hold_countdown()
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QEvent, QPointF, Qt
 from PySide6.QtGui import QEnterEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from app.core.deletion import MarkedIds
 from app.core.errors import InvalidFieldsError
@@ -415,6 +415,25 @@ def test_the_bar_is_reached_by_keyboard_and_says_what_it_does(run: Run, tmp_path
             QTest.keyClick(bar.button, Qt.Key.Key_Space)
             await until(lambda: len(rows(window)) == 2)
             await until(window.requests.list.hasFocus)  # back to where it came from
+
+    run(check())
+
+
+def test_the_focus_goes_back_although_another_window_was_in_front_meanwhile(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            await fill(desk, window, 2)
+            bar = await delete_row(window, 0)
+            window.requests.list.setFocus()
+            bar.button.setFocus()
+            other = QLineEdit()
+            other.show()
+            await activate(other)
+            other.close()
+            await activate(window)
+            await until(bar.button.hasFocus)
+            QTest.keyClick(bar.button, Qt.Key.Key_Space)
+            await until(window.requests.list.hasFocus)
 
     run(check())
 
