@@ -663,6 +663,7 @@ def test_one_that_a_script_switches_on_again_keeps_what_it_captures(run: Run, tm
             await desk.capture(endpoint)
             await let_time_run_out(window)
             assert stored(desk, endpoint) == in_window(window, endpoint) == 2
+            await until(desk.messages.waiting)
             assert "switched on again" in desk.messages.waiting()[0].text
 
     run(check())
