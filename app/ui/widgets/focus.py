@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
+from operator import itemgetter
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFocusEvent
@@ -34,24 +35,29 @@ def order_tabs(root: QWidget) -> None:
 def _read(widget: QWidget) -> Iterator[QWidget]:
     """A widget and all its descendants."""
     yield widget
+    children = widget.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
     if isinstance(widget, QSplitter):
         inside = [part for place in range(widget.count()) if (part := widget.widget(place)) is not None]
     else:
         layout = widget.layout()
-        inside = list(_laid_out(layout)) if layout is not None else []
+        inside = list(_laid_out(layout, children)) if layout is not None else []
     met = set(inside)
-    children = widget.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
     others = (child for child in children if child not in met)
     for child in (*inside, *others):
         if not child.isWindow():
             yield from _read(child)
 
 
-def _laid_out(layout: QLayout) -> Iterator[QWidget]:
-    for place in range(layout.count()):
-        item = layout.itemAt(place)
-        widget, below = (item.widget(), item.layout()) if item is not None else (None, None)
-        if widget is not None:
-            yield widget
-        elif below is not None:
-            yield from _laid_out(below)
+def _laid_out(layout: QLayout, children: Sequence[QWidget]) -> Iterator[QWidget]:
+    """Those of `children` that are in `layout` or in a layout inside it, in its order.
+
+    `itemAt` would be simpler, but PySide keeps its wrapper of an item after Qt has deleted the item, and takes it for
+    whatever is made at the same address later, such as a `QWindow`.
+    """
+    placed: list[tuple[int, QWidget | QLayout]] = [(layout.indexOf(child), child) for child in children]
+    placed += [(layout.indexOf(inner), inner) for inner in layout.children() if isinstance(inner, QLayout)]
+    for place, part in sorted(placed, key=itemgetter(0)):
+        if isinstance(part, QLayout):
+            yield from _laid_out(part, children)
+        elif place >= 0:
+            yield part
