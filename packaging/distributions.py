@@ -19,7 +19,11 @@ from project import ROOT, PackagingError, run
 LOCK = ROOT / "requirements" / "run.txt"
 # What their own metadata say in other words, or not at all.
 SPELLINGS = {"Apache 2.0": "Apache-2.0", "MIT License": "MIT"}
-LICENCES = {"peewee": "MIT", "pyinstaller": "GPL-2.0-or-later WITH Bootloader-exception"}
+LICENCES = {
+    "peewee": "MIT",
+    "pyinstaller": "GPL-2.0-or-later WITH Bootloader-exception",
+    "wcwidth": "MIT AND HPND-Markus-Kuhn",
+}
 QT = {"pyside6-essentials", "shiboken6"}
 REMARKS = {
     "pyinstaller": "Its start-up code is part of the program; the exception to its GPL lets that have any licence.",

@@ -91,6 +91,13 @@ def test_a_component_without_licence_or_text_is_named(
         components.checked(found(environment, lock(tmp_path, "alpha", "beta")).values())
 
 
+def test_every_package_to_run_has_a_licence_and_its_text() -> None:
+    packages = distributions.shipped(distributions.environment_of(Path(sys.executable)))
+    assert {"peewee", "wcwidth"} <= {each.name for each in packages}
+    assert [each.name for each in packages if not distributions.licence_of(each)] == []
+    assert [each.name for each in packages if not any(distributions.texts_of(each))] == []
+
+
 def test_qt_is_listed_with_the_lgpl_and_where_its_sources_are(
     environment: Environment, install: Install, tmp_path: Path
 ) -> None:
