@@ -99,7 +99,7 @@ class Command(_Action):
                 self._refused_keys = _Action(self)
                 self._refused_keys.setShortcuts(self.shortcuts())
                 self._refused_keys.setShortcutContext(self.shortcutContext())
-                self._refused_keys.triggered.connect(self._refuse)
+                self._refused_keys.triggered.connect(self.run)
             self._refused_keys.setEnabled(not self.isEnabled())
             widget.addAction(self._refused_keys)
 
@@ -121,15 +121,10 @@ class Command(_Action):
     @Slot()
     def run(self) -> None:
         """Run it, or say why that is impossible: something may have changed since the last `refresh`."""
-        if self._unavailable is not None and self._unavailable():
-            self._refuse()
-        else:
-            self._run()
-
-    @Slot()
-    def _refuse(self) -> None:
         self.refresh()
-        if self.reason and self._say is not None:
+        if not self.reason:
+            self._run()
+        elif self._say is not None:
             self._say(self.reason)
 
     @Slot()

@@ -87,6 +87,17 @@ def test_it_checks_again_when_it_is_run(qapp: QApplication) -> None:
     rig.window.deleteLater()
 
 
+def test_its_key_runs_it_though_nobody_noticed_that_it_can_be_run_now(qapp: QApplication) -> None:
+    rig = Rig()
+    QTest.qWaitForWindowActive(rig.window)
+    rig.window.setFocus()
+    rig.reason = None
+    QTest.keyClick(rig.window, Qt.Key.Key_R)
+    assert (rig.done, rig.said) == (1, [])
+    assert rig.command.isEnabled()
+    rig.window.deleteLater()
+
+
 def test_typing_into_a_field_is_no_key_of_it(qapp: QApplication) -> None:
     rig = Rig()
     field = QLineEdit(rig.window)
