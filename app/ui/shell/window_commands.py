@@ -18,7 +18,6 @@ from app.ui.commands.palette_entry import RecentEntries
 from app.ui.commands.shortcuts_dialog import ShortcutsOpener
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.endpoints.endpoint_actions import EndpointActions
-from app.ui.request.body.code.code_view import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.shell.palette_sources import PALETTE, PaletteSources
@@ -65,61 +64,6 @@ class ThemeCommands(QObject):
         await self._services.apply_settings(settings)
 
 
-class ViewCommands(QObject):
-    """Commands whose keys the page of requests handles itself: they are listed, but not added to a widget."""
-
-    def __init__(self, page: RequestsPage, theme: Theme, parent: QObject) -> None:
-        super().__init__(parent)
-        self._page = page
-        folds = page.detail.body.code.folds
-        of_list = partial(Command, theme=theme, parent=self, group=CommandGroup.LIST)
-        of_body = partial(Command, theme=theme, parent=self, group=CommandGroup.REQUEST)
-        of_folds, of_matches = (
-            partial(of_body, unavailable=self._no_folds),
-            partial(of_body, unavailable=self._no_matches),
-        )
-        find, previous = page.detail.open_find, page.filter.previous_mark
-        self._chart = of_list("Hide activity chart", icon="chart", run=self._toggle_chart, unavailable=self._hidden)
-        self.all = (
-            of_body("Find in body", icon="search", run=find, keys=("Ctrl+F",), unavailable=self._none_open),
-            of_matches("Next match in body", icon="down", run=page.filter.next_mark, keys=("F3",)),
-            of_matches("Previous match in body", icon="up", run=previous, keys=("Shift+F3",)),
-            of_folds("Fold in body", icon="fold", run=folds.fold_here, keys=(FOLD,)),
-            of_folds("Unfold in body", icon="unfold", run=folds.unfold_here, keys=(UNFOLD,)),
-            of_folds("Fold all in body", icon="fold", run=folds.fold_all, keys=(FOLD_ALL,)),
-            of_folds("Unfold all in body", icon="unfold", run=folds.unfold_all, keys=(UNFOLD_ALL,)),
-            of_list("Filter", icon="filter", run=page.filter.start, keys=("/",), unavailable=self._no_filter),
-            self._chart,
-        )
-
-    def refresh(self) -> None:
-        self._chart.setText("Hide activity chart" if self._page.activity.open else "Show activity chart")
-        for command in self.all:
-            command.refresh()
-
-    def _hidden(self) -> str | None:
-        return None if self._page.isVisible() else "No list of requests is shown."
-
-    def _no_filter(self) -> str | None:
-        return None if self._page.filter.bar.isVisible() else "There is nothing to filter."
-
-    def _none_open(self) -> str | None:
-        opened = self._page.isVisible() and self._page.detail.capture is not None
-        return None if opened else "No request is open."
-
-    def _no_folds(self) -> str | None:
-        code = self._page.detail.body.code
-        possible = code.folds.possible and code.isVisible()
-        return self._none_open() or (None if possible else "Nothing in this body can be folded.")
-
-    def _no_matches(self) -> str | None:
-        searching = self._page.filter.active or self._page.detail.body.find_bar.isVisible()
-        return self._none_open() or (None if searching else "Filter the list or find in the body first.")
-
-    def _toggle_chart(self) -> None:
-        self._page.activity.set_open(not self._page.activity.open)
-
-
 class WindowCommands(QObject):
     """`registry` holds all. `page_requested` carries the name of a page, `endpoint_requested` an endpoint's
     ID.
@@ -155,7 +99,7 @@ class WindowCommands(QObject):
         self.palette.entries, self.palette.typed_entries = self.sources.entries, self.sources.typed_entries
         self.palette.search_entries = self.sources.search_entries
         self.endpoint = page.endpoint_commands
-        self._view = ViewCommands(page, theme, self)
+        self._view = page.view_commands
         self._themes = ThemeCommands(services, theme, tasks, self)
         body_text = BodyTextCommands(theme, self._say, self)
         body_text.add_to(window)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
 
 from app.core.model import Capture
@@ -132,11 +131,6 @@ class PageFilter(QObject):
         self.bar.saved.save_requested.connect(self._save)
         self._feed.search.progressed.connect(self._show_progress)
         self._feed.loaded.connect(rows.selection.keep_open)
-        for keys, slot in (("/", self.start), ("F3", self.next_mark), ("Shift+F3", self.previous_mark)):
-            shortcut = QShortcut(QKeySequence(keys), parent)
-            # Works from the sidebar too, while the page is visible.
-            shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
-            shortcut.activated.connect(slot)
 
     @property
     def active(self) -> bool:
@@ -175,8 +169,7 @@ class PageFilter(QObject):
     @Slot()
     def start(self) -> None:
         """Focus the filter."""
-        if self.bar.isVisible():
-            self.bar.start()
+        self.bar.start()
 
     @Slot()
     def next_mark(self) -> None:

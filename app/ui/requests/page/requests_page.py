@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
@@ -32,6 +32,7 @@ from app.ui.requests.page.list_area import ListArea
 from app.ui.requests.page.own_window import OwnWindows
 from app.ui.requests.page.page_commands import PageCommands
 from app.ui.requests.page.request_opener import RequestOpener
+from app.ui.requests.page.view_commands import ViewCommands
 from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.select_all import SelectAll
@@ -83,6 +84,9 @@ class RequestsPage(QWidget):
         self._subscriptions.add(DeleteChanged, self._delete_changed)
         self._restoring = ListRestorer(self.list, self.feed, self.detail, services.bus)
         self.commands = self._make_commands(actions, tasks, theme)
+        self.view_commands = ViewCommands(
+            theme, actions.say, detail=self.detail, page_filter=self.filter, activity=self.activity, page=self
+        )
         self.windows = OwnWindows(services, theme, tasks, self)
         self.drag_files = DragFiles(services, actions, tasks)
         self.drag_out = DragOut(self.list, self.drag_files, actions, tasks, theme)
@@ -244,9 +248,6 @@ class RequestsPage(QWidget):
         self.activity.range_selected.connect(self._narrow)
         for commands in (self.commands.selected, self.commands.opened):
             commands.own_window_requested.connect(self.windows.open)
-        find = QShortcut(QKeySequence(QKeySequence.StandardKey.Find), self)
-        find.setContext(Qt.ShortcutContext.WindowShortcut)
-        find.activated.connect(self.detail.open_find)
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.hides is not None:
