@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
@@ -15,7 +15,7 @@ from app.ui.theme.theme import Theme
 
 
 class BodyTextCommands(QObject):
-    def __init__(self, theme: Theme, say: Callable[[str], object], parent: QObject) -> None:
+    def __init__(self, theme: Theme, say: Callable[[str], object] | None, parent: QObject) -> None:
         super().__init__(parent)
         self._text = text = theme.body_text
         command = partial(Command, theme=theme, parent=self, group=CommandGroup.REQUEST, context=IN_WINDOW, say=say)
@@ -26,14 +26,20 @@ class BodyTextCommands(QObject):
             command("Reset zoom", run=text.reset_zoom, icon="search", keys=("Ctrl+0",), unavailable=self._usual),
             command("Wrap long lines", run=text.toggle_wrap, icon="wrap", keys=("Alt+Z",)),
         )
-        for one in self.commands:
-            text.changed.connect(one.refresh)
-            one.refresh()
+        self.commands[-1].setCheckable(True)
+        text.changed.connect(self._refresh)
+        self._refresh()
 
     def add_to(self, window: QWidget) -> None:
         """Make their keys work in `window`."""
         for command in self.commands:
             command.add_to(window)
+
+    @Slot()
+    def _refresh(self) -> None:
+        self.commands[-1].setChecked(self._text.wrap)
+        for command in self.commands:
+            command.refresh()
 
     def _largest(self) -> str | None:
         return "The text is already at its largest size." if self._text.size >= LARGEST else None

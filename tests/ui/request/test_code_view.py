@@ -18,6 +18,7 @@ from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.lines import Line
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.theme.body_text import LARGEST, SMALLEST
+from app.ui.theme.fonts import BASE
 from app.ui.theme.theme import Theme
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import open_body, open_page
@@ -225,6 +226,24 @@ def test_keys_of_the_window_zoom_and_wrap(run: Run, tmp_path: Path) -> None:
             }
 
     run(check())
+
+
+def test_the_menu_of_a_body_wraps_and_zooms_as_far_as_possible(code: CodeView) -> None:
+    text = code._theme.body_text
+    while text.size < LARGEST:
+        text.zoom_in()
+    place = code.viewport().mapToGlobal(code.viewport().rect().center())
+    menu = code.actions_here.menu(QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, place, place))
+    actions = {action.text(): action for action in menu.actions()}
+    assert not actions["Zoom in"].isEnabled()
+    actions["Reset zoom"].trigger()
+    assert text.size == BASE
+    assert actions["Zoom in"].isEnabled()
+    assert not actions["Reset zoom"].isEnabled()
+    actions["Wrap long lines"].trigger()
+    assert not text.wrap
+    assert not actions["Wrap long lines"].isChecked()
+    menu.deleteLater()
 
 
 def test_the_menu_of_a_body_folds_what_was_clicked(code: CodeView) -> None:

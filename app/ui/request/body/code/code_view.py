@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QMimeData, QObject, Qt, Signal, Slot
 from PySide6.QtGui import (
-    QAction,
     QColor,
     QContextMenuEvent,
     QFontMetrics,
@@ -23,6 +22,7 @@ from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
 
 from app.core.bodies.lines import Line
 from app.core.search.spellings import Encoding
+from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.request.body.code.code_folds import CodeFolds
 from app.ui.request.body.code.code_gutter import CodeGutter
 from app.ui.request.body.code.code_layout import CodeLayout
@@ -30,7 +30,6 @@ from app.ui.request.body.code.code_marks import CodeMarks
 from app.ui.request.body.code.code_rows import TAB, CodeRows
 from app.ui.request.body.code.searchable_text import SearchableText, qt_spans, utf16
 from app.ui.request.body.view_actions import add_view_action
-from app.ui.theme.body_text import BodyTextStyle
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
@@ -44,9 +43,9 @@ SHOWN_MAX = 8 * 1024 * 1024
 class CodeActions(QObject):
     """The keys work while the view has the focus."""
 
-    def __init__(self, view: QPlainTextEdit, folds: CodeFolds, text: BodyTextStyle) -> None:
+    def __init__(self, view: QPlainTextEdit, folds: CodeFolds, theme: Theme) -> None:
         super().__init__(view)
-        self._view, self._folds, self._body_text = view, folds, text
+        self._view, self._folds, self._theme = view, folds, theme
         self._fold_actions = [
             add_view_action(view, "Fold", folds.fold_here, FOLD),
             add_view_action(view, "Unfold", folds.unfold_here, UNFOLD),
@@ -55,15 +54,9 @@ class CodeActions(QObject):
         ]
         for action in self._fold_actions:
             action.setShortcutVisibleInContextMenu(True)
-        self._wrap = QAction("Wrap long lines", self)
-        self._wrap.setCheckable(True)
-        self._wrap.triggered.connect(text.toggle_wrap)
-        self._zooms = [QAction(name, self) for name in ("Zoom in", "Zoom out", "Reset zoom")]
-        for action, slot in zip(self._zooms, (text.zoom_in, text.zoom_out, text.reset_zoom), strict=True):
-            action.triggered.connect(slot)
 
     def menu(self, event: QContextMenuEvent) -> QMenu:
-        """A new context menu, with Qt's own entries first."""
+        """A new context menu, with Qt's own entries first. The commands in it are deleted with it."""
         view = self._view
         if event.reason() == QContextMenuEvent.Reason.Mouse and not view.textCursor().hasSelection():
             view.setTextCursor(view.cursorForPosition(event.pos()))
@@ -73,9 +66,9 @@ class CodeActions(QObject):
         if self._folds.possible:
             menu.addActions(self._fold_actions)
             menu.addSeparator()
-        self._wrap.setChecked(self._body_text.wrap)
-        menu.addAction(self._wrap)
-        menu.addActions(self._zooms)
+        for command in BodyTextCommands(self._theme, None, menu).commands:
+            command.setIconVisibleInMenu(False)
+            menu.addAction(command)
         return menu
 
 
@@ -110,7 +103,7 @@ class CodeView(QPlainTextEdit):
         self.folds = CodeFolds(self.rows)
         self._layout = CodeLayout(self.rows, theme.body_text)
         self.gutter = CodeGutter(self.rows, self.folds, theme)
-        self.actions_here = CodeActions(self, self.folds, theme.body_text)
+        self.actions_here = CodeActions(self, self.folds, theme)
         self.marks = CodeMarks(self.rows, self.folds, theme, self._layout)
         self.folds.changed.connect(self.gutter.update)
         self.verticalScrollBar().valueChanged.connect(self._scrolled)
