@@ -112,9 +112,11 @@ async def open_body(shown: PageDesk, body: bytes, content_type: str = "", **fiel
 
 
 async def filled(shown: PageDesk, count: int) -> list[str]:
-    """So many requests, the keyboard in their list; their ids, top to bottom."""
+    """So many requests, all unread, the keyboard in their list; their ids, top to bottom."""
     await shown.fill(count)
     await shown.reload()
+    # The first request of an empty list opens by itself, and is marked as read now or later.
+    await shown.desk.store.captures.mark_read(shown.ids(), read=False)
     await activate(shown.page)
     shown.list.setFocus()
     return shown.ids()
