@@ -726,7 +726,7 @@ def test_what_the_store_cannot_delete_is_back_and_said(run: Run, tmp_path: Path)
             await desk.store._writer.close()
             window.pending.newest.remaining_ms = 0
             await until(lambda: rows(window) == before)
-            assert desk.messages.waiting()
+            await until(desk.messages.waiting)
             assert not window.undo_bar.isVisible()
 
     run(check())
