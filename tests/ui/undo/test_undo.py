@@ -575,7 +575,7 @@ def test_an_endpoint_is_hidden_everywhere_captures_nothing_and_comes_back(run: R
             window.show_page(DASHBOARD)
             await undo(window)
             await until(lambda: desk.store.endpoints.by_id(endpoint.id).active)
-            assert [one.id for one in window.services.endpoints.all()] == [endpoint.id, other.id]
+            await until(lambda: [one.id for one in window.services.endpoints.all()] == [endpoint.id, other.id])
             assert window.sidebar._plan.text().startswith("2 of 10")
             await until(lambda: window.dashboard.rows.row(endpoint.id) is not None)
             window.show_endpoint(endpoint.id)
