@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from app.core.clock_problem import ClockProblem
-from app.core.model import Delivery, DeliveryState, Endpoint, PurgeReport, Record, Refusal, StorageUse, Summary
+from app.core.model import Delivery, DeliveryState, Endpoint, PurgeReport, Record, Refusal, StorageUse, Summary, Target
 from app.core.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -80,11 +80,23 @@ class RequestsRemoved(Event, frozen=True):
         return capture_id not in self.kept and (self.upto is None or capture_id <= self.upto)
 
 
-class DeliveryFinished(Event, frozen=True):
-    """A delivery has ended; `state` is what the request's row shows now."""
+class DeliveryChanged(Event, frozen=True):
+    """An attempt of a delivery has ended, or it was queued again; `state` is what the request's row shows now."""
 
     delivery: Delivery
     state: DeliveryState
+
+
+class TargetChanged(Event, frozen=True):
+    """A target was added, changed, paused or resumed; EndpointSaved was published before it."""
+
+    target: Target
+
+
+class DeliveriesQueued(Event, frozen=True):
+    """Deliveries to these targets were queued again by the user."""
+
+    target_ids: tuple[int, ...]
 
 
 class EndpointSaved(Event, frozen=True):

@@ -49,18 +49,88 @@ class DeliveryState(StrEnum):
 
 
 class ResponseSettings(Record, frozen=True):
-    """The response to a captured request. `body=None` is the default JSON body with the id."""
+    """The response to a captured request. `body=None` is the default JSON body with the id.
+
+    `from_target`: the sender gets the first target's response instead, if that comes within `wait_ms`.
+    """
 
     status: int = 200
     headers: Headers = ()
     body: str | None = None
     delay_ms: int = 0
+    from_target: bool = False
+    wait_ms: int = 10_000
 
 
 class Forward(Record, frozen=True):
-    """How an endpoint forwards requests: `timeout_ms` limits a whole delivery."""
+    """The first target's time limit, as the endpoint's form has it: `timeout_ms` limits a whole attempt."""
 
     timeout_ms: int = 10_000
+
+
+RetryOn = Literal["connection", "timeout", "tls", "protocol", "429", "3xx", "4xx", "5xx"]
+"""A result that a retry rule can name: kinds of failure, and statuses."""
+
+
+class RetryRule(Record, frozen=True):
+    """When and how often a failed attempt is repeated.
+
+    The n-th of at most `retries` waits a random time of up to `first_delay_ms` * 2^(n - 1), at most `longest_delay_ms`;
+    a `Retry-After` of the target is obeyed. None starts later than `total_ms` after the first attempt.
+    """
+
+    retries: int = 4
+    on: tuple[RetryOn, ...] = ("connection",)
+    first_delay_ms: int = 1_000
+    longest_delay_ms: int = 60_000
+    total_ms: int = 600_000
+
+
+class TargetDraft(Record, frozen=True):
+    """What the user can set on a target.
+
+    `append_path` and `keep_query`: the captured path below the slug, and the query, are added to `url`. `set_headers`
+    replace all of their name, `add_headers` come in addition; both after `remove_headers` were removed.
+    `client_certificate` and `client_key` are paths of PEM files; the key may be in the certificate's file. `parallel`:
+    how many are sent at once; with 1 they keep their order. After `pause_after` failed deliveries in a row it is paused
+    (0: never).
+    """
+
+    url: str
+    active: bool = True
+    append_path: bool = True
+    keep_query: bool = True
+    set_headers: Headers = ()
+    add_headers: Headers = ()
+    remove_headers: tuple[str, ...] = ()
+    host: Literal["target", "sender"] = "target"
+    timeout_ms: int = 10_000
+    verify_tls: bool = True
+    client_certificate: str | None = None
+    client_key: str | None = None
+    follow_redirects: bool = False
+    retry: RetryRule = RetryRule()
+    parallel: int = 1
+    pause_after: int = 10
+
+
+class PausedBy(StrEnum):
+    """Who paused a target: the user, or too many failures in a row."""
+
+    USER = "user"
+    FAILURES = "failures"
+
+
+class Target(TargetDraft, frozen=True, kw_only=True):
+    """A stored target of an endpoint. While it is paused, deliveries to it stay queued."""
+
+    id: int
+    endpoint_id: int
+    paused: PausedBy | None = None
+
+    def draft(self) -> TargetDraft:
+        """The settable part."""
+        return TargetDraft(**{name: getattr(self, name) for name in TargetDraft.__struct_fields__})
 
 
 class Auth(Record, frozen=True):
@@ -75,7 +145,7 @@ class EndpointDraft(Record, frozen=True):
     """What the user can set on an endpoint.
 
     `slug=None` generates one; the slug is fixed once created. `storage_limit` is in bytes; None: the endpoint has no
-    limit of its own.
+    limit of its own. `forward_url` and `forward` are the first target's; None removes that target.
     """
 
     name: str
@@ -101,12 +171,20 @@ class Endpoint(Record, frozen=True):
     retention_days: int
     storage_limit: int | None
     when_full: WhenFull
-    forward_url: str | None
     active: bool
     reply: ResponseSettings
-    forward: Forward
     auth: Auth
     created_at: int
+    targets: tuple[Target, ...] = ()
+
+    @property
+    def forward_url(self) -> str | None:
+        """The URL of the first target."""
+        return self.targets[0].url if self.targets else None
+
+    @property
+    def forward(self) -> Forward:
+        return Forward(timeout_ms=self.targets[0].timeout_ms) if self.targets else Forward()
 
     def draft(self) -> EndpointDraft:
         """The settable part, to be changed with `msgspec.structs.replace` and saved."""
@@ -238,11 +316,14 @@ class SenderCount(Record, frozen=True):
 
 
 class Delivery(Record, frozen=True):
-    """A delivery of a capture to a URL, with its result once it has ended.
+    """A capture to be sent to one target, with the result of its last attempt.
 
-    `url` is the forward URL at the time of capture, `captured_target` the capture's raw target. Failure is data:
-    `error` says what went wrong, `status` is None without a response. `response_size` counts the bytes kept of the
-    response body (at most `PART_SIZE`); `response_truncated`: there were more.
+    `url` is the target's URL until the first attempt, then the URL that the last attempt requested. `target_id` is None
+    for a URL that is no target of the endpoint, `replay_id` None unless the user replayed the request. `attempts`
+    counts all attempts, `round_attempts` those since it was queued or last retried by the user (`round_started_at`:
+    when the first of these started). While queued, the next attempt starts at `due_at` (0: now). Failure is data:
+    `error` says what went wrong, `status` is None without a response. `responded`: the sender got this response.
+    `captured_target` is the capture's raw target.
     """
 
     id: str
@@ -251,19 +332,93 @@ class Delivery(Record, frozen=True):
     url: str
     state: DeliveryState
     queued_at: int
+    target_id: int | None = None
+    replay_id: str | None = None
+    due_at: int = 0
+    attempts: int = 0
+    round_attempts: int = 0
+    round_started_at: int | None = None
     started_at: int | None = None
     ms: float | None = None
     status: int | None = None
-    response_headers: Headers = ()
-    response_size: int = 0
-    response_truncated: bool = False
     error: str | None = None
+    responded: bool = False
     captured_target: str = ""
 
     @property
     def request_url(self) -> str:
         """The URL the capture is sent to, with sub-path and query."""
-        return forwarded_url(self.url, self.captured_target)
+        return self.url if self.attempts else forwarded_url(self.url, self.captured_target)
+
+
+class AttemptTrigger(StrEnum):
+    """Why an attempt was made. RESENT: at once and once only, because a reused connection closed without a response."""
+
+    FORWARD = "forward"
+    RETRY = "retry"
+    MANUAL = "manual"
+    RESENT = "resent"
+    REPLAY = "replay"
+
+
+class FailureKind(StrEnum):
+    """Why an attempt failed, as retry rules see it. INTERRUPTED: Hookline ended while it was being sent."""
+
+    CONNECTION = "connection"
+    TIMEOUT = "timeout"
+    TLS = "tls"
+    PROTOCOL = "protocol"
+    STATUS = "status"
+    LOOP = "loop"
+    NOT_SENT = "not_sent"
+    INTERRUPTED = "interrupted"
+    INTERNAL = "internal"
+
+
+class Timing(Record, frozen=True):
+    """Milliseconds of the parts of an attempt, None for parts it did not have or reach."""
+
+    lookup: float | None = None
+    connect: float | None = None
+    tls: float | None = None
+    first_byte: float | None = None
+    """From the end of connecting to the first byte of the response."""
+
+
+class Attempt(Record, frozen=True):
+    """One try of a delivery: what was sent to `url`, and what came back.
+
+    `number` counts from 1. `headers` are those sent; the body is the capture's, `size` bytes of it were sent unless the
+    replay has its own. `reused`: on a connection that was open already. `response_size` counts the bytes kept of the
+    response body (at most `PART_SIZE`); `response_truncated`: there were more. `failure` is None if it succeeded.
+    """
+
+    delivery_id: str
+    number: int
+    trigger: AttemptTrigger
+    started_at: int
+    ms: float
+    method: str
+    url: str
+    headers: Headers = ()
+    size: int = 0
+    reused: bool = False
+    timing: Timing = Timing()
+    http_version: str = ""
+    status: int | None = None
+    response_headers: Headers = ()
+    response_size: int = 0
+    response_truncated: bool = False
+    failure: FailureKind | None = None
+    error: str | None = None
+
+
+class QueuedDelivery(Record, frozen=True):
+    """A delivery that is due, with its capture. `body` is None if it is long: read it in parts then."""
+
+    delivery: Delivery
+    capture: Capture
+    body: bytes | None
 
 
 class Refusal(Record, frozen=True):

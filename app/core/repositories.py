@@ -13,6 +13,7 @@ from app.core.activity import Bar
 from app.core.clock_problem import ClockProblem
 from app.core.deletion import Clearing, Hidden, Mark, MarkedIds, StoredIds
 from app.core.model import (
+    Attempt,
     Capture,
     Counts,
     Delivery,
@@ -22,11 +23,15 @@ from app.core.model import (
     PageKey,
     Plan,
     PurgeReport,
+    QueuedDelivery,
+    Record,
     Refusal,
     SenderCount,
     StorageSize,
     StorageUse,
     Summary,
+    Target,
+    TargetDraft,
 )
 from app.core.search.query import Query
 
@@ -74,8 +79,9 @@ class CaptureSink(Protocol):
         """Raises StorageLimitError if a body of `size` bytes would not be stored. From memory."""
         ...
 
-    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, forward_url: str | None = None) -> None:
-        """Store `capture`, durable on return. `tail` is body part `tail_part`; `forward_url` queues a delivery.
+    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, targets: Sequence[Target] = ()) -> None:
+        """Store `capture`, durable on return. `tail` is body part `tail_part`; a delivery to each of `targets` is
+        queued.
 
         Raises NotFoundError if the endpoint was deleted.
         """
@@ -231,17 +237,98 @@ class ProviderStatsRepository(Protocol):
         ...
 
 
-class DeliveryRepository(Protocol):
-    """Queued and ended deliveries. Every call raises StorageUnavailableError."""
+class TargetRepository(Protocol):
+    """The targets of endpoints. Changes publish EndpointSaved, then TargetChanged.
 
-    async def pending(self, endpoint_id: int, limit: int = 50) -> list[Delivery]:
-        """An endpoint's queued deliveries, oldest first."""
+    Every coroutine raises NotFoundError if the endpoint or target is gone, and StorageUnavailableError.
+    """
+
+    def by_id(self, target_id: int) -> Target | None:
+        """From memory."""
         ...
 
-    async def endpoints_with_pending(self) -> set[int]: ...
+    async def create(self, endpoint_id: int, draft: TargetDraft) -> Target:
+        """Raises InvalidFieldsError too."""
+        ...
 
-    async def finish(self, delivery: Delivery, response_body: bytes) -> None:
-        """Store an ended delivery and publish DeliveryFinished. Does nothing if the request was deleted meanwhile."""
+    async def update(self, target_id: int, draft: TargetDraft) -> Target:
+        """Raises InvalidFieldsError too."""
+        ...
+
+    async def move(self, target_id: int, position: int) -> None:
+        """Move it to this position among its endpoint's targets, counted from 1. Raises InvalidFieldsError too."""
+        ...
+
+    async def delete(self, target_id: int) -> None:
+        """Deliveries still queued for it fail; those that ended stay."""
+        ...
+
+    async def pause(self, target_id: int) -> Target:
+        """Keep deliveries to it queued."""
+        ...
+
+    async def resume(self, target_id: int) -> Target: ...
+
+
+class DeliveryFilter(Record, frozen=True):
+    """Which deliveries: all conditions that are not None apply. `replay` True: only replays, False: none."""
+
+    endpoint_id: int | None = None
+    target_id: int | None = None
+    state: DeliveryState | None = None
+    replay: bool | None = None
+    capture_ids: tuple[str, ...] | None = None
+
+
+class DeliveryRepository(Protocol):
+    """Queued and ended deliveries with their attempts. Every coroutine raises StorageUnavailableError."""
+
+    async def queued(
+        self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
+    ) -> list[QueuedDelivery]:
+        """A target's queued deliveries, first queued first, except those in `without`; only those due at `due_at`
+        unless it is None. Fewer than `limit` if their bodies are large."""
+        ...
+
+    async def next_due_at(self, target_id: int) -> int | None:
+        """When the earliest of a target's queued deliveries is due; None if there are none."""
+        ...
+
+    async def targets_with_queued(self) -> set[int]: ...
+
+    async def begin(self, delivery_ids: Sequence[str]) -> set[str]:
+        """Mark deliveries as being sent; returns those that are still stored and queued.
+
+        If Hookline ends before `finish`, the next start stores the attempt as interrupted.
+        """
+        ...
+
+    async def finish(
+        self,
+        delivery: Delivery,
+        attempt: Attempt,
+        response_body: bytes,
+        *,
+        then_begin: str | None = None,
+    ) -> bool:
+        """Store an attempt and the delivery's new state, and begin the next delivery, in one commit.
+
+        Publishes DeliveryChanged, and TargetChanged if the failure paused the target. Returns whether `then_begin` has
+        begun. Stores nothing of a delivery whose request was deleted meanwhile.
+        """
+        ...
+
+    async def add_replays(self, deliveries: Sequence[Delivery]) -> set[str]:
+        """Store deliveries that a replay is about to send, as begun; returns those whose request is still stored."""
+        ...
+
+    async def retry(self, which: DeliveryFilter) -> int:
+        """Queue failed deliveries of targets again, at once and in order; returns how many. Publishes
+        DeliveriesQueued."""
+        ...
+
+    async def responded(self, delivery_id: str, status: int) -> None:
+        """Record that the sender got this delivery's response."""
         ...
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
@@ -249,18 +336,20 @@ class DeliveryRepository(Protocol):
         ...
 
     async def page(
-        self,
-        endpoint_id: int | None = None,
-        state: DeliveryState | None = None,
-        *,
-        before: int | None = None,
-        limit: int = 100,
+        self, which: DeliveryFilter, *, before: int | None = None, limit: int = 100
     ) -> list[tuple[int, Delivery]]:
         """At most `limit` deliveries numbered below `before`, each with its number, the last queued first."""
         ...
 
-    async def response_body(self, delivery_id: str) -> bytes:
-        """The stored part of the target's response body. Raises NotFoundError."""
+    async def count(self, which: DeliveryFilter) -> int: ...
+
+    async def attempts(self, delivery_id: str) -> list[Attempt]:
+        """In order. Raises NotFoundError."""
+        ...
+
+    async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:
+        """The stored part of the target's response body, of the last attempt (None) or this one. Raises
+        NotFoundError."""
         ...
 
 

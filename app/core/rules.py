@@ -9,7 +9,7 @@ from ipaddress import IPv6Address
 from unicodedata import category
 from urllib.parse import urlsplit
 
-from app.core.model import Auth, EndpointDraft, Forward, Headers, Plan, Record, ResponseSettings
+from app.core.model import Auth, EndpointDraft, Forward, Headers, Plan, Record, ResponseSettings, TargetDraft
 from app.core.own_urls import CAPTURE_PATH, own_base_of
 from app.core.sizes import GIB, MIB, exact_size
 
@@ -23,7 +23,11 @@ STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX = MIB, 1024 * 1024 * GIB
 """Bytes, for one endpoint."""
 STATUS_MIN, STATUS_MAX = 200, 599
 DELAY_MAX_MS = 30_000
-TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 120_000
+TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 600_000
+PARALLEL_MAX = 64
+PAUSE_AFTER_MAX = 10_000
+RETRIES_MAX = 50
+RETRY_DELAY_MAX_MS, RETRY_TOTAL_MAX_MS = 24 * 3_600_000, 7 * 24 * 3_600_000
 RESPONSE_BODY_MAX = 1_048_576
 HEADER_MAX = 8_192
 FREE_ENDPOINTS = 10
@@ -32,6 +36,7 @@ _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
 _IPV6_NETLOC = re.compile(r"\[([^\]%]+)\](?::[0-9]*)?")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade"})
+_FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "x-hookline-mirror"})
 _JOINERS = "\u200c\u200d"
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
@@ -124,35 +129,35 @@ def slug_error(slug: str) -> str | None:
     return None
 
 
-def forward_url_error(url: str, own_bases: Sequence[str] = ()) -> str | None:
+def forward_url_error(url: str, own_bases: Sequence[str] = (), label: str = "Forward URL") -> str | None:
     """A forward URL is absolute http or https, without user info, and not one of Hookline's own URLs.
 
     `own_bases` are the beginnings of those: `http://127.0.0.1:8787/catch/`, or `http://127.0.0.1:8788/` for the API.
     """
     if len(url) > FORWARD_URL_MAX:
-        return f"Forward URL can have at most {FORWARD_URL_MAX:,} characters, not {len(url):,}."
+        return f"{label} can have at most {FORWARD_URL_MAX:,} characters, not {len(url):,}."
     if url != url.strip() or not url.isprintable() or " " in url:
-        return "Forward URL cannot contain spaces or control characters."
+        return f"{label} cannot contain spaces or control characters."
     try:
         parts = urlsplit(url)
         port = parts.port
     except ValueError as error:
-        return f"Forward URL is not a valid URL: {error}."
+        return f"{label} is not a valid URL: {error}."
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        return f"Forward URL must start with http:// or https:// and have a host, not {url!r}."
+        return f"{label} must start with http:// or https:// and have a host, not {url!r}."
     if parts.username is not None or parts.password is not None:
-        return "Forward URL cannot contain a user name or password."
+        return f"{label} cannot contain a user name or password."
     # How strictly urlsplit checks brackets depends on the Python release.
     if "[" in parts.netloc and not _has_ipv6_address(parts.netloc):
-        return f"Forward URL is not a valid URL: {parts.netloc!r} is not an IPv6 address."
+        return f"{label} is not a valid URL: {parts.netloc!r} is not an IPv6 address."
     if port == 0:
-        return "Forward URL must have a port between 1 and 65535, not 0."
+        return f"{label} must have a port between 1 and 65535, not 0."
     own = own_base_of(url, own_bases)
     if own is None:
         return None
     if own.endswith(CAPTURE_PATH):
-        return "Forward URL is one of Hookline's own capture URLs: requests would loop forever."
-    return "Forward URL is Hookline's own API. Enter the address of the program you are developing."
+        return f"{label} is one of Hookline's own capture URLs: requests would loop forever."
+    return f"{label} is Hookline's own API. Enter the address of the program you are developing."
 
 
 def _has_ipv6_address(netloc: str) -> bool:
@@ -179,19 +184,19 @@ def response_errors(reply: ResponseSettings) -> Iterator[FieldError]:
         yield FieldError(field="reply.headers", message=message)
 
 
-def headers_error(headers: Headers) -> str | None:
-    """Response headers: names are tokens, values one line of Latin-1 without control characters but tabs, at most 8
-    KiB each; framing headers are set by Hookline."""
+def headers_error(headers: Headers, label: str = "Response headers", own: frozenset[str] = _OWN_HEADERS) -> str | None:
+    """Headers that the user sets: names are tokens, values one line of Latin-1 without control characters but tabs, at
+    most 8 KiB each; those in `own` are set by Hookline."""
     for name, value in headers:
         if not _TOKEN.fullmatch(name):
-            return f"Response headers: {name!r} is not a header name."
-        if name.lower() in _OWN_HEADERS:
-            return f"Response headers: {name} is set by Hookline itself."
+            return f"{label}: {name!r} is not a header name."
+        if name.lower() in own:
+            return f"{label}: {name} is set by Hookline itself."
         if len(name) + len(value) > HEADER_MAX:
             given = len(name) + len(value)
-            return f"Response headers: {name[:40]} can have at most {HEADER_MAX:,} bytes, not {given:,}."
+            return f"{label}: {name[:40]} can have at most {HEADER_MAX:,} bytes, not {given:,}."
         if _CONTROL.search(value) or max(map(ord, value), default=0) > 255:
-            return f"Response headers: the value of {name} must be one line of Latin-1 without control characters."
+            return f"{label}: the value of {name} must be one line of Latin-1 without control characters."
     return None
 
 
@@ -200,6 +205,35 @@ def forward_errors(forward: Forward) -> Iterator[FieldError]:
     if not TIMEOUT_MIN_MS <= forward.timeout_ms <= TIMEOUT_MAX_MS:
         text = f"Forward timeout must be {TIMEOUT_MIN_MS:,} to {TIMEOUT_MAX_MS:,} ms, not {forward.timeout_ms:,}."
         yield FieldError(field="forward.timeout_ms", message=text)
+
+
+def target_errors(draft: TargetDraft, own_bases: Sequence[str] = ()) -> list[FieldError]:
+    """All rules that a target breaks, in the order of the form's fields."""
+    retry, removed = draft.retry, tuple((name, "") for name in draft.remove_headers)
+    checks: list[tuple[str, str | None]] = [
+        ("url", forward_url_error(draft.url, own_bases, "Target URL")),
+        ("set_headers", headers_error(draft.set_headers, "Set headers", _FRAMING)),
+        ("add_headers", headers_error(draft.add_headers, "Add headers", _FRAMING)),
+        ("remove_headers", headers_error(removed, "Remove headers", _FRAMING | {"host"})),
+        ("timeout_ms", _range_error("Timeout", draft.timeout_ms, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, " ms")),
+        ("parallel", _range_error("Parallel deliveries", draft.parallel, 1, PARALLEL_MAX)),
+        ("pause_after", _range_error("Pause after", draft.pause_after, 0, PAUSE_AFTER_MAX)),
+        ("retry.retries", _range_error("Retries", retry.retries, 0, RETRIES_MAX)),
+        ("retry.first_delay_ms", _range_error("First delay", retry.first_delay_ms, 0, RETRY_DELAY_MAX_MS, " ms")),
+        ("retry.longest_delay_ms", _range_error("Longest delay", retry.longest_delay_ms, 0, RETRY_DELAY_MAX_MS, " ms")),
+        ("retry.total_ms", _range_error("Total time", retry.total_ms, 0, RETRY_TOTAL_MAX_MS, " ms")),
+        (
+            "client_key",
+            "Client key needs a client certificate." if draft.client_key and not draft.client_certificate else None,
+        ),
+    ]
+    return [FieldError(field=field, message=message) for field, message in checks if message]
+
+
+def _range_error(label: str, value: int, least: int, most: int, unit: str = "") -> str | None:
+    if least <= value <= most:
+        return None
+    return f"{label} must be {least:,} to {most:,}{unit}, not {value:,}."
 
 
 def auth_errors(auth: Auth) -> Iterator[FieldError]:

@@ -147,5 +147,4 @@ def _base_url_error(url: str | None) -> str | None:
     """As for all URLs that Hookline accepts: absolute http or https, without user info."""
     if url is None:
         return None
-    message = forward_url_error(url)
-    return message.replace("Forward URL", "Public base URL") if message else None
+    return forward_url_error(url, label="Public base URL")
