@@ -94,9 +94,10 @@ class TargetChanged(Event, frozen=True):
 
 
 class DeliveriesQueued(Event, frozen=True):
-    """Deliveries to these targets were queued again by the user."""
+    """Deliveries of these requests to these targets were queued again by the user."""
 
     target_ids: tuple[int, ...]
+    capture_ids: tuple[str, ...]
 
 
 class EndpointSaved(Event, frozen=True):

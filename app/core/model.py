@@ -421,6 +421,17 @@ class QueuedDelivery(Record, frozen=True):
     body: bytes | None
 
 
+class DeliveryFilter(Record, frozen=True):
+    """Which deliveries: all conditions that are not None apply. `replay` True: only replays, False: none."""
+
+    endpoint_id: int | None = None
+    target_id: int | None = None
+    state: DeliveryState | None = None
+    replay: bool | None = None
+    capture_ids: tuple[str, ...] | None = None
+    delivery_ids: tuple[str, ...] | None = None
+
+
 class Refusal(Record, frozen=True):
     """A refused request and the reason. Kept in memory only.
 

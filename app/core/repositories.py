@@ -17,6 +17,7 @@ from app.core.model import (
     Capture,
     Counts,
     Delivery,
+    DeliveryFilter,
     DeliveryState,
     Endpoint,
     EndpointDraft,
@@ -24,7 +25,6 @@ from app.core.model import (
     Plan,
     PurgeReport,
     QueuedDelivery,
-    Record,
     Refusal,
     SenderCount,
     StorageSize,
@@ -270,16 +270,6 @@ class TargetRepository(Protocol):
     async def resume(self, target_id: int) -> Target: ...
 
 
-class DeliveryFilter(Record, frozen=True):
-    """Which deliveries: all conditions that are not None apply. `replay` True: only replays, False: none."""
-
-    endpoint_id: int | None = None
-    target_id: int | None = None
-    state: DeliveryState | None = None
-    replay: bool | None = None
-    capture_ids: tuple[str, ...] | None = None
-
-
 class DeliveryRepository(Protocol):
     """Queued and ended deliveries with their attempts. Every coroutine raises StorageUnavailableError."""
 
@@ -303,15 +293,15 @@ class DeliveryRepository(Protocol):
         """
         ...
 
+    async def release(self, delivery_ids: Sequence[str]) -> None:
+        """Undo `begin` of deliveries that were not sent."""
+        ...
+
     async def finish(
-        self,
-        delivery: Delivery,
-        attempt: Attempt,
-        response_body: bytes,
-        *,
-        then_begin: str | None = None,
+        self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], *, then_begin: str | None = None
     ) -> bool:
-        """Store an attempt and the delivery's new state, and begin the next delivery, in one commit.
+        """Store attempts, each with its response's body, and the delivery's new state; and begin the next delivery, all
+        in one commit.
 
         Publishes DeliveryChanged, and TargetChanged if the failure paused the target. Returns whether `then_begin` has
         begun. Stores nothing of a delivery whose request was deleted meanwhile.

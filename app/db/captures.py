@@ -14,7 +14,7 @@ from peewee import SqliteDatabase, fn
 from app.core.deletion import Hidden, Mark
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import Event, RequestNoted, RequestsChanged, RequestsRemoved, RequestsStarred
-from app.core.model import PART_SIZE, Capture, Counts, DeliveryState, PageKey, Summary
+from app.core.model import PART_SIZE, Capture, Counts, DeliveryState, PageKey, Summary, Target
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.db import queries
@@ -84,27 +84,27 @@ class Captures:
         """The number of the next capture. No number is used twice, even after a deletion."""
         return next(self._numbers)
 
-    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, forward_url: str | None = None) -> None:
+    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, targets: Sequence[Target] = ()) -> None:
         """Store a capture, durably. `tail` is part `tail_part` of its body; earlier parts came by `add_part`.
 
-        With `forward_url` a delivery is queued in the same commit. StorageUnavailableError when it cannot be stored
+        A delivery to each of `targets` is queued in the same commit. StorageUnavailableError when it cannot be stored
         now, StorageLimitError when there is no room, NotFoundError when the endpoint is gone.
         """
         if capture.endpoint_id not in self._request_counts:
             raise _endpoint_deleted()
         self.clearings.storing(capture)
-        if forward_url is not None and capture.mirror is not DeliveryState.QUEUED:
+        if targets and capture.mirror is not DeliveryState.QUEUED:
             capture = msgspec.structs.replace(capture, mirror=DeliveryState.QUEUED)
         future = self._loop.create_future()
         headers = encode_headers(capture.headers)
-        size = request_bytes(capture, headers, forwarded=forward_url is not None)
+        size = request_bytes(capture, headers, deliveries=len(targets))
         if capture.trailers:
             size += len(encode_headers(capture.trailers))
         reserved = size - self._limits.arriving(capture.seq) if tail_part else size
         if not self._limits.reserve(capture.endpoint_id, reserved, size):
             await self._limits.wait_for_room(capture.endpoint_id, reserved, size)
         try:
-            self._writer.put((future, capture, tail, tail_part, forward_url, headers, size))
+            self._writer.put((future, capture, tail, tail_part, targets, headers, size))
             await future
         except Exception as error:
             self._limits.failed(capture.endpoint_id, reserved)

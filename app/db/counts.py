@@ -21,6 +21,7 @@ LOOSE = 0
 REQUEST_OVERHEAD = 1_000
 """Measured with 20,000 requests of 540 bytes each: 370 bytes in the database, 620 in the search index."""
 DELIVERY_OVERHEAD = 400
+ATTEMPT_OVERHEAD = 200
 
 SIZE = f"{REQUEST_OVERHEAD} + size + length(headers) + length(target) + coalesce(length(trailers), 0)"
 """The bytes of a row of `capture`, without its deliveries."""
@@ -34,11 +35,11 @@ class Freed(Record, frozen=True):
     loose: int = 0
 
 
-def request_bytes(capture: Capture, headers: bytes, *, forwarded: bool) -> int:
-    """The bytes of a request without trailers, whose headers are stored as `headers`; `forwarded`: with a queued
-    delivery."""
+def request_bytes(capture: Capture, headers: bytes, *, deliveries: int) -> int:
+    """The bytes of a request without trailers, whose headers are stored as `headers`, with so many queued
+    deliveries."""
     size = REQUEST_OVERHEAD + capture.size + len(headers) + len(capture.target)
-    return size + DELIVERY_OVERHEAD if forwarded else size
+    return size + DELIVERY_OVERHEAD * deliveries
 
 
 def grow(connection: sqlite3.Connection, grown: dict[int, int]) -> None:

@@ -1,140 +1,273 @@
-"""Deliveries: queued with their capture, finished with a result that is stored as data."""
+"""Deliveries: queued with their capture, tried until one attempt succeeds or the target's rule gives up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
 
 from msgspec.structs import replace
-from peewee import SQL, ModelSelect, SqliteDatabase
+from peewee import SQL, ModelSelect, SqliteDatabase, fn
 
-from app.core.errors import NotFoundError, StorageUnavailableError
-from app.core.events import DeliveryFinished, Event
-from app.core.model import Delivery, DeliveryState
-from app.db.counts import RequestCounts
-from app.db.insert import encode_headers
-from app.db.raw_sql import raw
+from app.core.clock import now_us
+from app.core.errors import StorageUnavailableError
+from app.core.events import DeliveriesQueued, DeliveryChanged, Event
+from app.core.model import (
+    Attempt,
+    Delivery,
+    DeliveryFilter,
+    DeliveryState,
+    QueuedDelivery,
+)
+from app.db import attempts, queries
+from app.db.counts import DELIVERY_OVERHEAD, RequestCounts
+from app.db.raw_sql import raw, sql_list
 from app.db.readers import Readers
 from app.db.records import DELIVERY
-from app.db.schema import DELIVERY_CODE, CaptureModel, DeliveryModel, EndpointModel
+from app.db.schema import DELIVERY_CODE, CaptureModel, DeliveryModel, EndpointModel, TargetModel
 from app.db.storage_limits import StorageLimits
+from app.db.targets import Targets
 from app.db.writer import Writer
+from app.db.writer_jobs import AdaptiveBatch
 
-_RESULT = ("url", "started_at", "ms", "status", "response_size", "response_truncated", "error")
-"""Columns of a finished delivery that hold a field unchanged."""
-_FINISHED = ", ".join(f"{name} = :{name}" for name in (*_RESULT, "state", "response_headers", "response_body"))
-_FINISH = f"UPDATE delivery SET {_FINISHED} WHERE id = :id RETURNING capture_seq"
-_BEFORE = "SELECT response_size + coalesce(length(response_headers), 0) FROM delivery WHERE id = ?"
+_CHANGING = (
+    *("url", "due_at", "attempts", "round_attempts", "round_started_at", "started_at", "ms", "status", "error"),
+    "responded",
+)
+"""Columns that an attempt changes and that hold a field unchanged."""
+_FINISH = (
+    f"UPDATE delivery SET sending_at = NULL, state = :state, {', '.join(f'{name} = :{name}' for name in _CHANGING)}"
+    " WHERE id = :id RETURNING seq, capture_seq"
+)
+_BEGIN = "UPDATE delivery SET sending_at = ? WHERE id = ? AND state = 'queued'"
+_FIRST = "SELECT state, replay_id IS NULL FROM delivery WHERE capture_seq = ? ORDER BY seq LIMIT 20"
+"""Deliveries to targets are queued with their capture, so before all replays."""
 _LATEST = "SELECT state FROM delivery WHERE capture_seq = ? ORDER BY seq DESC LIMIT 1"
+_FAILED_AGAIN = "UPDATE target SET failures = failures + 1 WHERE id = ? RETURNING failures, paused"
+_PAUSE = "UPDATE target SET paused = 'failures' WHERE id = ?"
+_WORKS = "UPDATE target SET failures = 0 WHERE id = ? AND failures > 0"
 
 _QUEUED = SQL("t1.state = 'queued'")
 """Not a parameter: SQLite uses the index of queued deliveries only when it sees the state."""
 
 SMALL = 4 * 1024
 """Bytes of a response that are stored even on a nearly full disk."""
+SHORT_BODY, SHORT_BODIES = 256 * 1024, 4 * 1024 * 1024
+"""Bodies up to this size are read with their deliveries, as long as all of them together stay below the other."""
+_WORST = (DeliveryState.FAILED, DeliveryState.QUEUED, DeliveryState.DELIVERED)
 
 
 class Deliveries:
-    """All public methods are called on the loop's thread.
-
-    StorageUnavailableError when the file cannot be read or written, or the store is closed.
-    """
+    """All public methods are called on the loop's thread. Raises as `DeliveryRepository` says."""
 
     def __init__(
         self,
         writer: Writer,
         readers: Readers,
+        targets: Targets,
+        *,
         counts: RequestCounts,
         limits: StorageLimits,
         publish: Callable[[Event], None],
     ) -> None:
-        self._writer, self._readers, self._publish = writer, readers, publish
+        self._writer, self._readers, self._targets, self._publish = writer, readers, targets, publish
         self._request_counts, self._limits = counts, limits
 
-    async def pending(self, endpoint_id: int, limit: int = 50) -> list[Delivery]:
-        """An endpoint's queued deliveries, oldest first."""
-        if endpoint_id not in self._request_counts:
-            return []
-        queued = _deliveries().where(_QUEUED, DeliveryModel.endpoint_id == endpoint_id)
-        return await self._read(queued.limit(limit))
+    async def load(self) -> None:
+        """Store the attempts that were being made when the last run ended as interrupted."""
 
-    async def endpoints_with_pending(self) -> set[int]:
-        """The endpoints that have queued deliveries."""
+        def job(database: SqliteDatabase) -> None:
+            connection = raw(database)
+            query = _deliveries(DeliveryModel.seq, DeliveryModel.sending_at, CaptureModel.method)
+            rows = query.where(DeliveryModel.sending_at.is_null(False)).tuples().execute(database)
+            for *fields, seq, sending_at, method in list(rows):
+                attempt, delivery = attempts.interrupted(DELIVERY.record(tuple(fields)), method, sending_at)
+                attempts.insert(connection, seq, delivery.endpoint_id, [(attempt, b"")])
+                self._change(connection, delivery)
+
+        await self._writer.run(job)
+
+    # -- for the forwarder ---------------------------------------------------------------------------------------
+
+    async def queued(
+        self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
+    ) -> list[QueuedDelivery]:
+        query = _deliveries(CaptureModel.seq).where(_QUEUED, DeliveryModel.target_id == target_id).limit(limit)
+        if due_at is not None:
+            query = query.where(DeliveryModel.due_at <= due_at)
+        if without:
+            query = query.where(DeliveryModel.id.not_in(sql_list(without)))
+
+        def job(database: SqliteDatabase) -> list[QueuedDelivery]:
+            rows = list(query.tuples().execute(database))
+            captures = queries.by_seq(database, [row[-1] for row in rows])
+            found, room = [], SHORT_BODIES
+            for row in rows:
+                capture = captures.get(row[-1])
+                if capture is None:  # its endpoint is being deleted
+                    continue
+                body = None
+                if capture.size <= min(SHORT_BODY, room):
+                    body = queries.body(database, capture.id, 0, None)
+                    room -= capture.size
+                found.append(QueuedDelivery(delivery=DELIVERY.record(row), capture=capture, body=body))
+            return found
+
+        return await self._readers.run(job)
+
+    async def next_due_at(self, target_id: int) -> int | None:
+        query = DeliveryModel.select(fn.MIN(DeliveryModel.due_at)).where(_QUEUED, DeliveryModel.target_id == target_id)
+        found: int | None = await self._readers.run(query.scalar)
+        return found
+
+    async def targets_with_queued(self) -> set[int]:
+        query = DeliveryModel.select(DeliveryModel.target_id).distinct().where(_QUEUED)
 
         def job(database: SqliteDatabase) -> set[int]:
-            query = DeliveryModel.select(DeliveryModel.endpoint_id).distinct().where(_QUEUED)
-            return {endpoint_id for (endpoint_id,) in query.tuples().execute(database)}
+            return {number for (number,) in query.tuples().execute(database) if number is not None}
 
-        return {number for number in await self._readers.run(job) if number in self._request_counts}
+        return {number for number in await self._readers.run(job) if self._targets.by_id(number) is not None}
 
-    async def finish(self, delivery: Delivery, response_body: bytes) -> None:
-        """Store a delivery's result and publish DeliveryFinished. Does nothing when the request was deleted meanwhile.
+    async def begin(self, delivery_ids: Sequence[str]) -> set[str]:
+        at = now_us()
 
-        Where there is no room for a long response, only its beginning is stored: waiting would delay all later
-        deliveries.
-        """
-        try:
-            await self._store(delivery, response_body)
-        except StorageUnavailableError:
-            if len(response_body) <= SMALL:
-                raise
-            short = replace(delivery, response_size=SMALL, response_truncated=True)
-            await self._store(short, response_body[:SMALL])
-
-    async def _store(self, delivery: Delivery, response_body: bytes) -> None:
-        d = delivery
-        headers = encode_headers(d.response_headers)
-        values = {name: getattr(d, name) for name in _RESULT}
-        values |= {"id": d.id, "state": d.state.value, "response_headers": headers, "response_body": response_body}
-
-        def job(database: SqliteDatabase) -> tuple[DeliveryState, int] | None:
+        def job(database: SqliteDatabase) -> set[str]:
             connection = raw(database)
-            before = connection.execute(_BEFORE, (d.id,)).fetchone()
-            row = connection.execute(_FINISH, values).fetchall()
-            if not row:
-                return None
-            state = DeliveryState(connection.execute(_LATEST, row[0]).fetchone()[0])
-            connection.execute("UPDATE capture SET mirror = ? WHERE seq = ?", (DELIVERY_CODE[state], row[0][0]))
-            return state, len(headers) + d.response_size - before[0]
+            return {name for name in delivery_ids if connection.execute(_BEGIN, (at, name)).rowcount}
 
-        def after(done: tuple[DeliveryState, int] | None) -> None:
-            if done is None:
+        return await self._writer.run(job)
+
+    async def release(self, delivery_ids: Sequence[str]) -> None:
+        query = DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids)))
+        await self._writer.run(query.execute)
+
+    async def finish(
+        self,
+        delivery: Delivery,
+        made: Sequence[tuple[Attempt, bytes]],
+        *,
+        then_begin: str | None = None,
+    ) -> bool:
+        """Where there is no room for a long response, only its beginning is stored: waiting would delay all later
+        deliveries."""
+        try:
+            return await self._finish(delivery, made, then_begin)
+        except StorageUnavailableError:
+            if all(len(body) <= SMALL for _, body in made):
+                raise
+            return await self._finish(delivery, [attempts.shortened(*one, SMALL) for one in made], then_begin)
+
+    async def _finish(self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], then_begin: str | None) -> bool:
+        target = self._targets.by_id(delivery.target_id) if delivery.target_id is not None else None
+        pause_after = target.pause_after if target is not None and delivery.replay_id is None else 0
+
+        def job(database: SqliteDatabase) -> tuple[DeliveryState | None, int, bool, bool]:
+            connection = raw(database)
+            begun = then_begin is not None and bool(connection.execute(_BEGIN, (now_us(), then_begin)).rowcount)
+            row = self._change(connection, delivery)
+            if row is None:
+                return None, 0, False, begun
+            grown = attempts.insert(connection, row[0], delivery.endpoint_id, made)
+            paused = target is not None and _count_failures(connection, delivery, pause_after)
+            return _update_row(connection, row[1]), grown, paused, begun
+
+        def after(done: tuple[DeliveryState | None, int, bool, bool]) -> None:
+            state, grown, paused, _ = done
+            if state is None:
                 return
-            state, grown = done
-            self._request_counts.grew(d.endpoint_id, grown)
-            self._limits.grew(d.endpoint_id, grown)
-            if d.endpoint_id in self._request_counts:
-                self._publish(DeliveryFinished(delivery=delivery, state=state))
+            self._grew(delivery.endpoint_id, grown)
+            if delivery.endpoint_id in self._request_counts:
+                self._publish(DeliveryChanged(delivery=delivery, state=state))
+                if paused and target is not None:
+                    self._targets.was_paused(target.id)
 
-        await self._writer.run(job, after, cost=max(0, len(response_body) - SMALL))
+        cost = sum(max(0, len(body) - SMALL) for _, body in made)
+        return (await self._writer.run(job, after, cost=cost))[3]
+
+    def _change(self, connection: Any, delivery: Delivery) -> tuple[int, int] | None:
+        """Store the fields of a delivery that an attempt changes; its row and its capture's, None if it is gone."""
+        values = {name: getattr(delivery, name) for name in _CHANGING}
+        values |= {"id": delivery.id, "state": delivery.state.value}
+        rows = connection.execute(_FINISH, values).fetchall()
+        return rows[0] if rows else None
+
+    # -- for the user --------------------------------------------------------------------------------------------
+
+    async def add_replays(self, deliveries: Sequence[Delivery]) -> set[str]:
+        at = now_us()
+        fields = ("id", "endpoint_id", "target_id", "replay_id", "url", "queued_at")
+        statement = (
+            f"INSERT INTO delivery (capture_seq, state, sending_at, {', '.join(fields)})"
+            f" SELECT seq, 'queued', :at, {', '.join(f':{name}' for name in fields)} FROM capture WHERE id = :capture"
+        )
+
+        def job(database: SqliteDatabase) -> list[Delivery]:
+            connection = raw(database)
+            added = []
+            for one in deliveries:
+                values = {name: getattr(one, name) for name in fields} | {"at": at, "capture": one.capture_id}
+                if connection.execute(statement, values).rowcount:
+                    added.append(one)
+                    connection.execute(
+                        "UPDATE storage_use SET bytes = bytes + ? WHERE owner = ?", (DELIVERY_OVERHEAD, one.endpoint_id)
+                    )
+            return added
+
+        def after(added: list[Delivery]) -> None:
+            for one in added:
+                self._grew(one.endpoint_id, DELIVERY_OVERHEAD)
+
+        return {one.id for one in await self._writer.run(job, after)}
+
+    async def retry(self, which: DeliveryFilter) -> int:
+        """In steps between captures."""
+        failed = (DeliveryModel.state == "failed") & DeliveryModel.replay_id.is_null()
+        query = _filtered(DeliveryModel.select(DeliveryModel.seq), replace(which, state=None, replay=None)).where(
+            failed, SQL("t1.state = 'failed'"), DeliveryModel.target_id.in_(TargetModel.select(TargetModel.id))
+        )
+        batch, reached, total = AdaptiveBatch(64), 0, 0
+        newest = DeliveryModel.select(fn.MAX(DeliveryModel.seq))
+        upto: int = await self._readers.run(newest.scalar) or 0
+
+        def job(database: SqliteDatabase, rows: int) -> list[tuple[int, int, str]]:
+            due = query.where(DeliveryModel.seq > reached, DeliveryModel.seq <= upto)
+            seqs = [seq for (seq,) in due.order_by(DeliveryModel.seq).limit(rows).tuples().execute(database)]
+            return _queue_again(database, seqs)
+
+        def after(queued: list[tuple[int, int, str]]) -> None:
+            if queued:
+                targets = tuple(dict.fromkeys(target_id for _, target_id, _ in queued))
+                ids = tuple(dict.fromkeys(capture_id for *_, capture_id in queued))
+                self._publish(DeliveriesQueued(target_ids=targets, capture_ids=ids))
+
+        while queued := await self._writer.between(job, batch, after):
+            reached, total = queued[-1][0], total + len(queued)
+        return total
+
+    async def responded(self, delivery_id: str, status: int) -> None:
+        def job(database: SqliteDatabase) -> None:
+            DeliveryModel.update(responded=True).where(DeliveryModel.id == delivery_id).execute(database)
+            seq = DeliveryModel.select(DeliveryModel.capture).where(DeliveryModel.id == delivery_id)
+            CaptureModel.update(reply_status=status).where(CaptureModel.seq.in_(seq)).execute(database)
+
+        await self._writer.run(job)
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
-        """A request's deliveries, oldest first."""
-        return await self._read(_deliveries().where(CaptureModel.id == capture_id))
+        query = _deliveries().where(CaptureModel.id == capture_id)
+        return await self._readers.run(
+            lambda database: [DELIVERY.record(row) for row in query.tuples().execute(database)]
+        )
 
     async def page(
-        self,
-        endpoint_id: int | None = None,
-        state: DeliveryState | None = None,
-        *,
-        before: int | None = None,
-        limit: int = 100,
+        self, which: DeliveryFilter, *, before: int | None = None, limit: int = 100
     ) -> list[tuple[int, Delivery]]:
-        """At most `limit` deliveries, last queued first, each with its number, numbered below `before`; of one endpoint
-        or of all (None), in one state or in any."""
-        query = (
+        if which.endpoint_id is not None and which.endpoint_id not in self._request_counts:
+            return []
+        query = _filtered(
             DeliveryModel.select(*DELIVERY.columns, DeliveryModel.seq)
             .join(CaptureModel)
-            .order_by(DeliveryModel.seq.desc())
+            .order_by(DeliveryModel.seq.desc()),
+            which,
         )
-        if endpoint_id is None:
-            removed = EndpointModel.select(EndpointModel.id).where(SQL("removed"))
-            query = query.where(DeliveryModel.endpoint_id.not_in(removed))
-        elif endpoint_id in self._request_counts:
-            query = query.where(DeliveryModel.endpoint_id == endpoint_id)
-        else:
-            return []
-        if state is not None:
-            query = query.where(DeliveryModel.state == state.value)
         if before is not None:
             query = query.where(DeliveryModel.seq < before)
 
@@ -143,22 +276,80 @@ class Deliveries:
 
         return await self._readers.run(job)
 
-    async def response_body(self, delivery_id: str) -> bytes:
-        """The stored body of the response; NotFoundError when there is no such delivery."""
+    async def count(self, which: DeliveryFilter) -> int:
+        if which.endpoint_id is not None and which.endpoint_id not in self._request_counts:
+            return 0
+        query = _filtered(DeliveryModel.select(fn.COUNT(DeliveryModel.seq)), which)
+        found: int = await self._readers.run(query.scalar)
+        return found
 
-        def job(database: SqliteDatabase) -> bytes:
-            query = DeliveryModel.select(DeliveryModel.response_body).where(DeliveryModel.id == delivery_id)
-            for (data,) in query.tuples().execute(database):
-                return bytes(data or b"")
-            raise NotFoundError("This delivery is no longer stored.")
+    async def attempts(self, delivery_id: str) -> list[Attempt]:
+        return await self._readers.run(lambda database: attempts.of_delivery(database, delivery_id))
 
-        return await self._readers.run(job)
+    async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:
+        return await self._readers.run(lambda database: attempts.response_body(database, delivery_id, attempt))
 
-    async def _read(self, query: ModelSelect[DeliveryModel]) -> list[Delivery]:
-        return await self._readers.run(
-            lambda database: [DELIVERY.record(row) for row in query.tuples().execute(database)]
-        )
+    def _grew(self, endpoint_id: int, size: int) -> None:
+        self._request_counts.grew(endpoint_id, size)
+        self._limits.grew(endpoint_id, size)
 
 
-def _deliveries() -> ModelSelect[DeliveryModel]:
-    return DeliveryModel.select(*DELIVERY.columns).join(CaptureModel).order_by(DeliveryModel.seq)
+def _deliveries(*others: Any) -> ModelSelect[DeliveryModel]:
+    return DeliveryModel.select(*DELIVERY.columns, *others).join(CaptureModel).order_by(DeliveryModel.seq)
+
+
+def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> ModelSelect[DeliveryModel]:
+    if which.endpoint_id is None:
+        removed = EndpointModel.select(EndpointModel.id).where(SQL("removed"))
+        query = query.where(DeliveryModel.endpoint_id.not_in(removed))
+    else:
+        query = query.where(DeliveryModel.endpoint_id == which.endpoint_id)
+    if which.target_id is not None:
+        query = query.where(DeliveryModel.target_id == which.target_id)
+    if which.state is not None:
+        query = query.where(DeliveryModel.state == which.state.value)
+    if which.replay is not None:
+        query = query.where(DeliveryModel.replay_id.is_null(not which.replay))
+    if which.capture_ids is not None:
+        seqs = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id.in_(sql_list(which.capture_ids)))
+        query = query.where(DeliveryModel.capture.in_(seqs))
+    if which.delivery_ids is not None:
+        query = query.where(DeliveryModel.id.in_(sql_list(which.delivery_ids)))
+    return query
+
+
+def _update_row(connection: Any, capture_seq: int) -> DeliveryState:
+    """Store what the request's row shows: the worst of its targets, or the last replay if it was never forwarded."""
+    first = connection.execute(_FIRST, (capture_seq,)).fetchall()
+    states = {DeliveryState(state) for state, forwarded in first if forwarded}
+    if not states:
+        states = {DeliveryState(connection.execute(_LATEST, (capture_seq,)).fetchone()[0])}
+    state = next(one for one in _WORST if one in states)
+    connection.execute("UPDATE capture SET mirror = ? WHERE seq = ?", (DELIVERY_CODE[state], capture_seq))
+    return state
+
+
+def _count_failures(connection: Any, delivery: Delivery, pause_after: int) -> bool:
+    """Count a delivery that has ended; whether that pauses its target."""
+    if delivery.state is DeliveryState.DELIVERED:
+        connection.execute(_WORKS, (delivery.target_id,))
+    if delivery.state is not DeliveryState.FAILED:
+        return False
+    row = connection.execute(_FAILED_AGAIN, (delivery.target_id,)).fetchall()
+    if not row or not pause_after or row[0][0] < pause_after or row[0][1] is not None:
+        return False
+    connection.execute(_PAUSE, (delivery.target_id,))
+    return True
+
+
+def _queue_again(database: SqliteDatabase, seqs: Sequence[int]) -> list[tuple[int, int, str]]:
+    """Queue these deliveries; row, target and capture of each."""
+    chosen = DeliveryModel.seq.in_(sql_list(seqs))
+    fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_started_at": None}
+    DeliveryModel.update(**fresh).where(chosen).execute(database)
+    captures = DeliveryModel.select(DeliveryModel.capture).where(chosen)
+    CaptureModel.update(mirror=DELIVERY_CODE[DeliveryState.QUEUED]).where(CaptureModel.seq.in_(captures)).execute(
+        database
+    )
+    query = DeliveryModel.select(DeliveryModel.seq, DeliveryModel.target_id, CaptureModel.id).join(CaptureModel)
+    return list(query.where(chosen).order_by(DeliveryModel.seq).tuples().execute(database))

@@ -1,4 +1,4 @@
-"""The endpoints: a directory in memory, and the writes that change it."""
+"""The endpoints: the writes that change them."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import NoReturn
 from peewee import IntegrityError, SqliteDatabase
 
 from app.core.clock import now_us
-from app.core.errors import InvalidFieldsError, NotFoundError, PlanLimitError
+from app.core.errors import InvalidFieldsError, PlanLimitError
 from app.core.events import EndpointRemoved, EndpointSaved, EndpointsReordered, Event
 from app.core.ids import new_slug
-from app.core.model import Counts, Endpoint, EndpointDraft
+from app.core.model import Counts, Endpoint, EndpointDraft, Target
 from app.core.rules import FieldError, create_refusal, endpoint_errors, position_error
 from app.db.account import read_plan
 from app.db.cleanup import Cleanup
 from app.db.counts import RequestCounts
-from app.db.records import from_draft, to_endpoint
-from app.db.schema import PLAN_LIMIT, EndpointModel
+from app.db.endpoint_directory import EndpointDirectory, endpoint_not_found
+from app.db.records import from_draft, to_endpoint, to_target
+from app.db.schema import PLAN_LIMIT, EndpointModel, TargetModel
 from app.db.storage_limits import StorageLimits
+from app.db.targets import save_first_target, targets_of
 from app.db.writer import Writer
 
 
@@ -28,6 +30,7 @@ class Endpoints:
     def __init__(
         self,
         writer: Writer,
+        directory: EndpointDirectory,
         *,
         counts: RequestCounts,
         limits: StorageLimits,
@@ -36,25 +39,24 @@ class Endpoints:
         own_bases: Callable[[], Sequence[str]],
         retention_changed: Callable[[], None],
     ) -> None:
-        self._writer, self._request_counts, self._limits, self._cleanup = writer, counts, limits, cleanup
+        self._writer, self._directory = writer, directory
+        self._request_counts, self._limits, self._cleanup = counts, limits, cleanup
         self._publish, self._own_bases, self._retention_changed = publish, own_bases, retention_changed
-        self._by_id: dict[int, Endpoint] = {}
-        self._by_slug: dict[str, Endpoint] = {}
 
     async def load(self) -> None:
         """Read all endpoints at start; StorageUnavailableError when they cannot be read."""
         for endpoint in await self._writer.run(_all):
-            self._keep(endpoint)
+            self._directory.keep(endpoint)
 
     def all(self) -> tuple[Endpoint, ...]:
         """Every endpoint, in the user's order; new ones last."""
-        return tuple(self._by_id.values())
+        return self._directory.all()
 
     def by_slug(self, slug: str) -> Endpoint | None:
-        return self._by_slug.get(slug)
+        return self._directory.by_slug(slug)
 
     def by_id(self, endpoint_id: int) -> Endpoint | None:
-        return self._by_id.get(endpoint_id)
+        return self._directory.by_id(endpoint_id)
 
     async def create(self, draft: EndpointDraft) -> Endpoint:
         """Store a new endpoint. InvalidFieldsError, PlanLimitError or StorageUnavailableError when it cannot be."""
@@ -66,19 +68,20 @@ class Endpoints:
                 number = EndpointModel.insert(**columns).execute(database)
             except IntegrityError as error:
                 _refuse(error, database, columns["slug"])
+            save_first_target(database, None, number, draft)
             return _one(database, number)
 
         def after(endpoint: Endpoint) -> None:
             self._request_counts.start(endpoint.id, Counts())
             self._limits.follow(endpoint)
-            self._keep(endpoint)
+            self._directory.keep(endpoint)
             self._publish(EndpointSaved(endpoint=endpoint, created=True))
 
         return await self._writer.run(job, after)
 
     async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint:
         """Change an endpoint to `draft`, whose slug is None or unchanged. Raises as `create`, and NotFoundError."""
-        old = self._require(endpoint_id)
+        old = self._directory.require(endpoint_id)
         errors = endpoint_errors(draft, self._own_bases())
         if draft.slug not in (None, old.slug):
             errors.append(FieldError(field="slug", message=f"Slug cannot be changed; it stays {old.slug!r}."))
@@ -87,11 +90,12 @@ class Endpoints:
 
         def job(database: SqliteDatabase) -> Endpoint:
             EndpointModel.update(**columns).where(_is(endpoint_id)).execute(database)
+            save_first_target(database, _one(database, endpoint_id), endpoint_id, draft)
             return _one(database, endpoint_id)
 
         def after(endpoint: Endpoint) -> None:
-            changed = self._by_id[endpoint_id].retention_days != endpoint.retention_days
-            self._keep(endpoint)
+            changed = self._directory.require(endpoint_id).retention_days != endpoint.retention_days
+            self._directory.keep(endpoint)
             self._publish(EndpointSaved(endpoint=endpoint, created=False))
             self._limits.follow(endpoint)
             if changed:
@@ -104,15 +108,15 @@ class Endpoints:
 
         InvalidFieldsError (field `position`) beyond the list, NotFoundError, or StorageUnavailableError.
         """
-        self._require(endpoint_id)
-        wrong = position_error(position, len(self._by_id))
+        self._directory.require(endpoint_id)
+        wrong = position_error(position, len(self._directory.all()))
         self._check([FieldError(field="position", message=wrong)] if wrong else [])
 
         def job(database: SqliteDatabase) -> list[int]:
             # Read from the database, not the directory: endpoints may have been added or removed since.
             ids = [endpoint.id for endpoint in _all(database)]
             if endpoint_id not in ids:
-                raise _not_found()
+                raise endpoint_not_found()
             ids.remove(endpoint_id)
             ids.insert(position - 1, endpoint_id)
             for place, number in enumerate(ids, 1):
@@ -120,11 +124,7 @@ class Endpoints:
             return ids
 
         def after(ids: list[int]) -> None:
-            known = self._by_id
-            order = [number for number in ids if number in known]
-            order += [number for number in known if number not in ids]
-            self._by_id = {number: known[number] for number in order}
-            self._publish(EndpointsReordered(endpoint_ids=tuple(order)))
+            self._publish(EndpointsReordered(endpoint_ids=self._directory.reorder(ids)))
 
         await self._writer.run(job, after)
 
@@ -133,29 +133,20 @@ class Endpoints:
 
         NotFoundError, or StorageUnavailableError.
         """
-        endpoint = self._require(endpoint_id)
+        endpoint = self._directory.require(endpoint_id)
 
         def job(database: SqliteDatabase) -> None:
             if not EndpointModel.update(removed=True).where(_is(endpoint_id)).execute(database):
-                raise _not_found()
+                raise endpoint_not_found()
 
         def after(_: None) -> None:
-            del self._by_id[endpoint_id], self._by_slug[endpoint.slug]
+            self._directory.remove(endpoint)
             self._limits.forget(endpoint_id)
             self._request_counts.forget(endpoint_id)
             self._publish(EndpointRemoved(endpoint=endpoint))
             self._cleanup.wake()
 
         await self._writer.run(job, after)
-
-    def _keep(self, endpoint: Endpoint) -> None:
-        self._by_id[endpoint.id] = self._by_slug[endpoint.slug] = endpoint
-
-    def _require(self, endpoint_id: int) -> Endpoint:
-        endpoint = self._by_id.get(endpoint_id)
-        if endpoint is None:
-            raise _not_found()
-        return endpoint
 
     @staticmethod
     def _check(errors: Sequence[FieldError]) -> None:
@@ -170,17 +161,17 @@ def _is(endpoint_id: int) -> object:
 def _all(database: SqliteDatabase) -> list[Endpoint]:
     order = (EndpointModel.position.asc(nulls="LAST"), EndpointModel.id)
     query = EndpointModel.select().where(EndpointModel.removed == False).order_by(*order)  # noqa: E712
-    return [to_endpoint(row) for row in query.execute(database)]
+    targets: dict[int, list[Target]] = {}
+    for row in TargetModel.select().order_by(TargetModel.position, TargetModel.id).execute(database):
+        target = to_target(row)
+        targets.setdefault(target.endpoint_id, []).append(target)
+    return [to_endpoint(row, tuple(targets.get(row.id, ()))) for row in query.execute(database)]
 
 
 def _one(database: SqliteDatabase, endpoint_id: int) -> Endpoint:
     for row in EndpointModel.select().where(_is(endpoint_id)).execute(database):
-        return to_endpoint(row)
-    raise _not_found()
-
-
-def _not_found() -> NotFoundError:
-    return NotFoundError("This endpoint no longer exists.")
+        return to_endpoint(row, targets_of(database, endpoint_id))
+    raise endpoint_not_found()
 
 
 def _refuse(error: IntegrityError, database: SqliteDatabase, slug: str) -> NoReturn:

@@ -58,7 +58,7 @@ _PLAIN = (
 _plain = attrgetter(*_PLAIN)
 CAPTURES = ManyRows("capture", (*_PLAIN, "headers", "mirror", "is_read", "provider"))
 BODIES = ManyRows("capture_body", ("key", "data"))
-DELIVERIES = ManyRows("delivery", ("id", "capture_seq", "endpoint_id", "url", "state", "queued_at"))
+DELIVERIES = ManyRows("delivery", ("id", "capture_seq", "endpoint_id", "target_id", "url", "state", "queued_at"))
 
 
 def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
@@ -68,7 +68,7 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
     deliveries: list[Any] = []
     trailers: list[tuple[bytes, int]] = []
     grown: dict[int, int] = {}
-    for _, c, tail, tail_part, forward_url, headers, size in adds:
+    for _, c, tail, tail_part, targets, headers, size in adds:
         grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
         captures += _plain(c)
         captures += (headers, DELIVERY_CODE[c.mirror], c.read, (c.provider or NOBODY) if c.identified else None)
@@ -79,9 +79,9 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
         if tail_part:
             connection.execute("DELETE FROM loose_body WHERE seq = ?", (c.seq,))
             grown[LOOSE] = grown.get(LOOSE, 0) - (c.size - len(tail))
-        if forward_url is not None:
+        for target in targets:
             at = now_us()
-            deliveries += (uuid7(at), c.seq, c.endpoint_id, forward_url, DeliveryState.QUEUED.value, at)
+            deliveries += (uuid7(at), c.seq, c.endpoint_id, target.id, target.url, DeliveryState.QUEUED.value, at)
     CAPTURES.insert(connection, captures)
     BODIES.insert(connection, bodies)
     DELIVERIES.insert(connection, deliveries)

@@ -150,6 +150,127 @@ def add_endpoint_position(database: SqliteDatabase) -> None:
     raw(database).execute("ALTER TABLE endpoint ADD COLUMN position INTEGER")
 
 
+_TARGETS = """
+CREATE TABLE target (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    endpoint_id INTEGER NOT NULL REFERENCES endpoint (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    active INTEGER NOT NULL CHECK (active IN (0, 1)),
+    settings TEXT NOT NULL CHECK (json_valid(settings)),
+    paused TEXT CHECK (paused IN ('user', 'failures')),
+    failures INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE INDEX target_endpoint ON target (endpoint_id, position);
+INSERT INTO target (endpoint_id, position, url, active, settings)
+    SELECT id, 1, forward_url, 1, json_object('timeout_ms', coalesce(json_extract(forward, '$.timeout_ms'), 10000))
+    FROM endpoint WHERE forward_url IS NOT NULL ORDER BY id;
+DROP TRIGGER delivery_use;
+DROP TRIGGER delivery_use_ends;
+DROP INDEX delivery_capture;
+DROP INDEX delivery_queued;
+ALTER TABLE delivery RENAME TO old_delivery;
+CREATE TABLE delivery (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    capture_seq INTEGER NOT NULL REFERENCES capture (seq) ON DELETE CASCADE,
+    endpoint_id INTEGER NOT NULL,
+    target_id INTEGER,
+    replay_id TEXT,
+    url TEXT NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('queued', 'delivered', 'failed')),
+    queued_at INTEGER NOT NULL,
+    due_at INTEGER NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    round_attempts INTEGER NOT NULL DEFAULT 0,
+    round_started_at INTEGER,
+    sending_at INTEGER,
+    started_at INTEGER,
+    ms REAL,
+    status INTEGER,
+    error TEXT,
+    responded INTEGER NOT NULL DEFAULT 0
+) STRICT;
+INSERT INTO delivery (seq, id, capture_seq, endpoint_id, target_id, url, state, queued_at, attempts, round_attempts,
+    round_started_at, started_at, ms, status, error)
+    SELECT old.seq, old.id, capture_seq, old.endpoint_id, target.id, old.url,
+    iif(state = 'queued' AND target.id IS NULL, 'failed', state), queued_at, started_at IS NOT NULL,
+    started_at IS NOT NULL, started_at, started_at, ms, status,
+    iif(state = 'queued' AND target.id IS NULL, 'Not sent: the target was removed.', error)
+    FROM old_delivery AS old
+    LEFT JOIN target ON target.endpoint_id = old.endpoint_id AND (target.url = old.url OR state = 'queued')
+    ORDER BY old.seq;
+UPDATE sqlite_sequence SET seq = (SELECT seq FROM sqlite_sequence WHERE name = 'old_delivery')
+    WHERE name = 'delivery';
+UPDATE capture SET mirror = 'f' WHERE mirror = 'q'
+    AND NOT EXISTS (SELECT 1 FROM delivery WHERE capture_seq = capture.seq AND state = 'queued');
+CREATE TABLE attempt (
+    seq INTEGER PRIMARY KEY,
+    delivery_seq INTEGER NOT NULL REFERENCES delivery (seq) ON DELETE CASCADE,
+    endpoint_id INTEGER NOT NULL,
+    number INTEGER NOT NULL,
+    trigger TEXT NOT NULL,
+    started_at INTEGER NOT NULL,
+    ms REAL NOT NULL,
+    method TEXT NOT NULL,
+    url TEXT NOT NULL,
+    headers BLOB NOT NULL,
+    size INTEGER NOT NULL,
+    reused INTEGER NOT NULL,
+    lookup_ms REAL,
+    connect_ms REAL,
+    tls_ms REAL,
+    first_byte_ms REAL,
+    http_version TEXT NOT NULL,
+    status INTEGER,
+    response_headers BLOB NOT NULL,
+    response_size INTEGER NOT NULL,
+    response_truncated INTEGER NOT NULL,
+    failure TEXT,
+    error TEXT,
+    response_body BLOB NOT NULL
+) STRICT;
+INSERT INTO attempt (delivery_seq, endpoint_id, number, trigger, started_at, ms, method, url, headers, size, reused,
+    http_version, status, response_headers, response_size, response_truncated, failure, error, response_body)
+    SELECT old.seq, old.endpoint_id, 1, 'forward', started_at, coalesce(ms, 0), capture.method, url, x'90',
+    capture.size, 0, '', status, coalesce(response_headers, x'90'), response_size, response_truncated,
+    iif(state = 'failed', iif(status IS NULL, 'connection', 'status'), NULL), error, coalesce(response_body, x'')
+    FROM old_delivery AS old JOIN capture ON capture.seq = capture_seq WHERE started_at IS NOT NULL;
+UPDATE storage_use SET bytes = bytes
+    + (SELECT coalesce(sum(201 + iif(response_headers IS NULL, 1, 0)), 0)
+        FROM old_delivery WHERE endpoint_id = owner AND started_at IS NOT NULL);
+DROP TABLE old_delivery;
+CREATE INDEX delivery_capture ON delivery (capture_seq, seq);
+CREATE INDEX delivery_queued ON delivery (target_id, seq, due_at) WHERE state = 'queued';
+CREATE INDEX delivery_failed ON delivery (endpoint_id, seq) WHERE state = 'failed';
+CREATE INDEX delivery_sending ON delivery (seq) WHERE sending_at IS NOT NULL;
+CREATE UNIQUE INDEX attempt_delivery ON attempt (delivery_seq, number);
+ALTER TABLE endpoint DROP COLUMN forward_url;
+ALTER TABLE endpoint DROP COLUMN forward
+"""
+_TARGET_TRIGGERS = (
+    """CREATE TRIGGER delivery_use_ends AFTER DELETE ON delivery
+    BEGIN UPDATE storage_use SET bytes = bytes - 400 WHERE owner = OLD.endpoint_id; END""",
+    """CREATE TRIGGER attempt_use AFTER INSERT ON attempt
+    BEGIN UPDATE storage_use SET bytes = bytes
+        + (200 + NEW.response_size + length(NEW.response_headers) + length(NEW.headers))
+    WHERE owner = NEW.endpoint_id; END""",
+    """CREATE TRIGGER attempt_use_ends AFTER DELETE ON attempt
+    BEGIN UPDATE storage_use SET bytes = bytes
+        - (200 + OLD.response_size + length(OLD.response_headers) + length(OLD.headers))
+    WHERE owner = OLD.endpoint_id; END""",
+)
+
+
+def add_targets(database: SqliteDatabase) -> None:
+    """An endpoint's forward URL becomes its first target, and the result of a delivery its first attempt.
+
+    An empty list of headers is `x'90'`. The bytes of an attempt are counted as its trigger does.
+    """
+    for statement in (*_TARGETS.split(";\n"), *_TARGET_TRIGGERS):
+        raw(database).execute(statement)
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0002_add_senders", add_senders),
     ("0003_index_outcomes", index_outcomes),
@@ -159,6 +280,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0007_remember_clock", remember_clock),
     ("0008_gist", add_gist),
     ("0009_endpoint_position", add_endpoint_position),
+    ("0010_targets", add_targets),
 )
 """In order of application. A released name never changes its meaning."""
 

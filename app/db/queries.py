@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -11,7 +12,7 @@ from peewee import JOIN, SQL, Expression, ModelSelect, SqliteDatabase, Tuple
 from app.core.deletion import Hidden
 from app.core.errors import NotFoundError
 from app.core.model import PART_SIZE, Capture, Counts, PageKey, Summary
-from app.db.raw_sql import raw
+from app.db.raw_sql import raw, sql_list
 from app.db.records import CAPTURE, SUMMARY
 from app.db.schema import (
     PARTS_PER_BODY,
@@ -86,6 +87,13 @@ def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
     """One request with its headers."""
     query = _select(*CAPTURE.columns).where((CaptureModel.id == capture_id) & visible())
     return next((CAPTURE.record(row) for row in query.tuples().execute(database)), None)
+
+
+def by_seq(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, Capture]:
+    """Requests with their headers, by number; those that are not stored are left out."""
+    query = _select(*CAPTURE.columns).where(CaptureModel.seq.in_(sql_list(seqs)) & visible())
+    found = [CAPTURE.record(row) for row in query.tuples().execute(database)]
+    return {capture.seq: capture for capture in found}
 
 
 def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | None) -> bytes:

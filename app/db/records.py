@@ -9,26 +9,34 @@ import msgspec
 from peewee import Field
 
 from app.core.model import (
+    Attempt,
+    AttemptTrigger,
     Auth,
     Capture,
     Delivery,
     DeliveryState,
     Endpoint,
     EndpointDraft,
-    Forward,
+    FailureKind,
     Headers,
+    PausedBy,
     ResponseSettings,
     Summary,
+    Target,
+    TargetDraft,
+    Timing,
 )
 from app.db.insert import decode_headers
 from app.db.schema import (
     DELIVERY_STATE,
+    AttemptModel,
     CaptureModel,
     DeliveryModel,
     EndpointModel,
     NoteModel,
     ResponseTimeModel,
     StarModel,
+    TargetModel,
 )
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -122,29 +130,56 @@ DELIVERY = RecordMapping(
         "url": DeliveryModel.url,
         "state": (DeliveryModel.state, DeliveryState),
         "queued_at": DeliveryModel.queued_at,
+        "target_id": DeliveryModel.target_id,
+        "replay_id": DeliveryModel.replay_id,
+        "due_at": DeliveryModel.due_at,
+        "attempts": DeliveryModel.attempts,
+        "round_attempts": DeliveryModel.round_attempts,
+        "round_started_at": DeliveryModel.round_started_at,
         "started_at": DeliveryModel.started_at,
         "ms": DeliveryModel.ms,
         "status": DeliveryModel.status,
-        "response_headers": (DeliveryModel.response_headers, _headers),
-        "response_size": DeliveryModel.response_size,
-        "response_truncated": (DeliveryModel.response_truncated, bool),
         "error": DeliveryModel.error,
+        "responded": (DeliveryModel.responded, bool),
         "captured_target": CaptureModel.target,
     },
 )
 
 
-_PLAIN = ("description", "retention_days", "storage_limit", "when_full", "forward_url", "active")
+def to_attempt(row: AttemptModel, delivery_id: str) -> Attempt:
+    return Attempt(
+        delivery_id=delivery_id,
+        number=row.number,
+        trigger=AttemptTrigger(row.trigger),
+        started_at=row.started_at,
+        ms=row.ms,
+        method=row.method,
+        url=row.url,
+        headers=_headers(row.headers),
+        size=row.size,
+        reused=row.reused,
+        timing=Timing(lookup=row.lookup_ms, connect=row.connect_ms, tls=row.tls_ms, first_byte=row.first_byte_ms),
+        http_version=row.http_version,
+        status=row.status,
+        response_headers=_headers(row.response_headers),
+        response_size=row.response_size,
+        response_truncated=row.response_truncated,
+        failure=None if row.failure is None else FailureKind(row.failure),
+        error=row.error,
+    )
+
+
+_PLAIN = ("description", "retention_days", "storage_limit", "when_full", "active")
 """Columns of an endpoint that hold a field of its draft unchanged."""
-_AS_JSON: dict[str, type[msgspec.Struct]] = {"reply": ResponseSettings, "forward": Forward, "auth": Auth}
+_AS_JSON: dict[str, type[msgspec.Struct]] = {"reply": ResponseSettings, "auth": Auth}
 """Columns that hold a field of its draft as JSON."""
 
 
-def to_endpoint(row: EndpointModel) -> Endpoint:
+def to_endpoint(row: EndpointModel, targets: tuple[Target, ...]) -> Endpoint:
     fields: dict[str, Any] = {name: getattr(row, name) for name in ("id", "slug", "name", "created_at", *_PLAIN)}
     for name, kind in _AS_JSON.items():
         fields[name] = msgspec.json.decode(getattr(row, name), type=kind)
-    return Endpoint(**fields)
+    return Endpoint(**fields, targets=targets)
 
 
 def from_draft(draft: EndpointDraft) -> dict[str, Any]:
@@ -152,3 +187,22 @@ def from_draft(draft: EndpointDraft) -> dict[str, Any]:
     plain = {name: getattr(draft, name) for name in _PLAIN}
     encoded = {name: msgspec.json.encode(getattr(draft, name)).decode() for name in _AS_JSON}
     return {"name": draft.name.strip(), **plain, **encoded}
+
+
+_TARGET_COLUMNS = ("url", "active")
+"""Columns of a target that hold a field of its draft unchanged; `settings` has the others as JSON."""
+
+
+def to_target(row: TargetModel) -> Target:
+    draft = msgspec.convert({**msgspec.json.decode(row.settings), "url": row.url, "active": row.active}, TargetDraft)
+    paused = None if row.paused is None else PausedBy(row.paused)
+    fields = {name: getattr(draft, name) for name in TargetDraft.__struct_fields__}
+    endpoint_id: int = row.__data__["endpoint"]  # `row.endpoint` would read it from the database
+    return Target(id=row.id, endpoint_id=endpoint_id, paused=paused, **fields)
+
+
+def from_target_draft(draft: TargetDraft) -> dict[str, Any]:
+    """The columns that a draft sets."""
+    others = {name: getattr(draft, name) for name in TargetDraft.__struct_fields__ if name not in _TARGET_COLUMNS}
+    settings = msgspec.json.encode(others).decode()
+    return {"settings": settings, **{name: getattr(draft, name) for name in _TARGET_COLUMNS}}

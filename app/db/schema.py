@@ -126,10 +126,8 @@ class EndpointModel(StoreModel):
     name = TextField(constraints=[Check(f"length(name) BETWEEN 1 AND {NAME_MAX}")])
     description = TextField(constraints=[Check(f"length(description) <= {DESCRIPTION_MAX}")])
     retention_days = IntegerField(constraints=[Check(f"retention_days BETWEEN {RETENTION_MIN} AND {RETENTION_MAX}")])
-    forward_url = TextField(null=True)
     active = _FlagField("active")
     reply = TextField(constraints=[Check("json_valid(reply)")])
-    forward = TextField(constraints=[Check("json_valid(forward)")])
     auth = TextField(constraints=[Check("json_valid(auth)")])
     created_at = IntegerField()
     removed = _FlagField("removed", default=False)
@@ -291,8 +289,26 @@ class LooseBodyModel(StoreModel):
         )
 
 
+class TargetModel(StoreModel):
+    """A target of an endpoint. `settings` is the rest of its `TargetDraft` as JSON, `failures` how many deliveries
+    failed in a row."""
+
+    id = _NumberField()
+    endpoint = ForeignKeyField(EndpointModel, column_name="endpoint_id", on_delete="CASCADE", index=False)
+    position = IntegerField()
+    url = TextField()
+    active = _FlagField("active")
+    settings = TextField(constraints=[Check("json_valid(settings)")])
+    paused = TextField(null=True, constraints=[Check("paused IN ('user', 'failures')")])
+    failures = IntegerField(constraints=[SQL("DEFAULT 0")])
+
+    class Meta:
+        table_name = "target"
+        indexes = (SQL("CREATE INDEX target_endpoint ON target (endpoint_id, position)"),)
+
+
 class DeliveryModel(StoreModel):
-    """One delivery of a capture. The response's body comes last, so that lists never read it."""
+    """A delivery of a capture, see `core.model.Delivery`. `sending_at` is when its current attempt began."""
 
     seq = _NumberField()
     id = TextField(constraints=[SQL("UNIQUE")])
@@ -300,33 +316,78 @@ class DeliveryModel(StoreModel):
         CaptureModel, column_name="capture_seq", on_delete="CASCADE", index=False, backref="deliveries"
     )
     endpoint_id = IntegerField()
+    target_id = IntegerField(null=True)
+    replay_id = TextField(null=True)
     url = TextField()
     state = TextField(constraints=[Check("state IN ('queued', 'delivered', 'failed')")])
     queued_at = IntegerField()
+    due_at = IntegerField(constraints=[SQL("DEFAULT 0")])
+    attempts = IntegerField(constraints=[SQL("DEFAULT 0")])
+    round_attempts = IntegerField(constraints=[SQL("DEFAULT 0")])
+    round_started_at = IntegerField(null=True)
+    sending_at = IntegerField(null=True)
     started_at = IntegerField(null=True)
     ms = FloatField(null=True)
     status = IntegerField(null=True)
-    response_headers = BlobField(null=True)
-    response_size = IntegerField(constraints=[SQL("DEFAULT 0")])
-    response_truncated = BooleanField(constraints=[SQL("DEFAULT 0")])
     error = TextField(null=True)
-    response_body = BlobField(null=True)
+    responded = BooleanField(constraints=[SQL("DEFAULT 0")])
 
     class Meta:
         table_name = "delivery"
         indexes = (
             SQL("CREATE INDEX delivery_capture ON delivery (capture_seq, seq)"),
-            SQL("CREATE INDEX delivery_queued ON delivery (endpoint_id, seq) WHERE state = 'queued'"),
+            SQL("CREATE INDEX delivery_queued ON delivery (target_id, seq, due_at) WHERE state = 'queued'"),
+            SQL("CREATE INDEX delivery_failed ON delivery (endpoint_id, seq) WHERE state = 'failed'"),
+            SQL("CREATE INDEX delivery_sending ON delivery (seq) WHERE sending_at IS NOT NULL"),
         )
         triggers = (
-            """CREATE TRIGGER delivery_use AFTER UPDATE OF response_headers, response_size ON delivery
-            BEGIN UPDATE storage_use SET bytes = bytes
-                + NEW.response_size + coalesce(length(NEW.response_headers), 0)
-                - OLD.response_size - coalesce(length(OLD.response_headers), 0)
-            WHERE owner = NEW.endpoint_id; END""",
             """CREATE TRIGGER delivery_use_ends AFTER DELETE ON delivery
+            BEGIN UPDATE storage_use SET bytes = bytes - 400 WHERE owner = OLD.endpoint_id; END""",
+        )
+
+
+class AttemptModel(StoreModel):
+    """An attempt of a delivery, see `core.model.Attempt`. The response's body comes last, so that lists never read
+    it."""
+
+    seq = AutoField()
+    delivery = ForeignKeyField(
+        DeliveryModel, column_name="delivery_seq", on_delete="CASCADE", index=False, backref="tries"
+    )
+    endpoint_id = IntegerField()
+    number = IntegerField()
+    trigger = TextField()
+    started_at = IntegerField()
+    ms = FloatField()
+    method = TextField()
+    url = TextField()
+    headers = BlobField()
+    size = IntegerField()
+    reused = BooleanField()
+    lookup_ms = FloatField(null=True)
+    connect_ms = FloatField(null=True)
+    tls_ms = FloatField(null=True)
+    first_byte_ms = FloatField(null=True)
+    http_version = TextField()
+    status = IntegerField(null=True)
+    response_headers = BlobField()
+    response_size = IntegerField()
+    response_truncated = BooleanField()
+    failure = TextField(null=True)
+    error = TextField(null=True)
+    response_body = BlobField()
+
+    class Meta:
+        table_name = "attempt"
+        indexes = (SQL("CREATE UNIQUE INDEX attempt_delivery ON attempt (delivery_seq, number)"),)
+        triggers = (
+            """CREATE TRIGGER attempt_use AFTER INSERT ON attempt
             BEGIN UPDATE storage_use SET bytes = bytes
-                - (400 + OLD.response_size + coalesce(length(OLD.response_headers), 0))
+                + (200 + NEW.response_size + length(NEW.response_headers) + length(NEW.headers))
+            WHERE owner = NEW.endpoint_id; END""",
+            """CREATE TRIGGER attempt_use_ends AFTER DELETE ON attempt
+            BEGIN UPDATE storage_use SET bytes = bytes
+                - (200 + OLD.response_size + length(OLD.response_headers) + length(OLD.headers))
             WHERE owner = OLD.endpoint_id; END""",
         )
 
@@ -375,7 +436,9 @@ MODELS: tuple[type[StoreModel], ...] = (
     NoteModel,
     BodyModel,
     LooseBodyModel,
+    TargetModel,
     DeliveryModel,
+    AttemptModel,
     ClockModel,
     MisdatedModel,
 )

@@ -23,6 +23,7 @@ from app.db.connection import FILE_NAME, damaged, is_damage
 from app.db.counts import RequestCounts, all_uses
 from app.db.deliveries import Deliveries
 from app.db.disk_reserve import DiskReserve
+from app.db.endpoint_directory import EndpointDirectory
 from app.db.endpoints import Endpoints
 from app.db.eviction import StorageEviction
 from app.db.identification import Identification
@@ -36,6 +37,7 @@ from app.db.search.index.index import Index
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.statistics import Activity, ProviderStats
 from app.db.storage_limits import StorageLimits
+from app.db.targets import Targets
 from app.db.writer import Writer
 from app.db.writer_jobs import Job
 
@@ -77,9 +79,18 @@ class Store:
         )
         self.integrity = IntegrityCheck(path, publish, self._reserve.has_ample_space)
         self.account = Account(self._writer, publish)
+        self._directory = EndpointDirectory()
         self.endpoints = self._build_endpoints(own_bases)
+        self.targets = Targets(self._writer, self._directory, publish, own_bases)
         self.captures = self._build_captures()
-        self.deliveries = Deliveries(self._writer, self._readers, self._request_counts, self.limits, publish)
+        self.deliveries = Deliveries(
+            self._writer,
+            self._readers,
+            self.targets,
+            counts=self._request_counts,
+            limits=self.limits,
+            publish=publish,
+        )
         self.activity = Activity(self._readers)
         self.senders = ProviderStats(self._readers)
         self.retention = self._build_retention(path, clock, running_s, purge_interval_s)
@@ -98,6 +109,7 @@ class Store:
     def _build_endpoints(self, own_bases: Callable[[], Sequence[str]]) -> Endpoints:
         return Endpoints(
             self._writer,
+            self._directory,
             counts=self._request_counts,
             limits=self.limits,
             cleanup=self._cleanup,
@@ -227,5 +239,6 @@ class Store:
             self._request_counts.start(endpoint.id, start)
             self.limits.follow(endpoint)
         await self.captures.load()
+        await self.deliveries.load()
         await self.retention.load()
         self._identification.wake()

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from peewee import SqliteDatabase
 
-from app.core.model import Capture
+from app.core.model import Capture, Target
 
-Add = tuple["asyncio.Future[None]", Capture, bytes, int, str | None, bytes, int]
-"""A capture to store: the future that waits for it, the record, its last body part, that part's number, where to
-forward it, its headers as they are stored, and its total bytes.
+Add = tuple["asyncio.Future[None]", Capture, bytes, int, Sequence[Target], bytes, int]
+"""A capture to store: the future that waits for it, the record, its last body part, that part's number, the targets to
+queue it for, its headers as they are stored, and its total bytes.
 
 A tuple, because one is created for each request.
 """

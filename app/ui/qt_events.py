@@ -12,7 +12,7 @@ from app.core.events import (
     Bus,
     Captured,
     DatabaseDamaged,
-    DeliveryFinished,
+    DeliveryChanged,
     EndpointRemoved,
     EndpointSaved,
     EndpointsReordered,
@@ -69,7 +69,7 @@ class QtEvents(QObject):
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(RequestsChanged, self._recount)
         self._subscriptions.add(RequestsRemoved, self._requests_removed)
-        self._subscriptions.add(DeliveryFinished, self._delivered)
+        self._subscriptions.add(DeliveryChanged, self._delivered)
         self._subscriptions.add(EndpointSaved, self._saved)
         self._subscriptions.add(EndpointsReordered, self._reordered)
         self._subscriptions.add(EndpointRemoved, self._removed)
@@ -138,7 +138,7 @@ class QtEvents(QObject):
             self.session_stats.removed(event.endpoint_id, event.ids)
         self._counts.call()
 
-    def _delivered(self, event: DeliveryFinished) -> None:
+    def _delivered(self, event: DeliveryChanged) -> None:
         self.session_stats.delivery_finished(event.state, event.delivery)
         self._counts.call()
 

@@ -86,8 +86,9 @@ def recount_bytes(folder: Path) -> dict[int, int]:
         folder,
         "SELECT e.id, (SELECT coalesce(sum(1000 + length(CAST(target AS BLOB)) + length(headers) + size), 0)"
         " FROM capture WHERE endpoint_id = e.id)"
-        " + (SELECT coalesce(sum(400 + coalesce(length(response_body), 0) + coalesce(length(response_headers), 0)), 0)"
-        " FROM delivery JOIN capture ON capture.seq = capture_seq WHERE capture.endpoint_id = e.id) FROM endpoint e",
+        " + (SELECT coalesce(sum(400), 0) FROM delivery WHERE delivery.endpoint_id = e.id)"
+        " + (SELECT coalesce(sum(200 + length(response_body) + length(response_headers) + length(headers)), 0)"
+        " FROM attempt WHERE attempt.endpoint_id = e.id) FROM endpoint e",
     )
     loose = query(folder, "SELECT sum(length(data)) FROM capture_body WHERE key / 4096 IN (SELECT seq FROM loose_body)")
     return {**dict(rows), 0: loose[0][0] or 0}

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from app.core.errors import NotFoundError
-from app.core.events import Captured, DeliveryFinished, Event
+from app.core.events import Captured, DeliveryChanged, Event
 from app.core.model import PART_SIZE, Capture, Delivery, DeliveryState, Endpoint
 from app.db.store import Store
 from tests import factories
@@ -53,7 +53,7 @@ async def test_an_outcome_is_stored_shown_and_told(store: Store, endpoint: Endpo
     await store.deliveries.finish(done, body)
     assert await store.deliveries.of_capture(capture.id) == [done]
     assert await store.deliveries.response_body(done.id) == body
-    assert events[-1] == DeliveryFinished(delivery=done, state=DeliveryState.DELIVERED)
+    assert events[-1] == DeliveryChanged(delivery=done, state=DeliveryState.DELIVERED)
     assert (await store.captures.page(None))[0].mirror is DeliveryState.DELIVERED
     assert await store.deliveries.pending(endpoint.id) == []
     assert await store.deliveries.endpoints_with_pending() == set()
@@ -78,7 +78,7 @@ async def test_an_outcome_for_a_deleted_request_goes_nowhere(
     await store.captures.delete([capture.id])
     assert await store.deliveries.pending(endpoint.id) == []
     await store.deliveries.finish(outcome(queued), b"late")
-    assert of_kind(events, DeliveryFinished) == []
+    assert of_kind(events, DeliveryChanged) == []
     with pytest.raises(NotFoundError):
         await store.deliveries.response_body(queued.id)
 

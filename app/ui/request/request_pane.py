@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.media_types import media_type
-from app.core.events import DeliveryFinished, RequestsIdentified, Subscriptions
+from app.core.events import DeliveryChanged, RequestsIdentified, Subscriptions
 from app.core.model import Capture, DeliveryState
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_bars import NoticesBar
@@ -110,7 +110,7 @@ class RequestPane(QFrame):
         self._deletion.found.connect(self._show_deleted)
         self._deletion.undone.connect(self._show_restored)
         self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.add(DeliveryFinished, self._delivered)
+        self._subscriptions.add(DeliveryChanged, self._delivered)
         self._subscriptions.add(RequestsIdentified, self._identified)
 
     @property
@@ -281,7 +281,7 @@ class RequestPane(QFrame):
         if self._capture is not None:
             self._tab_of[media_type(self._capture.content_type)] = tab
 
-    def _delivered(self, event: DeliveryFinished) -> None:
+    def _delivered(self, event: DeliveryChanged) -> None:
         if self._capture is not None and event.delivery.capture_id == self._capture.id:
             self._tasks.start(self._load_deliveries(self._capture), "detail: deliveries")
 

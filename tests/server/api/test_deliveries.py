@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from app.core.events import Bus, DeliveryFinished
+from app.core.events import Bus, DeliveryChanged
 from app.core.model import DeliveryState, Endpoint
 from app.server.api.parameters import cursor_text
 from app.server.forward import Forwarder
@@ -23,7 +23,7 @@ async def test_deliveries_tell_what_became_of_mirroring(desk: Desk, bus: Bus) ->
     queued = (await desk.client.get("/deliveries", params={"request": capture.id})).json()["items"]
     assert [(row["state"], row["status"], row["started_at"]) for row in queued] == [("queued", None, None)]
     told = asyncio.Event()
-    bus.subscribe(DeliveryFinished, lambda _: told.set())
+    bus.subscribe(DeliveryChanged, lambda _: told.set())
     forwarder = Forwarder(store.captures, store.deliveries, store.endpoints, bus, store.account.instance_id)
     await forwarder.start()
     await asyncio.wait_for(told.wait(), 10)

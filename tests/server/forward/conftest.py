@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.core.events import Bus, DeliveryFinished
+from app.core.events import Bus, DeliveryChanged
 from app.core.model import PART_SIZE, Capture, Delivery, DeliveryState, Endpoint
 from app.db.store import Store
 from app.server.capture import CaptureServer
@@ -24,13 +24,13 @@ class Stage:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.bus = Bus()
-        self.told: list[DeliveryFinished] = []
+        self.told: list[DeliveryChanged] = []
         self._news = asyncio.Event()
-        self.bus.subscribe(DeliveryFinished, self._hear)
+        self.bus.subscribe(DeliveryChanged, self._hear)
         self.store: Store
         self.forwarder: Forwarder
 
-    def _hear(self, event: DeliveryFinished) -> None:
+    def _hear(self, event: DeliveryChanged) -> None:
         self.told.append(event)
         self._news.set()
 

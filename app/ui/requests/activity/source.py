@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.core.activity import EMPTY_BAR, Axis, Bar, Span, axis_of
 from app.core.clock import now_us
-from app.core.events import Bus, Captured, DeliveryFinished, EndpointRemoved, Purged, RequestsRemoved, Subscriptions
+from app.core.events import Bus, Captured, DeliveryChanged, EndpointRemoved, Purged, RequestsRemoved, Subscriptions
 from app.core.ids import uuid7_ms
 from app.core.repositories import ActivityRepository
 from app.ui.tasks import Tasks
@@ -51,7 +51,7 @@ class ActivitySource(QObject):
         self._clock.timeout.connect(self._advance)
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
-        self._subscriptions.add(DeliveryFinished, self._delivered)
+        self._subscriptions.add(DeliveryChanged, self._delivered)
         self._subscriptions.add(RequestsRemoved, self._removed)
         self._subscriptions.add(Purged, self._purged)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
@@ -189,7 +189,7 @@ class ActivitySource(QObject):
                     self._mark_doubtful([self.axis.edges[bar]])
         self._paint.call()
 
-    def _delivered(self, event: DeliveryFinished) -> None:
+    def _delivered(self, event: DeliveryChanged) -> None:
         if self._watched and self.endpoint_id in (None, event.delivery.endpoint_id):
             self._mark_doubtful([uuid7_ms(event.delivery.capture_id) * 1000])
 

@@ -10,7 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.core.events import (
     Bus,
     Captured,
-    DeliveryFinished,
+    DeliveryChanged,
     EndpointRemoved,
     Purged,
     RequestsChanged,
@@ -81,7 +81,7 @@ class RequestFeed(QObject):
         self._subscriptions.add(RequestsIdentified, self._identified)
         self._subscriptions.add(RequestsDescribed, self._described)
         self._subscriptions.add(RequestsRemoved, self._removed)
-        self._subscriptions.add(DeliveryFinished, self._delivered)
+        self._subscriptions.add(DeliveryChanged, self._delivered)
         self._subscriptions.add(Purged, self._purged)
         self._subscriptions.add(
             EndpointRemoved, lambda event: self._removed(RequestsRemoved(endpoint_id=event.endpoint.id, ids=None))
@@ -243,7 +243,7 @@ class RequestFeed(QObject):
         for name, gist in event.gists:
             self.model.change(name, gist=gist)
 
-    def _delivered(self, event: DeliveryFinished) -> None:
+    def _delivered(self, event: DeliveryChanged) -> None:
         self.model.set_delivery_state(event.delivery.capture_id, event.state)
         if self.query is not None and mentions(self.query, "mirror"):
             self.search.queue((event.delivery.capture_id,))

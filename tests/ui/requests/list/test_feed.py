@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 
 from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
-from app.core.events import DeliveryFinished
+from app.core.events import DeliveryChanged
 from app.core.model import Delivery, DeliveryState, Summary
 from app.ui.requests.list import feed as feed_module
 from app.ui.requests.list import model as model_module
@@ -261,7 +261,7 @@ def test_what_is_marked_or_forwarded_before_its_row_is_inserted_shows(run: Run, 
             delivery = Delivery(
                 id="d", capture_id=made[1].id, endpoint_id=1, url="http://x", state=DeliveryState.FAILED, queued_at=1
             )
-            shown.desk.bus.publish(DeliveryFinished(delivery=delivery, state=DeliveryState.FAILED))
+            shown.desk.bus.publish(DeliveryChanged(delivery=delivery, state=DeliveryState.FAILED))
             await until(lambda: shown.model.rowCount() == 3)
             second, first = shown.model.summary(0), shown.model.summary(1)
             assert (first.starred, first.note, first.read) == (True, "look", True)

@@ -1,0 +1,125 @@
+"""The attempts of deliveries: what was sent and what came back."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+from peewee import SqliteDatabase
+
+from app.core.errors import NotFoundError
+from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, FailureKind
+from app.db.counts import ATTEMPT_OVERHEAD
+from app.db.insert import encode_headers
+from app.db.records import to_attempt
+from app.db.schema import AttemptModel, DeliveryModel
+
+_PLAIN = (
+    *("number", "started_at", "ms", "method", "url", "size", "reused", "http_version", "status", "response_size"),
+    *("response_truncated", "error"),
+)
+"""Columns that hold a field unchanged."""
+_COLUMNS = (
+    *("delivery_seq", "endpoint_id", *_PLAIN, "trigger", "failure", "headers", "response_headers", "response_body"),
+    *("lookup_ms", "connect_ms", "tls_ms", "first_byte_ms"),
+)
+_INSERT = f"INSERT INTO attempt ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+
+INTERRUPTED = "Hookline stopped while this attempt was being made: the target may have received it."
+
+
+def insert(
+    connection: sqlite3.Connection, delivery_seq: int, endpoint_id: int, made: Sequence[tuple[Attempt, bytes]]
+) -> int:
+    """Store attempts with the bodies of their responses; returns the bytes they take. Runs on the writer's thread."""
+    grown = 0
+    for attempt, body in made:
+        headers, response_headers = encode_headers(attempt.headers), encode_headers(attempt.response_headers)
+        plain = [getattr(attempt, name) for name in _PLAIN]
+        timing = attempt.timing
+        values = (
+            *(delivery_seq, endpoint_id, *plain, attempt.trigger.value),
+            None if attempt.failure is None else attempt.failure.value,
+            *(headers, response_headers, body),
+            *(timing.lookup, timing.connect, timing.tls, timing.first_byte),
+        )
+        connection.execute(_INSERT, values)
+        grown += ATTEMPT_OVERHEAD + attempt.response_size + len(headers) + len(response_headers)
+    return grown
+
+
+def of_delivery(database: SqliteDatabase, delivery_id: str) -> list[Attempt]:
+    """In order. NotFoundError if there is no such delivery."""
+    fields = [field for name, field in AttemptModel._meta.fields.items() if name != "response_body"]
+    query = AttemptModel.select(*fields).where(AttemptModel.delivery == _seq_of(database, delivery_id))
+    return [to_attempt(row, delivery_id) for row in query.order_by(AttemptModel.number).execute(database)]
+
+
+def response_body(database: SqliteDatabase, delivery_id: str, number: int | None) -> bytes:
+    """The body of the response to this attempt, or to the last (None); NotFoundError if it is not stored."""
+    query = AttemptModel.select(AttemptModel.response_body).where(
+        AttemptModel.delivery == _seq_of(database, delivery_id)
+    )
+    if number is not None:
+        query = query.where(AttemptModel.number == number)
+    for (data,) in query.order_by(AttemptModel.number.desc()).limit(1).tuples().execute(database):
+        return bytes(data)
+    if number is None:
+        return b""
+    raise NotFoundError("This attempt is no longer stored.")
+
+
+def interrupted(delivery: Delivery, method: str, sending_at: int) -> tuple[Attempt, Delivery]:
+    """The attempt that was being made when Hookline ended, and its delivery afterwards.
+
+    A delivery to a target stays queued, and the attempt uses up no retry; a replay has failed.
+    """
+    attempt = Attempt(
+        delivery_id=delivery.id,
+        number=delivery.attempts + 1,
+        trigger=trigger_of(delivery),
+        started_at=sending_at,
+        ms=0.0,
+        method=method,
+        url=delivery.request_url,
+        failure=FailureKind.INTERRUPTED,
+        error=INTERRUPTED,
+    )
+    replayed = delivery.replay_id is not None
+    after = replace(
+        delivery,
+        url=attempt.url,
+        state=DeliveryState.FAILED if replayed else delivery.state,
+        attempts=attempt.number,
+        started_at=sending_at,
+        ms=None,
+        status=None,
+        error=INTERRUPTED,
+        due_at=0,
+    )
+    return attempt, after
+
+
+def trigger_of(delivery: Delivery) -> AttemptTrigger:
+    """Why the next attempt of a delivery is made."""
+    if delivery.replay_id is not None:
+        return AttemptTrigger.REPLAY
+    if delivery.attempts == 0:
+        return AttemptTrigger.FORWARD
+    return AttemptTrigger.MANUAL if delivery.round_attempts == 0 else AttemptTrigger.RETRY
+
+
+def shortened(attempt: Attempt, body: bytes, size: int) -> tuple[Attempt, bytes]:
+    """The attempt with no more than `size` bytes of the response's body."""
+    if len(body) <= size:
+        return attempt, body
+    return replace(attempt, response_size=size, response_truncated=True), body[:size]
+
+
+def _seq_of(database: SqliteDatabase, delivery_id: str) -> int:
+    query = DeliveryModel.select(DeliveryModel.seq).where(DeliveryModel.id == delivery_id)
+    seq: int | None = query.scalar(database)
+    if seq is None:
+        raise NotFoundError("This delivery is no longer stored.")
+    return seq
