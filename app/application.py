@@ -34,6 +34,7 @@ from app.server.api.auth import load_or_create_token
 from app.server.capture import CaptureServer
 from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
+from app.server.target_responses import TargetResponses
 from app.system import installation
 
 log = logging.getLogger(__name__)
@@ -56,6 +57,7 @@ class Application:
         self._window = window
         self.bus = Bus()
         self.refused = RefusedLog(self.bus.publish)
+        self._target_responses = TargetResponses()
         self.settings = Settings()
         self.catalogue = catalogue.load(resource("providers"))
         self.storage_trouble: str | None = None
@@ -107,7 +109,13 @@ class Application:
         await self.listen_api(self.settings.api_port)
         self._record_free_ports(self._capture, self._api)
         self._forwarder = Forwarder(
-            self.store.captures, self.store.deliveries, self.store.endpoints, self.bus, self.store.account.instance_id
+            self.store.captures,
+            self.store.deliveries,
+            self.store.endpoints,
+            self.store.targets,
+            self.bus,
+            self._target_responses,
+            self.store.account.instance_id,
         )
         await self._forwarder.start()
         self.store.keep_reserve()
@@ -257,6 +265,7 @@ class Application:
             self.refused,
             body_limit=lambda: self.settings.body_limit,
             instance_id=self.store.account.instance_id,
+            target_responses=self._target_responses,
             identify=self.catalogue.identify,
         )
         await server.start(settings.host, settings.port)

@@ -315,6 +315,16 @@ class SenderCount(Record, frozen=True):
     count: int
 
 
+class AttemptTrigger(StrEnum):
+    """Why an attempt was made. RESENT: at once and once only, because a reused connection closed without a response."""
+
+    FORWARD = "forward"
+    RETRY = "retry"
+    MANUAL = "manual"
+    RESENT = "resent"
+    REPLAY = "replay"
+
+
 class Delivery(Record, frozen=True):
     """A capture to be sent to one target, with the result of its last attempt.
 
@@ -350,15 +360,14 @@ class Delivery(Record, frozen=True):
         """The URL the capture is sent to, with sub-path and query."""
         return self.url if self.attempts else forwarded_url(self.url, self.captured_target)
 
-
-class AttemptTrigger(StrEnum):
-    """Why an attempt was made. RESENT: at once and once only, because a reused connection closed without a response."""
-
-    FORWARD = "forward"
-    RETRY = "retry"
-    MANUAL = "manual"
-    RESENT = "resent"
-    REPLAY = "replay"
+    @property
+    def next_trigger(self) -> AttemptTrigger:
+        """Why its next attempt is made."""
+        if self.replay_id is not None:
+            return AttemptTrigger.REPLAY
+        if self.attempts == 0:
+            return AttemptTrigger.FORWARD
+        return AttemptTrigger.MANUAL if self.round_attempts == 0 else AttemptTrigger.RETRY
 
 
 class FailureKind(StrEnum):

@@ -280,8 +280,8 @@ class DeliveryRepository(Protocol):
         unless it is None. Fewer than `limit` if their bodies are large."""
         ...
 
-    async def next_due_at(self, target_id: int) -> int | None:
-        """When the earliest of a target's queued deliveries is due; None if there are none."""
+    async def next_due_at(self, target_id: int, *, without: Collection[str] = ()) -> int | None:
+        """When the earliest of a target's queued deliveries, except those in `without`, is due; None without any."""
         ...
 
     async def targets_with_queued(self) -> set[int]: ...
@@ -301,7 +301,7 @@ class DeliveryRepository(Protocol):
         self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], *, then_begin: str | None = None
     ) -> bool:
         """Store attempts, each with its response's body, and the delivery's new state; and begin the next delivery, all
-        in one commit.
+        in one commit. If the delivery `responded`, its status becomes the request's response.
 
         Publishes DeliveryChanged, and TargetChanged if the failure paused the target. Returns whether `then_begin` has
         begun. Stores nothing of a delivery whose request was deleted meanwhile.
@@ -315,10 +315,6 @@ class DeliveryRepository(Protocol):
     async def retry(self, which: DeliveryFilter) -> int:
         """Queue failed deliveries of targets again, at once and in order; returns how many. Publishes
         DeliveriesQueued."""
-        ...
-
-    async def responded(self, delivery_id: str, status: int) -> None:
-        """Record that the sender got this delivery's response."""
         ...
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from peewee import SqliteDatabase
 
 from app.core.errors import NotFoundError
-from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, FailureKind
+from app.core.model import Attempt, Delivery, DeliveryState, FailureKind
 from app.db.counts import ATTEMPT_OVERHEAD
 from app.db.insert import encode_headers
 from app.db.records import to_attempt
@@ -78,7 +78,7 @@ def interrupted(delivery: Delivery, method: str, sending_at: int) -> tuple[Attem
     attempt = Attempt(
         delivery_id=delivery.id,
         number=delivery.attempts + 1,
-        trigger=trigger_of(delivery),
+        trigger=delivery.next_trigger,
         started_at=sending_at,
         ms=0.0,
         method=method,
@@ -99,15 +99,6 @@ def interrupted(delivery: Delivery, method: str, sending_at: int) -> tuple[Attem
         due_at=0,
     )
     return attempt, after
-
-
-def trigger_of(delivery: Delivery) -> AttemptTrigger:
-    """Why the next attempt of a delivery is made."""
-    if delivery.replay_id is not None:
-        return AttemptTrigger.REPLAY
-    if delivery.attempts == 0:
-        return AttemptTrigger.FORWARD
-    return AttemptTrigger.MANUAL if delivery.round_attempts == 0 else AttemptTrigger.RETRY
 
 
 def shortened(attempt: Attempt, body: bytes, size: int) -> tuple[Attempt, bytes]:

@@ -43,6 +43,7 @@ _FIRST = "SELECT state, replay_id IS NULL FROM delivery WHERE capture_seq = ? OR
 """Deliveries to targets are queued with their capture, so before all replays."""
 _LATEST = "SELECT state FROM delivery WHERE capture_seq = ? ORDER BY seq DESC LIMIT 1"
 _FAILED_AGAIN = "UPDATE target SET failures = failures + 1 WHERE id = ? RETURNING failures, paused"
+_RESPONSE = "UPDATE capture SET reply_status = ? WHERE seq = ?"
 _PAUSE = "UPDATE target SET paused = 'failures' WHERE id = ?"
 _WORKS = "UPDATE target SET failures = 0 WHERE id = ? AND failures > 0"
 
@@ -114,8 +115,10 @@ class Deliveries:
 
         return await self._readers.run(job)
 
-    async def next_due_at(self, target_id: int) -> int | None:
+    async def next_due_at(self, target_id: int, *, without: Collection[str] = ()) -> int | None:
         query = DeliveryModel.select(fn.MIN(DeliveryModel.due_at)).where(_QUEUED, DeliveryModel.target_id == target_id)
+        if without:
+            query = query.where(DeliveryModel.id.not_in(sql_list(without)))
         found: int | None = await self._readers.run(query.scalar)
         return found
 
@@ -166,6 +169,8 @@ class Deliveries:
             row = self._change(connection, delivery)
             if row is None:
                 return None, 0, False, begun
+            if delivery.responded and made[0][0].number == 1:
+                connection.execute(_RESPONSE, (delivery.status, row[1]))
             grown = attempts.insert(connection, row[0], delivery.endpoint_id, made)
             paused = target is not None and _count_failures(connection, delivery, pause_after)
             return _update_row(connection, row[1]), grown, paused, begun
@@ -242,14 +247,6 @@ class Deliveries:
         while queued := await self._writer.between(job, batch, after):
             reached, total = queued[-1][0], total + len(queued)
         return total
-
-    async def responded(self, delivery_id: str, status: int) -> None:
-        def job(database: SqliteDatabase) -> None:
-            DeliveryModel.update(responded=True).where(DeliveryModel.id == delivery_id).execute(database)
-            seq = DeliveryModel.select(DeliveryModel.capture).where(DeliveryModel.id == delivery_id)
-            CaptureModel.update(reply_status=status).where(CaptureModel.seq.in_(seq)).execute(database)
-
-        await self._writer.run(job)
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
         query = _deliveries().where(CaptureModel.id == capture_id)

@@ -79,7 +79,12 @@ class Targets:
         return await self._update(self._require(target_id), {"paused": PausedBy.USER.value})
 
     async def resume(self, target_id: int) -> Target:
-        return await self._update(self._require(target_id), {"paused": None, "failures": 0})
+        waiting = (DeliveryModel.target_id == target_id) & (DeliveryModel.state == "queued")
+
+        def at_once(database: SqliteDatabase) -> None:
+            DeliveryModel.update(due_at=0).where(waiting & (DeliveryModel.due_at > 0)).execute(database)
+
+        return await self._update(self._require(target_id), {"paused": None, "failures": 0}, at_once)
 
     def was_paused(self, target_id: int) -> None:
         """Too many failures in a row have paused it; that is stored."""
@@ -90,8 +95,14 @@ class Targets:
         endpoint = self._directory.require(target.endpoint_id)
         self._changed(endpoint.id, tuple(paused if one.id == target_id else one for one in endpoint.targets), target_id)
 
-    async def _update(self, target: Target, columns: dict[str, object]) -> Target:
+    async def _update(
+        self,
+        target: Target,
+        columns: dict[str, object],
+        also: Callable[[SqliteDatabase], None] = lambda _: None,
+    ) -> Target:
         def job(database: SqliteDatabase) -> tuple[Target, ...]:
+            also(database)
             if not TargetModel.update(**columns).where(TargetModel.id == target.id).execute(database):
                 raise _not_found()
             return targets_of(database, target.endpoint_id)

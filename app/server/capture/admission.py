@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from app.core.errors import StorageLimitError
-from app.core.model import METHODS, Endpoint, Headers
+from app.core.model import METHODS, Endpoint, Headers, Target
 from app.core.raw_request import slug_of
 from app.core.repositories import EndpointRepository
 from app.server.capture import responses
@@ -19,11 +19,12 @@ _CONFIGS_MAX = 1_000
 
 
 class CaptureConfig(NamedTuple):
-    """An endpoint with its prepared response and credential check."""
+    """An endpoint with its prepared response and credential check, and the targets that get its requests."""
 
     endpoint: Endpoint
     response: Response
     credentials: CredentialCheck | None
+    targets: tuple[Target, ...]
 
 
 class Rejection(NamedTuple):
@@ -126,7 +127,8 @@ class Admission:
             if len(self._configs) >= _CONFIGS_MAX:
                 self._configs.clear()
             credentials = CredentialCheck(endpoint.auth) if endpoint.auth.kind != "none" else None
+            targets = tuple(target for target in endpoint.targets if target.active)
             config = self._configs[endpoint.slug] = CaptureConfig(
-                endpoint, responses.from_settings(endpoint.reply), credentials
+                endpoint, responses.from_settings(endpoint.reply), credentials, targets
             )
         return config

@@ -159,12 +159,14 @@ class Connection(BaseProtocol):
         finally:
             self._deadline = math.inf
 
-    async def sleep(self, seconds: float) -> None:
-        """Wait before responding; ends early when the server stops or the sender disconnects."""
+    async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
+        """Wait before responding; ends early when `until` is done, the server stops or the sender disconnects."""
         if self._skip_delays:
             return
-        self._delay, self._delayed_since = self._loop.create_future(), self._loop.time()
-        timer = self._loop.call_later(seconds, _wake, self._delay)
+        self._delay, self._delayed_since = delay, _ = self._loop.create_future(), self._loop.time()
+        timer = self._loop.call_later(seconds, _wake, delay)
+        if until is not None:
+            until.add_done_callback(lambda _: _wake(delay))
         try:
             await self._delay
         finally:

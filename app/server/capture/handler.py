@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from http import HTTPStatus
 
 from aiohttp.hdrs import CONTENT_TYPE, EXPECT
@@ -12,7 +13,7 @@ from app.core.clock import now_us
 from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailableError
 from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
-from app.core.model import REFUSED_RAW_MAX, Capture, DeliveryState, Endpoint, Headers, Refusal
+from app.core.model import REFUSED_RAW_MAX, Attempt, Capture, DeliveryState, Endpoint, Headers, Refusal, Target
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.providers.contents import kind_of
 from app.core.repositories import CaptureSink, EndpointRepository
@@ -25,6 +26,7 @@ from app.server.capture.head import REQUEST_LINE, MalformedError
 from app.server.capture.reader import Break, Incoming, UnknownMethodError
 from app.server.capture.responses import Response
 from app.server.refused import RefusedLog
+from app.server.target_responses import TargetResponses
 
 log = logging.getLogger(__name__)
 
@@ -67,8 +69,10 @@ class Handler:
         body_limit: Callable[[], int],
         body_memory: BodyMemory,
         instance_id: str,
+        target_responses: TargetResponses,
         identify: Identify,
     ) -> None:
+        self._target_responses = target_responses
         self._admission = Admission(endpoints, instance_id)
         self._captures = captures
         self._refused = refused
@@ -124,7 +128,7 @@ class Handler:
     ) -> Rejection | None:
         """Store the request and respond; returns a rejection if it cannot be stored, with nothing left behind."""
         seq = self._captures.new_seq()
-        buffer = None
+        buffer, expected, stored = None, None, False
         try:
             body = read_small_body(request, limit)
             if body is None:
@@ -140,14 +144,17 @@ class Handler:
             capture = _record(
                 request,
                 config.endpoint,
+                config.targets,
                 body,
                 peer=connection.peer,
                 seq=seq,
                 reply_status=response.status,
                 identify=self._identify,
             )
-            forward_url = config.endpoint.forward_url if capture.mirror is DeliveryState.QUEUED else None
-            await self._captures.add(capture, body.tail, body.tail_part, forward_url)
+            targets = config.targets if capture.mirror is DeliveryState.QUEUED else ()
+            expected = self._expect(config, capture)
+            await self._captures.add(capture, body.tail, body.tail_part, targets)
+            stored = True
             request.raw = b""
         except BodyTooLargeError:
             await self._drop(buffer, seq)
@@ -164,8 +171,29 @@ class Handler:
         finally:
             if buffer is not None:
                 buffer.close()
+            if not stored and expected is not None:
+                expected.cancel()
+        if expected is not None:
+            response = await self._target_response(connection, config, expected) or response
         await self._reply(connection, request, config, capture, response)
         return None
+
+    def _expect(self, config: CaptureConfig, capture: Capture) -> asyncio.Future[tuple[Attempt, bytes]] | None:
+        """The first target's response, if the sender is to get it and the target can be asked now."""
+        if not config.endpoint.reply.from_target or capture.mirror is not DeliveryState.QUEUED:
+            return None
+        first = config.targets[0]
+        return None if first.paused is not None else self._target_responses.expect(capture.id, first.id)
+
+    async def _target_response(
+        self, connection: Connection, config: CaptureConfig, expected: asyncio.Future[tuple[Attempt, bytes]]
+    ) -> Response | None:
+        """The target's response; None if there is none in time."""
+        await connection.sleep(config.endpoint.reply.wait_ms / 1000, expected)
+        if not expected.done() or expected.cancelled():
+            expected.cancel()
+            return None
+        return responses.from_target(*expected.result())
 
     def _send_continue(self, connection: Connection, request: Incoming) -> None:
         """Let a sender that waits for it (`Expect: 100-continue`) send its body."""
@@ -242,6 +270,7 @@ def _broken(request: Incoming) -> Response:
 def _record(
     request: Incoming,
     endpoint: Endpoint,
+    targets: Sequence[Target],
     body: Body,
     *,
     peer: tuple[str, int],
@@ -276,7 +305,7 @@ def _record(
         scheme="http",
         complete=complete,
         reply_status=reply_status,
-        mirror=DeliveryState.QUEUED if complete and endpoint.forward_url is not None else DeliveryState.NONE,
+        mirror=DeliveryState.QUEUED if complete and targets else DeliveryState.NONE,
         provider=sender.provider if sender else None,
         event=sender.event if sender else None,
         gist=description,

@@ -8,7 +8,8 @@ from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
 
-from app.core.model import Headers, ResponseSettings
+from app.core.hop_by_hop import end_to_end
+from app.core.model import Attempt, Headers, ResponseSettings
 
 _BODILESS = frozenset({204, 304})
 _RESET_CONTENT = 205
@@ -24,9 +25,9 @@ class Response:
     are added unless `headers` set them.
     """
 
-    def __init__(self, status: int, headers: Headers, body: str | None) -> None:
+    def __init__(self, status: int, headers: Headers, body: str | bytes | None) -> None:
         self.status = status
-        self._body = None if body is None else body.encode("utf-8", "surrogatepass")
+        self._body = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
         names = {name.lower() for name, _ in headers}
         lines = [f"HTTP/1.1 {status} {_phrase(status)}"]
         if "server" not in names:
@@ -57,6 +58,12 @@ class Response:
 def from_settings(reply: ResponseSettings) -> Response:
     """The response that an endpoint is configured to send."""
     return Response(reply.status, reply.headers, reply.body)
+
+
+def from_target(attempt: Attempt, body: bytes) -> Response:
+    """The target's response as it came, framed anew."""
+    assert attempt.status is not None
+    return Response(attempt.status, end_to_end(attempt.response_headers), body)
 
 
 def of_error(status: int, error: str, headers: Headers = (), **details: int | str) -> Response:

@@ -20,6 +20,7 @@ from app.server.capture.limits import Limits, affordable
 from app.server.capture.reader import Break
 from app.server.listening import find_holder, stop_listening
 from app.server.refused import RefusedLog
+from app.server.target_responses import TargetResponses
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +44,7 @@ class CaptureServer:
         instance_id: str,
         limits: Limits = _DEFAULTS,
         identify: Identify = no_provider,
+        target_responses: TargetResponses | None = None,
     ) -> None:
         self.limits = limits
         self.body_memory = BodyMemory(limits.body_memory)
@@ -53,6 +55,7 @@ class CaptureServer:
             body_limit=body_limit,
             body_memory=self.body_memory,
             instance_id=instance_id,
+            target_responses=target_responses or TargetResponses(),
             identify=identify,
         )
         self._server: asyncio.Server | None = None

@@ -1,0 +1,261 @@
+"""Sends what is queued for one target: in order, or several at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+from collections import deque
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
+from msgspec.structs import replace
+
+from app.core.clock import now_us
+from app.core.errors import StorageUnavailableError
+from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, FailureKind, QueuedDelivery, Target
+from app.core.repositories import DeliveryRepository, TargetRepository
+from app.core.retry import next_attempt, uses_retry
+from app.server.forward.lazy_sender import LazySender
+from app.server.target_responses import TargetResponses
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+Made = list[tuple[Attempt, bytes]]
+
+_BATCH = 50
+_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 30.0
+
+
+class TargetWorker:
+    """Sends deliveries until none is queued, the target is paused, off or gone, or `stop_after_current` is called.
+
+    With `parallel` 1 a delivery that waits for its retry holds up those after it, so that they keep their order;
+    otherwise the others go on. `unstorable` outlives the worker: ids of deliveries that were sent and whose result
+    cannot be stored.
+    """
+
+    def __init__(
+        self,
+        target_id: int,
+        targets: TargetRepository,
+        queue: DeliveryRepository,
+        sender: LazySender,
+        *,
+        responses: TargetResponses,
+        unstorable: set[str],
+    ) -> None:
+        self._target_id, self._targets, self._queue, self._sender = target_id, targets, queue, sender
+        self._responses, self._unstorable = responses, unstorable
+        self._woken = asyncio.Event()
+        self._requeued = False
+        self._stopping = False
+        self._next: deque[QueuedDelivery] = deque()
+        self._sending: set[str] = set()
+
+    def wake(self, *, requeued: bool = False) -> None:
+        """Look at the target and at the queue again. `requeued`: not only at its end."""
+        self._requeued |= requeued
+        self._woken.set()
+
+    def stop_after_current(self) -> None:
+        """End after the current attempts; the rest stays queued."""
+        self._stopping = True
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Work until there is nothing to do."""
+        lanes: set[asyncio.Task[Any]] = set()
+        try:
+            while (target := self._usable()) is not None:
+                if not await self._work(target, lanes):
+                    return
+                if self._usable() is None:
+                    self._responses.give_up(self._target_id)
+                    await asyncio.gather(*lanes)
+                    lanes.clear()
+        finally:
+            for lane in lanes:
+                lane.cancel()
+
+    async def _work(self, target: Target, lanes: set[asyncio.Task[Any]]) -> bool:
+        """Begin a lane if there is something to send, or wait for a change; False when nothing is queued."""
+        self._woken.clear()
+        if self._requeued:
+            self._requeued = False
+            self._next.clear()
+        due_at = None
+        if len(lanes) < target.parallel:
+            queued, due_at = await self._take(target)
+            if queued is not None:
+                lanes.add(asyncio.create_task(self._lane(queued), name=f"forward-{self._target_id}"))
+                return True
+        if lanes:
+            woken = asyncio.create_task(self._woken.wait())
+            timeout = None if due_at is None else max(0.001, (due_at - now_us()) / 1_000_000)
+            done, _ = await asyncio.wait({*lanes, woken}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            woken.cancel()
+            for lane in done & lanes:
+                lanes.remove(lane)
+                lane.result()
+        elif not self._woken.is_set():
+            if due_at is None:
+                return False
+            await self._wait_until(due_at, or_requeued=True)
+        return True
+
+    async def _lane(self, queued: QueuedDelivery) -> None:
+        """Send one delivery after the other."""
+        begun = bool(await self._stored(lambda: self._queue.begin([queued.delivery.id])))
+        following: QueuedDelivery | None = queued
+        while following is not None:
+            following, begun = await self._send(following, begun)
+
+    async def _send(self, queued: QueuedDelivery, begun: bool) -> tuple[QueuedDelivery | None, bool]:
+        """Send a delivery that has begun; in order, until it has ended. Returns the next, and whether it has begun."""
+        delivery_id = queued.delivery.id
+        try:
+            while begun:
+                target = self._usable()
+                if target is None:
+                    await self._stored(lambda: self._queue.release([delivery_id]))
+                    return None, False
+                made = await self._attempt(queued, target)
+                after = replace(_after(queued.delivery, made, target), responded=self._announce(queued, made))
+                waits = after.state is DeliveryState.QUEUED
+                following = None if waits and target.parallel == 1 else self._following(target)
+                begun = await self._finish(after, made, following)
+                if following is not None or not waits or target.parallel > 1:
+                    return following, begun
+                await self._wait_until(after.due_at)
+                queued = replace(queued, delivery=after)
+                if self._usable() is not None:
+                    begun = bool(await self._stored(lambda: self._queue.begin([delivery_id])))
+            return None, False
+        finally:
+            self._sending.discard(delivery_id)
+
+    async def _attempt(self, queued: QueuedDelivery, target: Target) -> Made:
+        delivery = queued.delivery
+        while True:
+            try:
+                return await self._sender.attempt(queued, target, delivery.next_trigger, delivery.attempts + 1)
+            except StorageUnavailableError:
+                await asyncio.sleep(_FIRST_WAIT_S)
+            except Exception as error:
+                log.exception("forwarding of %s failed", delivery.capture_id)
+                return [(_internal_failure(delivery, queued.capture.method, error), b"")]
+
+    async def _finish(self, after: Delivery, made: Made, following: QueuedDelivery | None) -> bool:
+        """Retry until it is stored: a delivery that was sent must not be sent again because the disk is full."""
+        then_begin = following.delivery.id if following is not None else None
+        try:
+            return await self._stored(lambda: self._queue.finish(after, made, then_begin=then_begin))
+        except Exception:
+            log.exception("the result of delivery %s could not be stored", after.id)
+            self._unstorable.add(after.id)
+            return then_begin is not None and bool(await self._stored(lambda: self._queue.begin([then_begin])))
+
+    async def _take(self, target: Target) -> tuple[QueuedDelivery | None, int | None]:
+        """The next delivery to send, or when the next one is due (None: there is none)."""
+        ordered = target.parallel == 1
+        if not self._next:
+            without = (*self._sending, *self._unstorable)
+            due_at = None if ordered else now_us()
+            self._next.extend(
+                await self._stored(lambda: self._queue.queued(target.id, _BATCH, due_at=due_at, without=without))
+            )
+            if not self._next and not ordered:
+                return None, await self._stored(lambda: self._queue.next_due_at(target.id, without=without))
+        if self._next and (due_at := self._next[0].delivery.due_at) > now_us():
+            self._next.clear()
+            return None, due_at
+        return self._following(target), None
+
+    def _following(self, target: Target) -> QueuedDelivery | None:
+        """The next delivery that was read already; None if it has to wait."""
+        if not self._next or self._stopping or len(self._sending) > target.parallel:
+            return None
+        if self._next[0].delivery.due_at > now_us():
+            return None
+        queued = self._next.popleft()
+        self._sending.add(queued.delivery.id)
+        return queued
+
+    def _usable(self) -> Target | None:
+        """The target, if deliveries may be sent to it now."""
+        target = self._targets.by_id(self._target_id)
+        return target if target is not None and target.active and target.paused is None and not self._stopping else None
+
+    def _announce(self, queued: QueuedDelivery, made: Made) -> bool:
+        """Whether the sender gets the response."""
+        if queued.delivery.attempts:
+            return queued.delivery.responded
+        return self._responses.announce(queued.capture.id, self._target_id, *made[-1])
+
+    async def _wait_until(self, due_at: int, *, or_requeued: bool = False) -> None:
+        """Until then, or until the target cannot be used any more."""
+        while (left := (due_at - now_us()) / 1_000_000) > 0 and self._usable() is not None:
+            if or_requeued and self._requeued:
+                return
+            self._woken.clear()
+            try:
+                await asyncio.wait_for(self._woken.wait(), left)
+            except TimeoutError:
+                return
+
+    async def _stored(self, call: Callable[[], Awaitable[T]]) -> T:
+        """The result of `call`, repeated while the store is unavailable."""
+        wait = _FIRST_WAIT_S
+        while True:
+            try:
+                return await call()
+            except StorageUnavailableError:
+                await asyncio.sleep(wait)
+                wait = min(wait * 2, _LONGEST_WAIT_S)
+
+
+def _after(delivery: Delivery, made: Made, target: Target) -> Delivery:
+    """The delivery after its attempt: delivered, queued for its next attempt, or failed."""
+    last = made[-1][0]
+    round_attempts = delivery.round_attempts + (1 if uses_retry(last) or len(made) > 1 else 0)
+    round_started_at = delivery.round_started_at or made[0][0].started_at
+    state, due_at = DeliveryState.DELIVERED, None
+    if last.failure is not None:
+        due_at = next_attempt(
+            target.retry,
+            last,
+            round_attempts=round_attempts,
+            round_started_at=round_started_at,
+            now_us=now_us(),
+            random=random.random,
+        )
+        state = DeliveryState.FAILED if due_at is None else DeliveryState.QUEUED
+    return replace(
+        delivery,
+        url=last.url,
+        state=state,
+        due_at=due_at or 0,
+        attempts=last.number,
+        round_attempts=round_attempts,
+        round_started_at=round_started_at,
+        started_at=last.started_at,
+        ms=last.ms,
+        status=last.status,
+        error=last.error,
+    )
+
+
+def _internal_failure(delivery: Delivery, method: str, error: Exception) -> Attempt:
+    """An attempt that failed by an error in this program, so that it is visible and does not block the next."""
+    return Attempt(
+        delivery_id=delivery.id,
+        number=delivery.attempts + 1,
+        trigger=delivery.next_trigger if delivery.attempts else AttemptTrigger.FORWARD,
+        started_at=now_us(),
+        ms=0.0,
+        method=method,
+        url=delivery.request_url,
+        failure=FailureKind.INTERNAL,
+        error=f"Hookline could not forward this request because of an internal error: {type(error).__name__}: {error}",
+    )
