@@ -6,9 +6,11 @@ import hashlib
 from itertools import count
 from typing import Any
 
+from msgspec.structs import replace
+
 from app.core.clock import now_us
 from app.core.ids import uuid7
-from app.core.model import Capture, DeliveryState, EndpointDraft
+from app.core.model import Attempt, Capture, Delivery, DeliveryState, EndpointDraft
 
 _numbers = count(1)
 
@@ -41,3 +43,36 @@ def capture(body: bytes = b'{"hello":"world"}', **fields: Any) -> Capture:
         "mirror": DeliveryState.NONE,
     }
     return Capture(**{**defaults, **fields})
+
+
+def attempt(delivery: Delivery, **fields: Any) -> Attempt:
+    """The next attempt of a delivery, which got a 200 response unless told otherwise."""
+    defaults: dict[str, Any] = {
+        "delivery_id": delivery.id,
+        "number": delivery.attempts + 1,
+        "trigger": delivery.next_trigger,
+        "started_at": delivery.queued_at + 5,
+        "ms": 12.5,
+        "method": "POST",
+        "url": delivery.request_url,
+        "http_version": "1.1",
+        "status": 200,
+    }
+    return Attempt(**{**defaults, **fields})
+
+
+def after(delivery: Delivery, made: Attempt, state: DeliveryState, due_at: int = 0) -> Delivery:
+    """The delivery after this attempt, in `state`."""
+    return replace(
+        delivery,
+        url=made.url,
+        state=state,
+        due_at=due_at,
+        attempts=made.number,
+        round_attempts=delivery.round_attempts + 1,
+        round_started_at=delivery.round_started_at or made.started_at,
+        started_at=made.started_at,
+        ms=made.ms,
+        status=made.status,
+        error=made.error,
+    )

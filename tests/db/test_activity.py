@@ -7,7 +7,6 @@ import random
 from itertools import pairwise
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from app.core.activity import Bar
@@ -64,7 +63,7 @@ async def test_a_delivery_that_ends_moves_its_request(store: Store) -> None:
         for number in range(2)
     ]
     for capture in captures:
-        await store.captures.add(capture, b"x", forward_url=endpoint.forward_url)
+        await store.captures.add(capture, b"x", targets=endpoint.targets)
     assert await store.activity.bars(endpoint.id, [NOW, NOW + 2]) == [Bar(plain=2)]
     assert await store.activity.last_outcomes() == {}
     for capture, state in zip(captures, (DeliveryState.DELIVERED, DeliveryState.FAILED), strict=True):
@@ -75,7 +74,8 @@ async def test_a_delivery_that_ends_moves_its_request(store: Store) -> None:
 
 
 async def finish(store: Store, delivery: Delivery, state: DeliveryState) -> None:
-    await store.deliveries.finish(msgspec.structs.replace(delivery, state=state, started_at=NOW, ms=1.0), b"")
+    made = factories.attempt(delivery)
+    await store.deliveries.finish(factories.after(delivery, made, state), [(made, b"")])
 
 
 async def test_nothing_is_counted_of_what_is_not_there(store: Store, endpoint: Endpoint) -> None:

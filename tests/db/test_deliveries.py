@@ -1,110 +1,363 @@
-"""Deliveries: queued with their capture, finished with an outcome as data."""
+"""Deliveries: queued with their capture, finished by attempts whose results are data."""
 
 from __future__ import annotations
 
 import asyncio
 import time
+from pathlib import Path
 
 import msgspec
 import pytest
 
 from app.core.errors import NotFoundError
-from app.core.events import Captured, DeliveryChanged, Event
-from app.core.model import PART_SIZE, Capture, Delivery, DeliveryState, Endpoint
+from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, EndpointSaved, Event, TargetChanged
+from app.core.model import (
+    PART_SIZE,
+    AttemptTrigger,
+    Capture,
+    Delivery,
+    DeliveryFilter,
+    DeliveryState,
+    Endpoint,
+    FailureKind,
+    PausedBy,
+    QueuedDelivery,
+    TargetDraft,
+    Timing,
+)
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import BODY, add, of_kind
+from tests.db.helpers import BODY, add, kept_bytes, of_kind, query, recount_bytes
 
 URL = "http://127.0.0.1:3000/hook"
+QUEUED, DELIVERED, FAILED = DeliveryState.QUEUED, DeliveryState.DELIVERED, DeliveryState.FAILED
 
 
-async def queue(store: Store, endpoint_id: int, number: int = 1) -> list[Capture]:
-    captures = [factories.capture(BODY, seq=store.captures.new_seq(), endpoint_id=endpoint_id) for _ in range(number)]
-    await asyncio.gather(*(store.captures.add(capture, BODY, forward_url=URL) for capture in captures))
+@pytest.fixture
+async def endpoint(store: Store) -> Endpoint:
+    return await store.endpoints.create(factories.draft(forward_url=URL))
+
+
+async def queue(store: Store, endpoint: Endpoint, number: int = 1) -> list[Capture]:
+    captures = [factories.capture(BODY, seq=store.captures.new_seq(), endpoint_id=endpoint.id) for _ in range(number)]
+    targets = endpoint.targets
+    await asyncio.gather(*(store.captures.add(capture, BODY, targets=targets) for capture in captures))
     return captures
 
 
-def outcome(delivery: Delivery, state: DeliveryState = DeliveryState.DELIVERED, **fields: object) -> Delivery:
-    done = {"started_at": delivery.queued_at + 5, "ms": 12.5, "status": 200, "response_headers": (("A", "\xff"),)}
-    return msgspec.structs.replace(delivery, state=state, **{**done, **fields})
+async def queued(store: Store, endpoint: Endpoint) -> list[QueuedDelivery]:
+    return await store.deliveries.queued(endpoint.targets[0].id, 50)
 
 
-async def test_a_capture_queues_its_delivery_in_the_same_commit(
+async def of(store: Store, capture: Capture) -> Delivery:
+    (delivery,) = await store.deliveries.of_capture(capture.id)
+    return delivery
+
+
+async def end(
+    store: Store,
+    delivery: Delivery,
+    state: DeliveryState = DELIVERED,
+    body: bytes = b"",
+    due_at: int = 0,
+    **fields: object,
+) -> Delivery:
+    """Finish a delivery with one attempt; what is stored of it."""
+    if state is FAILED:
+        fields = {"failure": FailureKind.CONNECTION, "error": "Nobody listens.", "status": None, **fields}
+    attempt = factories.attempt(delivery, response_size=len(body), **fields)
+    after = factories.after(delivery, attempt, state, due_at)
+    await store.deliveries.finish(after, [(attempt, body)])
+    return after
+
+
+async def test_a_capture_queues_a_delivery_to_each_target_in_the_same_commit(
     store: Store, endpoint: Endpoint, events: list[Event]
 ) -> None:
-    captures = await queue(store, endpoint.id, 60)
+    second = await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:3001/"))
+    captures = await queue(store, store.endpoints.all()[0], 60)
     await add(store, endpoint.id)
-    pending = await store.deliveries.pending(endpoint.id)
-    assert [delivery.capture_id for delivery in pending] == [capture.id for capture in captures[:50]]
-    first = pending[0]
-    assert (first.url, first.state, first.endpoint_id, first.status) == (URL, DeliveryState.QUEUED, endpoint.id, None)
-    assert await store.deliveries.endpoints_with_pending() == {endpoint.id}
+    for target in (endpoint.targets[0], second):
+        found = await store.deliveries.queued(target.id, 50)
+        assert [one.capture for one in found] == [await store.captures.get(capture.id) for capture in captures[:50]]
+        assert {one.body for one in found} == {BODY}
+        first = found[0].delivery
+        assert (first.url, first.state, first.target_id, first.attempts) == (target.url, QUEUED, target.id, 0)
+        assert first.next_trigger is AttemptTrigger.FORWARD
+    assert await store.deliveries.targets_with_queued() == {endpoint.targets[0].id, second.id}
     told = [summary.mirror for event in of_kind(events, Captured) for summary in event.summaries]
-    assert told == [DeliveryState.QUEUED] * 60 + [DeliveryState.NONE]
-    stored = await store.captures.page(endpoint.id)
-    assert [summary.mirror for summary in stored] == told[::-1]
+    assert told == [QUEUED] * 60 + [DeliveryState.NONE]
+    assert [summary.mirror for summary in await store.captures.page(endpoint.id)] == told[::-1]
 
 
-async def test_an_outcome_is_stored_shown_and_told(store: Store, endpoint: Endpoint, events: list[Event]) -> None:
-    (capture,) = await queue(store, endpoint.id)
-    (queued,) = await store.deliveries.pending(endpoint.id)
+async def test_those_that_are_due_come_in_the_order_of_queueing(store: Store, endpoint: Endpoint) -> None:
+    await queue(store, endpoint, 3)
+    first, second, third = (one.delivery for one in await queued(store, endpoint))
+    await end(store, first, QUEUED, due_at=5_000)
+    target_id = endpoint.targets[0].id
+    due = await store.deliveries.queued(target_id, 50, due_at=4_999)
+    assert [one.delivery.id for one in due] == [second.id, third.id]
+    due = await store.deliveries.queued(target_id, 50, due_at=5_000, without=[second.id])
+    assert [one.delivery.id for one in due] == [first.id, third.id]
+    assert await store.deliveries.next_due_at(target_id) == 0
+    assert await store.deliveries.next_due_at(target_id, without=[second.id, third.id]) == 5_000
+
+
+async def test_long_bodies_are_not_read_with_their_deliveries(store: Store, endpoint: Endpoint) -> None:
+    for size in (256 * 1024, 256 * 1024 + 1):
+        body = bytes(size)
+        capture = factories.capture(body, seq=store.captures.new_seq(), endpoint_id=endpoint.id)
+        await store.captures.add(capture, body, targets=endpoint.targets)
+    short, long = await queued(store, endpoint)
+    assert (len(short.body or b""), long.body) == (256 * 1024, None)
+
+
+async def test_an_attempt_is_stored_shown_and_announced(
+    store: Store, endpoint: Endpoint, events: list[Event], tmp_path: Path
+) -> None:
+    (capture,) = await queue(store, endpoint)
+    delivery = await of(store, capture)
     body = bytes(range(256)) * (PART_SIZE // 256)
-    done = outcome(queued, response_size=len(body), response_truncated=True)
-    await store.deliveries.finish(done, body)
-    assert await store.deliveries.of_capture(capture.id) == [done]
+    attempt = factories.attempt(
+        delivery,
+        headers=(("Host", "127.0.0.1:3000"), ("x-dup", "\xff")),
+        size=len(BODY),
+        timing=Timing(lookup=0.5, connect=1.5, first_byte=3.25),
+        response_headers=(("A", "\xff"),),
+        response_size=len(body),
+        response_truncated=True,
+    )
+    done = factories.after(delivery, attempt, DELIVERED)
+    await store.deliveries.finish(done, [(attempt, body)])
+    assert await of(store, capture) == done
+    assert await store.deliveries.attempts(done.id) == [attempt]
     assert await store.deliveries.response_body(done.id) == body
-    assert events[-1] == DeliveryChanged(delivery=done, state=DeliveryState.DELIVERED)
-    assert (await store.captures.page(None))[0].mirror is DeliveryState.DELIVERED
-    assert await store.deliveries.pending(endpoint.id) == []
-    assert await store.deliveries.endpoints_with_pending() == set()
+    assert await store.deliveries.response_body(done.id, 1) == body
+    assert events[-1] == DeliveryChanged(delivery=done, state=DELIVERED)
+    assert (await store.captures.page(None))[0].mirror is DELIVERED
+    assert await queued(store, endpoint) == []
+    assert await store.deliveries.targets_with_queued() == set()
+    assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
+    assert store.captures.counts(endpoint.id).stored_bytes == recount_bytes(tmp_path)[endpoint.id]
+    with pytest.raises(NotFoundError):
+        await store.deliveries.response_body(done.id, 2)
 
 
-async def test_failure_is_data(store: Store, endpoint: Endpoint) -> None:
-    (capture,) = await queue(store, endpoint.id)
-    (queued,) = await store.deliveries.pending(endpoint.id)
-    failed = outcome(queued, DeliveryState.FAILED, status=None, error="Nobody listens.", response_headers=())
-    await store.deliveries.finish(failed, b"")
-    assert await store.deliveries.of_capture(capture.id) == [failed]
-    found = await store.captures.get(capture.id)
-    assert found is not None
-    assert found.mirror is DeliveryState.FAILED
+async def test_every_attempt_of_a_delivery_is_kept(store: Store, endpoint: Endpoint, tmp_path: Path) -> None:
+    (capture,) = await queue(store, endpoint)
+    delivery = await of(store, capture)
+    waits = await end(store, delivery, QUEUED, status=500, failure=FailureKind.STATUS, body=b"one")
+    assert waits.next_trigger is AttemptTrigger.RETRY
+    done = await end(store, waits, trigger=AttemptTrigger.RETRY, body=b"two")
+    made = await store.deliveries.attempts(done.id)
+    assert [(one.number, one.trigger, one.status) for one in made] == [
+        (1, AttemptTrigger.FORWARD, 500),
+        (2, AttemptTrigger.RETRY, 200),
+    ]
+    assert [await store.deliveries.response_body(done.id, number) for number in (1, 2, None)] == [
+        b"one",
+        b"two",
+        b"two",
+    ]
+    await store.captures.delete([capture.id])
+    assert query(tmp_path, "SELECT count(*) FROM attempt") == [(0,)]
+    assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
 
 
-async def test_an_outcome_for_a_deleted_request_goes_nowhere(
+async def test_a_request_shows_the_worst_of_its_targets(store: Store, endpoint: Endpoint) -> None:
+    await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:3001/"))
+    (capture,) = await queue(store, store.endpoints.all()[0])
+    first, second = await store.deliveries.of_capture(capture.id)
+
+    async def shown() -> DeliveryState:
+        return (await store.captures.page(None))[0].mirror
+
+    await end(store, first)
+    assert await shown() is QUEUED
+    failed = await end(store, second, FAILED)
+    assert await shown() is FAILED
+    await store.deliveries.retry(DeliveryFilter(delivery_ids=(failed.id,)))
+    assert await shown() is QUEUED
+    await end(store, (await store.deliveries.of_capture(capture.id))[1])
+    assert await shown() is DELIVERED
+
+
+async def test_an_attempt_for_a_deleted_request_is_not_stored(
     store: Store, endpoint: Endpoint, events: list[Event]
 ) -> None:
-    (capture,) = await queue(store, endpoint.id)
-    (queued,) = await store.deliveries.pending(endpoint.id)
+    (capture,) = await queue(store, endpoint)
+    delivery = await of(store, capture)
     await store.captures.delete([capture.id])
-    assert await store.deliveries.pending(endpoint.id) == []
-    await store.deliveries.finish(outcome(queued), b"late")
+    assert await queued(store, endpoint) == []
+    assert await store.deliveries.begin([delivery.id]) == set()
+    await end(store, delivery, body=b"late")
     assert of_kind(events, DeliveryChanged) == []
     with pytest.raises(NotFoundError):
-        await store.deliveries.response_body(queued.id)
+        await store.deliveries.response_body(delivery.id)
 
 
-async def test_a_removed_endpoint_has_nothing_pending(store: Store, endpoint: Endpoint) -> None:
-    await queue(store, endpoint.id, 3)
+async def test_a_removed_endpoint_has_nothing_queued(store: Store, endpoint: Endpoint) -> None:
+    await queue(store, endpoint, 3)
     await store.endpoints.delete(endpoint.id)
-    assert await store.deliveries.pending(endpoint.id) == []
-    assert await store.deliveries.endpoints_with_pending() == set()
+    assert await queued(store, endpoint) == []
+    assert await store.deliveries.targets_with_queued() == set()
 
 
-async def test_what_is_pending_is_found_by_its_index(store: Store, endpoint: Endpoint) -> None:
-    await queue(store, endpoint.id)
+async def test_the_next_delivery_begins_with_the_commit_that_finishes_one(
+    store: Store, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    await queue(store, endpoint, 2)
+    first, second = (one.delivery for one in await queued(store, endpoint))
+    assert await store.deliveries.begin([first.id]) == {first.id}
+    attempt = factories.attempt(first)
+    done = factories.after(first, attempt, DELIVERED)
+    assert await store.deliveries.finish(done, [(attempt, b"")], then_begin=second.id)
+    assert query(tmp_path, "SELECT id FROM delivery WHERE sending_at IS NOT NULL") == [(second.id,)]
+    await store.deliveries.release([second.id])
+    assert query(tmp_path, "SELECT id FROM delivery WHERE sending_at IS NOT NULL") == []
+    assert not await store.deliveries.finish(done, [], then_begin=first.id), "it has ended"
+
+
+async def test_an_attempt_that_a_crash_cut_off_is_marked_and_repeated(
+    store: Store, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    (capture,) = await queue(store, endpoint)
+    delivery = await of(store, capture)
+    await store.deliveries.begin([delivery.id])
+    await store.close()
+    again = await Store.open(tmp_path, lambda _: None)
+    (attempt,) = await again.deliveries.attempts(delivery.id)
+    assert (attempt.number, attempt.failure, attempt.trigger) == (1, FailureKind.INTERRUPTED, AttemptTrigger.FORWARD)
+    (found,) = await again.deliveries.queued(endpoint.targets[0].id, 5)
+    assert (found.delivery.state, found.delivery.attempts, found.delivery.round_attempts) == (QUEUED, 1, 0)
+    assert "may have received it" in (found.delivery.error or "")
+    assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
+    await again.close()
+
+
+class TestRetry:
+    async def test_failed_deliveries_are_queued_again_in_their_order(
+        self, store: Store, endpoint: Endpoint, events: list[Event]
+    ) -> None:
+        captures = await queue(store, endpoint, 4)
+        ids = [one.delivery.id for one in await queued(store, endpoint)]
+        for number, one in enumerate(await queued(store, endpoint)):
+            await end(store, one.delivery, DELIVERED if number == 1 else FAILED)
+        assert await store.deliveries.count(DeliveryFilter(state=FAILED)) == 3
+        assert await store.deliveries.retry(DeliveryFilter(endpoint_id=endpoint.id)) == 3
+        due = await queued(store, endpoint)
+        assert [one.delivery.id for one in due] == [ids[0], ids[2], ids[3]]
+        assert {one.delivery.next_trigger for one in due} == {AttemptTrigger.MANUAL}
+        event = of_kind(events, DeliveriesQueued)[-1]
+        assert event.target_ids == (endpoint.targets[0].id,)
+        assert event.capture_ids == tuple(captures[number].id for number in (0, 2, 3))
+        assert await store.deliveries.retry(DeliveryFilter()) == 0
+
+    async def test_one_of_a_target_that_is_gone_stays_failed(self, store: Store, endpoint: Endpoint) -> None:
+        (capture,) = await queue(store, endpoint)
+        await end(store, await of(store, capture), FAILED)
+        await store.targets.delete(endpoint.targets[0].id)
+        assert await store.deliveries.retry(DeliveryFilter()) == 0
+        assert (await of(store, capture)).state is FAILED
+
+
+class TestPausing:
+    async def test_failures_in_a_row_pause_a_target(
+        self, store: Store, endpoint: Endpoint, events: list[Event]
+    ) -> None:
+        target = await store.targets.update(
+            endpoint.targets[0].id, msgspec.structs.replace(endpoint.targets[0].draft(), pause_after=2)
+        )
+        await queue(store, endpoint, 4)
+        first, second, third, fourth = (one.delivery for one in await queued(store, endpoint))
+        await end(store, first, FAILED)
+        await end(store, second)
+        await end(store, third, FAILED)
+        found = store.targets.by_id(target.id)
+        assert found is not None
+        assert found.paused is None, "a success came between"
+        await end(store, fourth, FAILED)
+        paused = store.targets.by_id(target.id)
+        assert paused is not None
+        assert paused.paused is PausedBy.FAILURES
+        assert events[-1] == TargetChanged(target=paused)
+        assert store.endpoints.all()[0].targets == (paused,)
+        assert (await store.targets.resume(target.id)).paused is None
+
+    async def test_resuming_forgets_the_waits(self, store: Store, endpoint: Endpoint) -> None:
+        (capture,) = await queue(store, endpoint)
+        await end(store, await of(store, capture), QUEUED, due_at=2**60)
+        target_id = endpoint.targets[0].id
+        assert (await store.targets.pause(target_id)).paused is PausedBy.USER
+        assert await store.deliveries.next_due_at(target_id) == 2**60
+        await store.targets.resume(target_id)
+        assert await store.deliveries.next_due_at(target_id) == 0
+
+
+async def test_deliveries_are_listed_by_what_they_are(store: Store, endpoint: Endpoint) -> None:
+    captures = await queue(store, endpoint, 3)
+    for capture, state in zip(captures, (FAILED, DELIVERED), strict=False):
+        await end(store, await of(store, capture), state)
+    replay = msgspec.structs.replace(await of(store, captures[0]), id="replayed", replay_id="r", target_id=None)
+    assert await store.deliveries.add_replays([replay]) == {"replayed"}
+
+    async def listed(**fields: object) -> list[str]:
+        return [one.capture_id for _, one in await store.deliveries.page(DeliveryFilter(**fields))]  # type: ignore[arg-type]
+
+    ids = [capture.id for capture in captures]
+    assert await listed() == [ids[0], ids[2], ids[1], ids[0]]
+    assert await listed(state=FAILED) == [ids[0]]
+    assert await listed(replay=True) == [ids[0]]
+    assert await listed(replay=False, state=QUEUED) == [ids[2]]
+    assert await listed(target_id=endpoint.targets[0].id, capture_ids=(ids[1], ids[2])) == [ids[2], ids[1]]
+    assert await listed(endpoint_id=endpoint.id + 1) == []
+    (number, _), *_ = await store.deliveries.page(DeliveryFilter(), limit=1)
+    assert len(await store.deliveries.page(DeliveryFilter(), before=number)) == 3
+    assert await store.deliveries.retry(DeliveryFilter()) == 1, "a replay is not retried"
+
+
+async def test_what_is_queued_is_found_by_its_index(store: Store, endpoint: Endpoint) -> None:
+    await queue(store, endpoint)
     statements: list[str] = []
 
     def traced(database: object) -> None:
-        database.connection().set_trace_callback(statements.append)
+        database.connection().set_trace_callback(statements.append)  # type: ignore[attr-defined]
         time.sleep(0.05)  # long enough for each of the two readers to take one
 
     await asyncio.gather(*(store._readers.run(traced) for _ in range(2)))
     for _ in range(10):
-        await store.deliveries.pending(endpoint.id)
-    (statement,) = {statement for statement in statements if "delivery" in statement}
-    plan = await store._readers.run(
-        lambda database: database.connection().execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+        await queued(store, endpoint)
+    (statement,) = {statement for statement in statements if '"delivery"' in statement}
+    plan = await store._readers.run(lambda database: raw_plan(database, statement))
+    assert "USING INDEX delivery_queued" in plan, plan
+    assert "TEMP B-TREE" not in plan
+
+
+def raw_plan(database: object, statement: str) -> str:
+    rows = database.connection().execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()  # type: ignore[attr-defined]
+    return "; ".join(row[3] for row in rows)
+
+
+async def test_a_target_that_changes_is_announced(store: Store, endpoint: Endpoint, events: list[Event]) -> None:
+    made = await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:3001/"))
+    assert events[-1] == TargetChanged(target=made)
+    assert events[-2] == EndpointSaved(endpoint=store.endpoints.all()[0], created=False)
+    await store.targets.move(made.id, 1)
+    assert store.endpoints.all()[0].forward_url == made.url
+    await store.targets.delete(made.id)
+    assert store.endpoints.all()[0].targets == endpoint.targets
+
+
+async def test_the_forms_url_is_the_first_target(store: Store, endpoint: Endpoint) -> None:
+    second = await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:3001/", parallel=4))
+    (capture,) = await queue(store, store.endpoints.all()[0])
+    changed = await store.endpoints.update(
+        endpoint.id, msgspec.structs.replace(endpoint.draft(), forward_url="http://a/")
     )
-    text = "; ".join(row[3] for row in plan)
-    assert "USING INDEX delivery_queued" in text, text
-    assert "TEMP B-TREE" not in text
+    assert [target.url for target in changed.targets] == ["http://a/", second.url]
+    assert changed.targets[0].id == endpoint.targets[0].id
+    removed = await store.endpoints.update(endpoint.id, msgspec.structs.replace(changed.draft(), forward_url=None))
+    assert removed.targets == (second,)
+    first, other = await store.deliveries.of_capture(capture.id)
+    assert (first.state, first.error) == (FAILED, "Not sent: the target was removed.")
+    assert other.state is QUEUED

@@ -9,12 +9,11 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import NamedTuple
 
-import msgspec
 import pytest
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, StorageTrouble
-from app.core.model import PART_SIZE, DeliveryState, Endpoint
+from app.core.model import PART_SIZE, DeliveryState, Endpoint, TargetDraft
 from app.core.sizes import GIB, MIB
 from app.db import cleanup, disk_reserve
 from app.db import writer as writer_module
@@ -82,18 +81,20 @@ async def test_captures_are_refused_below_the_reserve_and_all_else_goes_on(
     store: Store, endpoint: Endpoint, events: list[Event], disk: Disk
 ) -> None:
     kept = factories.capture(BODY, seq=store.captures.new_seq(), endpoint_id=endpoint.id)
-    await store.captures.add(kept, BODY, forward_url="http://127.0.0.1:9/")
+    target = await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/"))
+    await store.captures.add(kept, BODY, targets=[target])
     disk.room = 15 * MIB
     with pytest.raises(StorageUnavailableError, match=r"The disk has 15 MiB free, and capturing needs 3\d MiB\."):
         await add(store, endpoint.id)
     with pytest.raises(StorageUnavailableError):
         await store.captures.add_part(store.captures.new_seq(), 0, bytes(PART_SIZE))
     assert len(reasons(events)) == 1
-    (queued,) = await store.deliveries.pending(endpoint.id)
-    long = msgspec.structs.replace(queued, state=DeliveryState.DELIVERED, response_size=PART_SIZE)
-    await store.deliveries.finish(long, bytes(PART_SIZE))
-    (stored,) = await store.deliveries.of_capture(kept.id)
-    assert (stored.state, stored.response_size, stored.response_truncated) == (DeliveryState.DELIVERED, 4096, True)
+    (queued,) = await store.deliveries.of_capture(kept.id)
+    made = factories.attempt(queued, response_size=PART_SIZE)
+    await store.deliveries.finish(factories.after(queued, made, DeliveryState.DELIVERED), [(made, bytes(PART_SIZE))])
+    (delivery,) = await store.deliveries.of_capture(kept.id)
+    (attempt,) = await store.deliveries.attempts(queued.id)
+    assert (delivery.state, attempt.response_size, attempt.response_truncated) == (DeliveryState.DELIVERED, 4096, True)
     assert len(await store.deliveries.response_body(queued.id)) == 4096
     await store.captures.star([kept.id])
     await store.captures.set_note(kept.id, "still possible")

@@ -20,8 +20,8 @@ from tests import factories
 from tests.db.helpers import add, add_many, eventually, of_kind, query
 
 INSERT = (
-    "INSERT INTO endpoint (slug, name, description, retention_days, active, reply, forward, auth, created_at)"
-    " VALUES (?, 'n', '', ?, 1, '{}', '{}', '{}', 0)"
+    "INSERT INTO endpoint (slug, name, description, retention_days, active, reply, auth, created_at)"
+    " VALUES (?, 'n', '', ?, 1, '{}', '{}', 0)"
 )
 
 

@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 from peewee import SqliteDatabase
 
+from app.core.model import DeliveryFilter
 from app.db import migrations
 from app.db.connection import open_writer
+from app.db.insert import encode_headers
 from app.db.migrations import MIGRATIONS, OLDEST
 from app.db.raw_sql import raw
 from app.db.store import Store
@@ -116,31 +118,81 @@ async def test_every_older_file_comes_to_the_schema_of_the_models(tmp_path: Path
         assert query(older, f"SELECT {columns} FROM {table}") == query(fresh, f"SELECT {columns} FROM {table}")
 
 
+OLD_ENDPOINT = (
+    "INSERT INTO endpoint (slug, name, description, retention_days, forward_url, active, reply, forward, auth,"
+    " created_at) VALUES (?, 'n', '', 7, ?, 1, '{}', ?, '{}', 0)"
+)
+OLD_CAPTURE = (
+    "INSERT INTO capture (seq, id, endpoint_id, received_at, method, target, http_version, headers, content_type, size,"
+    " sha256, source_address, source_port, scheme, complete, reply_status, mirror, is_read)"
+    " VALUES (?, ?, ?, 1, 'PUT', '/catch/x', '1.1', x'90', '', 4, '', '127.0.0.1', 5, 'http', 1, 200, ?, 0)"
+)
+OLD_DELIVERY = (
+    "INSERT INTO delivery (id, capture_seq, endpoint_id, url, state, queued_at, started_at, ms, status,"
+    " response_headers, response_size, response_body, error) VALUES (?, ?, ?, ?, ?, 10, ?, ?, ?, ?, ?, ?, ?)"
+)
+HOOK = "http://127.0.0.1:9/hook"
+
+
+def fill_older_file(folder: Path, upto: str) -> None:
+    """Two endpoints, one of which forwards: a delivery of each state, and one queued for a URL that was removed."""
+    older_file(folder, upto)
+    headers = encode_headers((("A", "1"),))
+    with closing(sqlite3.connect(folder / "hookline.db")) as connection, connection:
+        connection.execute(OLD_ENDPOINT, ("plain", None, "{}"))
+        connection.execute(OLD_ENDPOINT, ("forwards", HOOK, '{"timeout_ms":500}'))
+        for seq, (endpoint_id, mirror) in enumerate(((1, "n"), (2, "d"), (2, "f"), (2, "q"), (1, "q")), 1):
+            connection.execute(OLD_CAPTURE, (seq, f"id-{seq}", endpoint_id, mirror))
+            connection.execute("INSERT INTO capture_body VALUES (?, x'01020304')", (seq * 4096,))
+        done = ("delivered", 20, 1.5, 200, headers, 3, b"yes", None)
+        failed = ("failed", 30, 2.5, None, None, 0, None, "Nothing is listening.")
+        queued = ("queued", None, None, None, None, 0, None, None)
+        for seq, endpoint_id, result in ((2, 2, done), (3, 2, failed), (4, 2, queued), (5, 1, queued)):
+            connection.execute(OLD_DELIVERY, (f"delivery-{seq}", seq, endpoint_id, HOOK, *result))
+
+
 async def test_what_an_older_file_holds_is_counted_once(tmp_path: Path) -> None:
+    fill_older_file(tmp_path, "0005_add_trailers")
+    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection, connection:
+        connection.execute("INSERT INTO capture_body VALUES (?, zeroblob(5000))", (9 * 4096,))
+        connection.execute("INSERT INTO loose_body VALUES (9, 0)")
     store = await Store.open(tmp_path, lambda _: None)
-    for url in (None, "http://127.0.0.1:9/"):
-        made = await store.endpoints.create(factories.draft(forward_url=url))
-        for _ in range(3):
-            capture = factories.capture(seq=store.captures.new_seq(), endpoint_id=made.id)
-            await store.captures.add(capture, b'{"hello":"world"}', forward_url=url)
-    await store.captures.add_part(store.captures.new_seq(), 0, bytes(5_000))
-    await store.close()
-    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:
-        for name, kind in connection.execute(
-            "SELECT name, type FROM sqlite_master WHERE sql LIKE '%storage_use%' ORDER BY type DESC"
-        ).fetchall():
-            connection.execute(f"DROP {kind} {name}")
-        for column in ("storage_limit", "when_full"):
-            connection.execute(f"ALTER TABLE endpoint DROP COLUMN {column}")
-        connection.execute("DELETE FROM migration WHERE name = '0006_add_storage_limits'")
-        connection.commit()
-    again = await Store.open(tmp_path, lambda _: None)
-    assert again.endpoints.by_id(made.id) == made
-    assert again.captures.counts(made.id).stored_bytes > 3 * 1_400
-    await again._cleanup.run()
+    assert store.captures.counts(2).stored_bytes > 3 * 1_400
+    await store._cleanup.run()
     assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
-    assert again.limits.use().used == sum(recount_bytes(tmp_path).values())
-    await again.close()
+    assert store.limits.use().used == sum(recount_bytes(tmp_path).values())
+    await store.close()
+
+
+async def test_a_forward_url_becomes_a_target_and_results_become_attempts(tmp_path: Path) -> None:
+    fill_older_file(tmp_path, "0009_endpoint_position")
+    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection, connection:
+        request, response = 1_000 + len("/catch/x") + 1 + 4, len(encode_headers((("A", "1"),))) + 3
+        for owner, size in ((1, 2 * request + 400), (2, 3 * request + 3 * 400 + response)):
+            connection.execute("UPDATE storage_use SET bytes = ? WHERE owner = ?", (size, owner))
+    store = await Store.open(tmp_path, lambda _: None)
+    plain, forwards = store.endpoints.all()
+    assert (plain.targets, plain.forward_url) == ((), None)
+    (target,) = forwards.targets
+    assert (target.url, target.timeout_ms, target.active, target.paused) == (HOOK, 500, True, None)
+    deliveries = [delivery for _, delivery in await store.deliveries.page(DeliveryFilter())][::-1]
+    assert [(one.id, one.target_id, one.state.value, one.attempts) for one in deliveries] == [
+        ("delivery-2", target.id, "delivered", 1),
+        ("delivery-3", target.id, "failed", 1),
+        ("delivery-4", target.id, "queued", 0),
+        ("delivery-5", None, "failed", 0),
+    ]
+    assert deliveries[3].error == "Not sent: the target was removed."
+    (attempt,) = await store.deliveries.attempts("delivery-2")
+    assert (attempt.method, attempt.status, attempt.ms, attempt.response_headers) == ("PUT", 200, 1.5, (("A", "1"),))
+    assert await store.deliveries.response_body("delivery-2") == b"yes"
+    (queued,) = await store.deliveries.queued(target.id, 5)
+    assert (queued.capture.id, queued.body) == ("id-4", bytes([1, 2, 3, 4]))
+    assert [row.mirror.value for row in await store.captures.page(None)] == [
+        *("failed", "queued", "failed", "delivered", "none"),
+    ]
+    assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
+    await store.close()
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limit on the size of a file")

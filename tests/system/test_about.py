@@ -132,7 +132,7 @@ async def fill(application: Application) -> list[str]:
         target="/sekret-target?sekret=1",
         headers=(("Authorization", "Bearer sekret-bearer"),),
     )
-    await application.store.captures.add(capture, body, forward_url=None)
+    await application.store.captures.add(capture, body)
     slugs = [one.slug for one in application.store.endpoints.all()]
     return ["sekret", "Sekret", application.token, application.store.account.instance_id, *slugs, "127.0.0.1"]
 

@@ -114,7 +114,7 @@ class Desk:
         body = b'{"a":1}'
         seq = self.store.captures.new_seq()
         capture = factories.capture(body, seq=seq, endpoint_id=endpoint.id, **fields)
-        await self.store.captures.add(capture, body, forward_url=endpoint.forward_url)
+        await self.store.captures.add(capture, body, targets=endpoint.targets)
         return capture
 
     def window(self, on_close: Callable[[], None] = lambda: None, **more: Any) -> MainWindow:
