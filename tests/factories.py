@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.ids import uuid7
-from app.core.model import Attempt, Capture, Delivery, DeliveryState, EndpointDraft
+from app.core.model import Attempt, Capture, Delivery, DeliveryState, EndpointDraft, QueuedDelivery, Target
 
 _numbers = count(1)
 
@@ -76,3 +76,24 @@ def after(delivery: Delivery, made: Attempt, state: DeliveryState, due_at: int =
         status=made.status,
         error=made.error,
     )
+
+
+def target(url: str, **fields: Any) -> Target:
+    """A stored target of endpoint 1."""
+    return Target(**{"id": next(_numbers), "endpoint_id": 1, "url": url, **fields})
+
+
+def queued(
+    body: bytes | None = b'{"hello":"world"}', url: str = "http://target.invalid", **fields: Any
+) -> QueuedDelivery:
+    """A queued delivery of a capture with `fields`; `body=None` needs a `size`."""
+    made = capture(body or b"", **fields)
+    delivery = Delivery(
+        id=uuid7(made.received_at),
+        capture_id=made.id,
+        endpoint_id=made.endpoint_id,
+        url=url,
+        state=DeliveryState.QUEUED,
+        queued_at=made.received_at,
+    )
+    return QueuedDelivery(delivery=delivery, capture=made, body=body)

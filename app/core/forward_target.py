@@ -12,30 +12,39 @@ _READINGS = 3
 """As sent, decoded once, decoded twice."""
 
 
-def target_below(forward_url: str, captured: str) -> str:
+def target_below(forward_url: str, captured: str, *, append_path: bool = True, keep_query: bool = True) -> str:
     """The request target to send: nothing is decoded, resolved or re-encoded.
 
     Only bytes that are not allowed in a request line (blanks, controls, beyond ASCII) are percent-encoded. `captured`
-    is the raw target `/catch/{slug}…` with one Latin-1 character per byte.
+    is the raw target `/catch/{slug}…` with one Latin-1 character per byte; `append_path` and `keep_query` say which
+    parts of it are sent.
     """
     own = urlsplit(forward_url)
     path, mark, query = _AUTHORITY.sub("", captured, count=1).partition("?")
-    below = _below_slug(path)
+    below = _below_slug(path) if append_path else ""
+    if not keep_query:
+        mark, query = "", ""
     own_path = own.path.removesuffix("/") if below else own.path
-    queries = [part for part in (_ascii(own.query, "utf-8"), _ascii(query, "latin-1")) if part]
+    queries = [part for part in (sendable(own.query, "utf-8"), sendable(query, "latin-1")) if part]
     mark = "?" if queries else mark
-    return (_ascii(own_path, "utf-8") + _ascii(below, "latin-1") or "/") + mark + "&".join(queries)
+    return (sendable(own_path, "utf-8") + sendable(below, "latin-1") or "/") + mark + "&".join(queries)
 
 
-def forwarded_url(forward_url: str, captured: str) -> str:
+def forwarded_url(forward_url: str, captured: str, *, append_path: bool = True, keep_query: bool = True) -> str:
     """The URL that a capture is delivered to: the forward URL combined by `target_below`.
 
     Only the forward URL if nothing is sent because of `escapes_path`.
     """
-    if escapes_path(captured):
+    if append_path and escapes_path(captured):
         return forward_url
     own = urlsplit(forward_url)
-    return f"{own.scheme}://{own.netloc}{target_below(forward_url, captured)}"
+    target = target_below(forward_url, captured, append_path=append_path, keep_query=keep_query)
+    return f"{own.scheme}://{own.netloc}{target}"
+
+
+def sendable(text: str, encoding: str = "utf-8") -> str:
+    """A URL, or a part of one, with the characters percent-encoded that are not allowed in a request line."""
+    return quote(text, safe=_PRINTABLE, encoding=encoding)
 
 
 def sub_path(captured: str) -> str:
@@ -76,7 +85,3 @@ def _below_slug(path: str) -> str:
     _, _, after = path.partition("/catch/")
     _, slash, rest = after.partition("/")
     return slash + rest
-
-
-def _ascii(text: str, encoding: str) -> str:
-    return quote(text, safe=_PRINTABLE, encoding=encoding)

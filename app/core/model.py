@@ -441,6 +441,19 @@ class DeliveryFilter(Record, frozen=True):
     delivery_ids: tuple[str, ...] | None = None
 
 
+class RequestEdit(Record, frozen=True):
+    """What a replay sends instead of what was captured; None: as captured.
+
+    `headers` are sent as given, except that the body's length is computed and Hookline's loop header is added; the
+    target's own rules for headers do not apply to them. A `url` is requested as given.
+    """
+
+    method: str | None = None
+    url: str | None = None
+    headers: Headers | None = None
+    body: bytes | None = None
+
+
 class Refusal(Record, frozen=True):
     """A refused request and the reason. Kept in memory only.
 

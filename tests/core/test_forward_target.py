@@ -54,6 +54,25 @@ def test_the_url_that_is_requested(forward_url: str, captured: str, url: str) ->
     assert forwarded_url(forward_url, captured) == url
 
 
+@pytest.mark.parametrize(
+    ("append_path", "keep_query", "sent"),
+    [
+        (True, True, "/h/a?own=1&x=1"),
+        (False, True, "/h/?own=1&x=1"),
+        (True, False, "/h/a?own=1"),
+        (False, False, "/h/?own=1"),
+    ],
+)
+def test_path_and_query_can_be_left_out(append_path: bool, keep_query: bool, sent: str) -> None:
+    options = {"append_path": append_path, "keep_query": keep_query}
+    assert target_below("http://t/h/?own=1", "/catch/s/a?x=1", **options) == sent
+    assert forwarded_url("http://t/h/?own=1", "/catch/s/a?x=1", **options) == f"http://t{sent}"
+
+
+def test_a_path_that_is_left_out_cannot_escape() -> None:
+    assert forwarded_url("http://t/h", "/catch/s/../admin?x=1", append_path=False) == "http://t/h?x=1"
+
+
 @given(
     st.text(st.characters(min_codepoint=0x21, max_codepoint=0x7E, exclude_characters="?/"), max_size=30), st.binary()
 )
