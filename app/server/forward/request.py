@@ -1,55 +1,198 @@
-"""Builds the request to send from a stored one: all headers in their order except those of a single connection, and the
-body read from the store part by part while it is sent."""
+"""Makes the request of an attempt from what was captured and what the target and the user's edit say about it.
+
+HTTP/1.1 keeps connections open unless one side says otherwise, so no `Connection` header is sent: neither the sender's,
+which was about its own connection, nor one of ours.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
-from urllib.parse import urlsplit, urlunsplit
-
-import httpx
+from dataclasses import dataclass, replace
+from urllib.parse import urlsplit
 
 from app.core.errors import NotFoundError
-from app.core.forward_target import target_below
-from app.core.model import PART_SIZE, Capture, Headers
+from app.core.forward_target import escapes_path, sub_path, target_below
+from app.core.model import PART_SIZE, Capture, FailureKind, Headers, QueuedDelivery, RequestEdit, Target
 from app.core.repositories import CaptureRepository
+from app.server.forward.attempt_failure import AttemptError
+from app.server.forward.request_url import RequestUrl, parse_url
 
 LOOP_HEADER = "X-Hookline-Mirror"
 """Names each Hookline that forwarded a request, so that one that returns to its origin is recognised."""
 
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "te", "trailer", "upgrade", "expect"})
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
+_FIXED = _FRAMING | {LOOP_HEADER.lower()}
+_TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_PATH_MAX = 200
 
 
-def delivery_headers(capture: Capture, host: str, instance_id: str) -> Headers:
-    """The headers to send to `host`: the target's own Host first, the captured ones, then those that a proxy adds.
+class StoredBody:
+    """A stored body, read part by part while it is sent; at most two parts are in memory."""
 
-    The body's length stands in place of the sender's framing header, and is left out when the sender had none.
-    `Connection: close` comes last.
+    def __init__(self, captures: CaptureRepository, capture: Capture) -> None:
+        self._captures, self._capture = captures, capture
+        self._first: bytes | None = None
+
+    async def begin(self) -> None:
+        """Read the first part, so that a store that cannot be read is noticed before anything is sent.
+
+        Raises NotFoundError or StorageUnavailableError.
+        """
+        if self._first is None:
+            self._first = await self._part(0)
+
+    @property
+    def found(self) -> bool:
+        """Whether `begin` has found it."""
+        return self._first is not None
+
+    async def parts(self) -> AsyncIterator[bytes]:
+        """The whole body, also a second time. Raises as `begin`."""
+        await self.begin()
+        assert self._first is not None
+        yield self._first
+        for offset in range(PART_SIZE, self._capture.size, PART_SIZE):
+            yield await self._part(offset)
+
+    async def _part(self, offset: int) -> bytes:
+        part = await self._captures.body(self._capture.id, offset, PART_SIZE)
+        if len(part) != min(PART_SIZE, self._capture.size - offset):
+            raise NotFoundError("The captured request was deleted while it was being forwarded.")
+        return part
+
+
+@dataclass(frozen=True, slots=True)
+class OutgoingRequest:
+    """A request as it is sent."""
+
+    method: str
+    url: RequestUrl
+    headers: Headers
+    body: bytes | StoredBody
+
+    def head(self) -> bytes:
+        """Request line and headers. AttemptError if that would not be HTTP/1.1."""
+        lines = [f"{self.method} {self.url.target} HTTP/1.1", *[f"{name}: {value}" for name, value in self.headers]]
+        text = "\r\n".join(lines)
+        breaks = len(self.headers)
+        if text.count("\n") != breaks or text.count("\r") != breaks or "\0" in text:
+            raise _unsendable("a header contains a line break or a zero byte")
+        try:
+            return f"{text}\r\n\r\n".encode("latin-1")
+        except UnicodeEncodeError as error:
+            raise _unsendable(f"a header contains {text[error.start]!r}, which is not in Latin-1") from error
+
+    @property
+    def keep_alive(self) -> bool:
+        """Whether it does not ask the target to close the connection."""
+        return not any(name.lower() == "connection" and "close" in value.lower() for name, value in self.headers)
+
+
+def make_request(
+    queued: QueuedDelivery,
+    target: Target,
+    instance_id: str,
+    body: StoredBody | None = None,
+    edit: RequestEdit | None = None,
+) -> OutgoingRequest:
+    """`body` is needed if `queued` does not have it. AttemptError when it cannot be sent."""
+    capture = queued.capture
+    edit = edit or RequestEdit()
+    url = _url(capture, target, edit)
+    content = edit.body if edit.body is not None else queued.body if queued.body is not None else body
+    assert content is not None
+    if isinstance(content, StoredBody) and not content.found:
+        text = "The captured request was deleted before it could be forwarded."
+        raise AttemptError(FailureKind.NOT_SENT, text)
+    size = len(content) if isinstance(content, bytes) else capture.size
+    if edit.headers is not None:
+        headers = edited_headers(edit.headers, url.authority, instance_id, size)
+    else:
+        headers = delivery_headers(capture, url.authority, instance_id, size=size, target=target)
+    method = capture.method if edit.method is None else edit.method
+    if not _TOKEN.fullmatch(method):
+        raise _unsendable(f"{method[:40]!r} is not a method")
+    return OutgoingRequest(method, url, headers, content)
+
+
+def _url(capture: Capture, target: Target, edit: RequestEdit) -> RequestUrl:
+    try:
+        if edit.url is not None:
+            return parse_url(edit.url)
+        url = parse_url(target.url)
+    except ValueError as error:
+        raise AttemptError(FailureKind.NOT_SENT, f"The forward URL cannot be used: {error}.") from error
+    if target.append_path and escapes_path(capture.target):
+        path = sub_path(capture.target)
+        path = path if len(path) <= _PATH_MAX else path[: _PATH_MAX - 1] + "…"
+        text = f"Not forwarded: the path {path} would leave the forward URL's path."
+        raise AttemptError(FailureKind.NOT_SENT, text)
+    raw = target_below(target.url, capture.target, append_path=target.append_path, keep_query=target.keep_query)
+    parts = urlsplit(target.url)
+    return replace(url, target=raw, text=f"{parts.scheme}://{parts.netloc}{raw}")
+
+
+def delivery_headers(
+    capture: Capture, host: str, instance_id: str, *, size: int | None = None, target: Target | None = None
+) -> Headers:
+    """The headers to send to `host`: Host first, the captured ones, those that a proxy adds, with the changes that
+    `target` asks for, and the loop header last.
+
+    The body's length stands in place of the sender's framing header, and is left out when the sender had none and the
+    body is empty.
     """
     dropped = _named_by_connection(capture.headers) | _HOP_BY_HOP
-    out: list[tuple[str, str]] = [("Host", host)]
-    original_host, framed = "", False
-    for name, value in capture.headers:
+    original_host = next((value for name, value in capture.headers if name.lower() == "host"), "")
+    if target is not None and target.host == "sender" and original_host:
+        host = original_host
+    captured = [
+        (name, value)
+        for name, value in capture.headers
+        if (lower := name.lower()) not in dropped and lower != "host" and not lower.startswith("proxy-")
+    ]
+    framed_headers = _framed(captured, capture.size if size is None else size)
+    out = _with_forwarded([("Host", host), *framed_headers], capture, original_host)
+    if target is not None:
+        out = _changed(out, target)
+    out.append((LOOP_HEADER, instance_id))
+    return tuple(out)
+
+
+def edited_headers(headers: Headers, host: str, instance_id: str, size: int) -> Headers:
+    """`headers` as given, with `host` first unless they have one, the body's length and the loop header."""
+    for name, _ in headers:
+        if not _TOKEN.fullmatch(name):
+            raise _unsendable(f"{name[:40]!r} is not a header name")
+    out = _framed(headers, size)
+    if not any(name.lower() == "host" for name, _ in out):
+        out.insert(0, ("Host", host))
+    return (*out, (LOOP_HEADER, instance_id))
+
+
+def _framed(headers: Headers | list[tuple[str, str]], size: int) -> list[tuple[str, str]]:
+    """The length in place of the first framing header, without the others."""
+    out: list[tuple[str, str]] = []
+    framed = False
+    for name, value in headers:
         lower = name.lower()
-        if lower == "host":
-            original_host = original_host or value
-        elif lower in _FRAMING:
-            if not framed:
-                out.append((name if lower == "content-length" else "Content-Length", str(capture.size)))
-            framed = True
-        elif lower not in dropped and not lower.startswith("proxy-"):
+        if lower not in _FRAMING:
             out.append((name, value))
-    if capture.size and not framed:
-        out.append(("Content-Length", str(capture.size)))
-    return _with_forwarded(out, capture, original_host, instance_id)
+        elif not framed:
+            out.append((name if lower == "content-length" else "Content-Length", str(size)))
+            framed = True
+    if size and not framed:
+        out.append(("Content-Length", str(size)))
+    return out
 
 
 def _named_by_connection(headers: Headers) -> frozenset[str]:
     values = [value for name, value in headers if name.lower() == "connection"]
-    return frozenset(token.strip().lower() for value in values for token in value.split(","))
+    return frozenset(token.strip().lower() for value in values for token in value.split(",")) - _FRAMING
 
 
-def _with_forwarded(out: list[tuple[str, str]], capture: Capture, original_host: str, instance_id: str) -> Headers:
+def _with_forwarded(out: list[tuple[str, str]], capture: Capture, original_host: str) -> list[tuple[str, str]]:
     """Append the sender's address to X-Forwarded-For. Host and scheme that a tunnel added stay, because it knows
     better."""
     places = {name.lower(): place for place, (name, _) in enumerate(out)}
@@ -63,43 +206,30 @@ def _with_forwarded(out: list[tuple[str, str]], capture: Capture, original_host:
         out.append(("X-Forwarded-Host", original_host))
     if "x-forwarded-proto" not in places:
         out.append(("X-Forwarded-Proto", capture.scheme))
-    out.append((LOOP_HEADER, instance_id))
-    out.append(("Connection", "close"))
-    return tuple(out)
+    return out
 
 
-class StoredBody(httpx.AsyncByteStream):
-    """A stored body as a stream; no more than one part is in memory. NotFoundError when it was deleted meanwhile."""
+def _changed(headers: list[tuple[str, str]], target: Target) -> list[tuple[str, str]]:
+    """Remove, then set, then add. A header that is set takes the place of the first of its name."""
+    removed = {name.lower() for name in target.remove_headers} - _FIXED - {"host"}
+    if removed:
+        headers = [pair for pair in headers if pair[0].lower() not in removed]
+    by_name: dict[str, list[tuple[str, str]]] = {}
+    for pair in target.set_headers:
+        if pair[0].lower() not in _FIXED:
+            by_name.setdefault(pair[0].lower(), []).append(pair)
+    if by_name:
+        known = set(by_name)
+        out: list[tuple[str, str]] = []
+        for pair in headers:
+            lower = pair[0].lower()
+            if lower in known:
+                out += by_name.pop(lower, ())
+            else:
+                out.append(pair)
+        headers = out + [pair for pairs in by_name.values() for pair in pairs]
+    return headers + [pair for pair in target.add_headers if pair[0].lower() not in _FIXED | {"host"}]
 
-    def __init__(self, captures: CaptureRepository, capture: Capture) -> None:
-        self._captures = captures
-        self._capture = capture
 
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        for offset in range(0, self._capture.size, PART_SIZE):
-            part = await self._captures.body(self._capture.id, offset, PART_SIZE)
-            if not part:
-                raise NotFoundError("The captured request was deleted while it was being forwarded.")
-            yield part
-
-
-def build_request(
-    capture: Capture, forward_url: str, instance_id: str, body: httpx.AsyncByteStream, timeout_s: float
-) -> httpx.Request:
-    """The request for `capture` to `forward_url`; httpx.InvalidURL when that is invalid.
-
-    The `target` extension sends the raw target: httpx would resolve `..` and decode in the URL itself.
-    """
-    parts = urlsplit(forward_url)
-    root = httpx.URL(urlunsplit((parts.scheme, parts.netloc, "/", "", "")))
-    headers = delivery_headers(capture, root.netloc.decode("ascii"), instance_id)
-    return httpx.Request(
-        capture.method,
-        root,
-        headers=[(name.encode("latin-1"), value.encode("latin-1")) for name, value in headers],
-        stream=body,
-        extensions={
-            "target": target_below(forward_url, capture.target).encode("ascii"),
-            "timeout": {"connect": timeout_s, "read": timeout_s, "write": timeout_s, "pool": timeout_s},
-        },
-    )
+def _unsendable(reason: str) -> AttemptError:
+    return AttemptError(FailureKind.NOT_SENT, f"This request cannot be sent as HTTP/1.1: {reason}.")

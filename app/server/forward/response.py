@@ -1,4 +1,4 @@
-"""The result of a delivery: the target's response as it arrives, and whether its status means success."""
+"""The target's response as it arrives, and whether its status means success."""
 
 from __future__ import annotations
 
@@ -6,10 +6,7 @@ import json
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-import msgspec
-
-from app.core.clock import now_us
-from app.core.model import PART_SIZE, Delivery, DeliveryState, Headers
+from app.core.model import PART_SIZE, FailureKind, Headers
 
 
 @dataclass
@@ -20,9 +17,18 @@ class TargetResponse:
     """
 
     status: int | None = None
+    http_version: str = ""
     headers: Headers = ()
     body: bytearray = field(default_factory=bytearray)
     truncated: bool = False
+
+    def failure(self) -> tuple[FailureKind, str] | None:
+        """Of a complete response; None for 2xx."""
+        assert self.status is not None
+        text = None if 200 <= self.status < 300 else status_text(self.status, self.headers, bytes(self.body))
+        if text is None:
+            return None
+        return (FailureKind.LOOP if text == LOOP_ERROR else FailureKind.STATUS), text
 
     def add(self, data: bytes) -> None:
         """Append `data` as far as there is room."""
@@ -31,38 +37,17 @@ class TargetResponse:
         self.truncated = len(data) > room
 
 
-def with_result(
-    delivery: Delivery, response: TargetResponse, error: str | None, started_at: int, ms: float
-) -> Delivery:
-    """`delivery` with its result: delivered when a 2xx response was complete, otherwise failed with a sentence."""
-    if error is None and response.status is not None:
-        error = status_text(response.status, response.headers, bytes(response.body))
-    elif error is not None and response.status is not None:
-        error = f"The response started ({response.status}) but did not finish. {error}"
-    return msgspec.structs.replace(
-        delivery,
-        state=DeliveryState.FAILED if error else DeliveryState.DELIVERED,
-        started_at=started_at,
-        ms=ms,
-        status=response.status,
-        response_headers=response.headers,
-        response_size=len(response.body),
-        response_truncated=response.truncated,
-        error=error,
-    )
-
-
-def internal_failure(delivery: Delivery, error: Exception) -> Delivery:
-    """`delivery` failed by an error in this program, so that it is visible and does not block the next."""
+def internal_failure(error: Exception) -> tuple[FailureKind, str]:
+    """Of an attempt that an error in this program ended, so that it is visible and does not block the next."""
     text = f"Hookline could not forward this request because of an internal error: {type(error).__name__}: {error}"
-    return with_result(delivery, TargetResponse(), text, now_us(), 0.0)
+    return FailureKind.INTERNAL, text
 
 
 LOOP_ERROR = "The forwarded request came back to Hookline: the target is one of its own capture URLs."
 _LOCATION_MAX = 200
 
 
-def status_text(status: int, headers: tuple[tuple[str, str], ...], body: bytes) -> str | None:
+def status_text(status: int, headers: Headers, body: bytes) -> str | None:
     """The sentence for a response's status; None for 2xx, which is success."""
     if 200 <= status < 300:
         return None

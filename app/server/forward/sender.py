@@ -1,100 +1,198 @@
-"""Sends one delivery to its target and reads the response; network failures become part of the result."""
+"""Makes attempts of deliveries: sends one request, follows redirects if wanted, and describes the result."""
 
 from __future__ import annotations
 
 import asyncio
-import ssl
+import logging
 import time
-
-import httpx
+from contextlib import suppress
+from dataclasses import dataclass, replace
 
 from app.core.clock import now_us
-from app.core.forward_target import escapes_path, sub_path
-from app.core.model import Capture, Delivery
+from app.core.errors import NotFoundError
+from app.core.model import Attempt, AttemptTrigger, FailureKind, Headers, QueuedDelivery, RequestEdit, Target, Timing
 from app.core.repositories import CaptureRepository
-from app.server.forward.failure import failure_text
-from app.server.forward.request import StoredBody, build_request
-from app.server.forward.response import TargetResponse, with_result
-from app.server.forward.tls import client_context
+from app.server.forward.attempt_failure import AttemptError, stale_text
+from app.server.forward.exchange import Exchange, StaleConnectionError
+from app.server.forward.pool import ConnectionPool, PoolKey
+from app.server.forward.redirect import REDIRECTS_MAX, followed_text, location_of, next_request
+from app.server.forward.request import OutgoingRequest, StoredBody, make_request
+from app.server.forward.request_url import parse_url
+from app.server.forward.response import TargetResponse, internal_failure
+from app.server.forward.tls import TlsOptions
 
-# A target may close an idle connection at any moment; a request sent on it just then would be lost, and could not be
-# sent again, because it may have been processed. So each delivery has its own connection.
-_LIMITS = httpx.Limits(max_connections=None, max_keepalive_connections=0)
-_PATH_MAX = 200
+log = logging.getLogger(__name__)
+
+AttemptResult = tuple[Attempt, bytes]
+"""An attempt, and the kept part of the response's body."""
 
 
-class DeliverySender:
-    """Owns the connections to the targets, one for each delivery.
-
-    It uses httpx's transport, not its client: nothing is added, no redirect followed, no cookie kept, no environment
-    read.
-    """
+class AttemptSender:
+    """Owns the connections to the targets."""
 
     def __init__(self, captures: CaptureRepository, instance_id: str) -> None:
         self._captures = captures
         self._instance_id = instance_id
-        self._transports: dict[bool, httpx.AsyncHTTPTransport] = {}
-        self._opening = asyncio.Lock()
+        self._pool = ConnectionPool()
 
     async def close(self) -> None:
-        """Close what is still open."""
-        while self._transports:
-            _, transport = self._transports.popitem()
-            await transport.aclose()
+        """Close the idle connections. Attempts that still run close theirs."""
+        await self._pool.close()
 
-    async def deliver(self, delivery: Delivery, timeout_ms: int) -> tuple[Delivery, bytes]:
-        """Send `delivery` once; returns the record with its result, and the response's body. Takes at most
-        `timeout_ms`.
+    async def attempt(
+        self,
+        queued: QueuedDelivery,
+        target: Target,
+        trigger: AttemptTrigger,
+        number: int,
+        edit: RequestEdit | None = None,
+    ) -> list[AttemptResult]:
+        """Send the request to `target` within `target.timeout_ms`.
 
-        StorageUnavailableError when the request cannot be read; then nothing was sent. Anything else is a bug.
+        Two attempts if a reused connection closed without a response: the failed one, and the next on a new connection.
+        StorageUnavailableError when a long body cannot be read; then nothing was sent. Any other failure is a result.
         """
-        capture = await self._captures.get(delivery.capture_id)
-        transport = await self._open(delivery.url)
-        result, error = TargetResponse(), None
+        body = None
+        if queued.body is None and (edit is None or edit.body is None):
+            body = StoredBody(self._captures, queued.capture)
+            with suppress(NotFoundError):  # is told when the request is made
+                await body.begin()
+        run = _Run(self._pool, self._instance_id, queued, target, body, edit)
+        first = await run.attempt(trigger, number, fresh=False)
+        if not run.stale:
+            return [first]
+        return [first, await run.attempt(AttemptTrigger.RESENT, number + 1, fresh=True)]
+
+
+@dataclass(slots=True)
+class _Run:
+    """The attempts of one call. `stale`: the last one failed because of a reused connection."""
+
+    pool: ConnectionPool
+    instance_id: str
+    queued: QueuedDelivery
+    target: Target
+    body: StoredBody | None
+    edit: RequestEdit | None
+    stale: bool = False
+    request: OutgoingRequest | None = None
+    exchange: Exchange | None = None
+    followed: list[str] | None = None
+
+    async def attempt(self, trigger: AttemptTrigger, number: int, *, fresh: bool) -> AttemptResult:
+        self.stale, self.request, self.exchange, self.followed = False, None, None, []
         started_at, started = now_us(), time.perf_counter()
+        failure: tuple[FailureKind, str] | None
         try:
-            if capture is None:
-                error = "The captured request was deleted before it could be forwarded."
-            elif escapes_path(capture.target):
-                path = sub_path(capture.target)
-                path_text = path if len(path) <= _PATH_MAX else path[: _PATH_MAX - 1] + "…"
-                error = f"Not forwarded: the path {path_text} would leave the forward URL's path."
-            else:
-                async with asyncio.timeout(timeout_ms / 1000):
-                    await self._exchange(transport, capture, delivery.url, timeout_ms, result)
-        except Exception as problem:
-            error = failure_text(problem, delivery.url, timeout_ms)
-            if error is None:
-                raise
+            async with asyncio.timeout(self.target.timeout_ms / 1000):
+                failure = await self._send(fresh=fresh)
+        except AttemptError as error:
+            failure = error.kind, self._text(str(error))
+        except TimeoutError:
+            failure = FailureKind.TIMEOUT, self._text(self._timeout_text())
+        except StaleConnectionError:
+            assert self.exchange is not None
+            self.stale = True
+            failure = FailureKind.CONNECTION, stale_text(self.exchange.key.place)
+        except Exception as error:
+            log.exception("forwarding of %s failed", self.queued.capture.id)
+            failure = internal_failure(error)
         ms = (time.perf_counter() - started) * 1000
-        return with_result(delivery, result, error, started_at, ms), bytes(result.body)
+        return self._record(trigger, number, started_at, ms, failure)
 
-    async def _exchange(
-        self, transport: httpx.AsyncHTTPTransport, capture: Capture, url: str, timeout_ms: int, result: TargetResponse
-    ) -> None:
-        body = StoredBody(self._captures, capture)
-        request = build_request(capture, url, self._instance_id, body, timeout_ms / 1000)
-        response = await transport.handle_async_request(request)
-        try:
-            result.status = response.status_code
-            result.headers = tuple(
-                (name.decode("latin-1"), text.decode("latin-1")) for name, text in response.headers.raw
-            )
-            chunks = response.aiter_raw()  # named to keep it alive until the response is closed, on any loop
-            async for chunk in chunks:
-                result.add(chunk)
-                if result.truncated:
-                    break
-        finally:
-            await response.aclose()
+    async def _send(self, *, fresh: bool) -> tuple[FailureKind, str] | None:
+        """Send, and follow redirects; what is wrong with the last response."""
+        request = make_request(self.queued, self.target, self.instance_id, self.body, self.edit)
+        seen: set[tuple[str, str]] = set()
+        followed = self.followed = [request.url.text]
+        while True:
+            await self._exchange(request, fresh=fresh or len(followed) > 1)
+            assert self.exchange is not None
+            response = self.exchange.response
+            assert response.status is not None
+            location = location_of(response.status, response.headers) if self.target.follow_redirects else None
+            if location is None:
+                failure = response.failure()
+                return failure and (failure[0], self._text(failure[1]))
+            seen.add((request.method, request.url.text))
+            request = next_request(request, response.status, location)
+            followed.append(request.url.text)
+            if (request.method, request.url.text) in seen:
+                raise AttemptError(FailureKind.STATUS, "The target redirects in a loop.")
+            if len(followed) > REDIRECTS_MAX + 1:
+                text = f"The target redirected more than {REDIRECTS_MAX} times."
+                raise AttemptError(FailureKind.STATUS, text)
 
-    async def _open(self, url: str) -> httpx.AsyncHTTPTransport:
-        """The transport for `url`'s scheme; certificates are loaded for the first https target."""
-        secure = url.startswith("https:")
-        async with self._opening:
-            if secure not in self._transports:
-                context = await client_context() if secure else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-                self._transports[secure] = httpx.AsyncHTTPTransport(
-                    verify=context, trust_env=False, http2=False, limits=_LIMITS
-                )
-            return self._transports[secure]
+    async def _exchange(self, request: OutgoingRequest, *, fresh: bool) -> None:
+        self.request = request
+        key = PoolKey(request.url.host, request.url.port, self._tls(request))
+        self.exchange = Exchange(request, key, self.pool, self.target.parallel)
+        await self.exchange.run(fresh=fresh)
+
+    def _tls(self, request: OutgoingRequest) -> TlsOptions | None:
+        if request.url.scheme != "https":
+            return None
+        options = TlsOptions(self.target.verify_tls, True, self.target.client_certificate, self.target.client_key)
+        # Like other credentials, the client certificate is for the origin it was set for.
+        if self.followed and request.url.origin != parse_url(self.followed[0]).origin:
+            options = replace(options, certificate=None, key=None)
+        return options
+
+    def _timeout_text(self) -> str:
+        limit = seconds(self.target.timeout_ms)
+        return f"No response within {limit}." if self.exchange is None else self.exchange.timeout_text(limit)
+
+    def _text(self, text: str) -> str:
+        status = self.exchange.response.status if self.exchange is not None else None
+        complete = self.exchange is None or self.exchange.complete
+        if status is not None and not complete:
+            text = f"The response started ({status}) but did not finish. {text}"
+        return text + followed_text(self.followed or [])
+
+    def _record(
+        self,
+        trigger: AttemptTrigger,
+        number: int,
+        started_at: int,
+        ms: float,
+        failure: tuple[FailureKind, str] | None,
+    ) -> AttemptResult:
+        request, exchange = self.request, self.exchange
+        response = exchange.response if exchange is not None else TargetResponse()
+        headers: Headers = request.headers if request is not None and exchange is not None and exchange.written else ()
+        attempt = Attempt(
+            delivery_id=self.queued.delivery.id,
+            number=number,
+            trigger=trigger,
+            started_at=started_at,
+            ms=ms,
+            method=request.method if request is not None else self._method,
+            url=request.url.text if request is not None else self._url,
+            headers=headers,
+            size=exchange.sent_body if exchange is not None else 0,
+            reused=exchange is not None and exchange.reused,
+            timing=exchange.timing if exchange is not None else Timing(),
+            http_version=response.http_version,
+            status=response.status,
+            response_headers=response.headers,
+            response_size=len(response.body),
+            response_truncated=response.truncated,
+            failure=failure[0] if failure else None,
+            error=failure[1] if failure else None,
+        )
+        return attempt, bytes(response.body)
+
+    @property
+    def _method(self) -> str:
+        edited = self.edit.method if self.edit is not None else None
+        return edited or self.queued.capture.method
+
+    @property
+    def _url(self) -> str:
+        edited = self.edit.url if self.edit is not None else None
+        return edited or self.target.url
+
+
+def seconds(ms: int) -> str:
+    """`10 s`, `0.5 s`."""
+    return f"{ms / 1000:g} s"

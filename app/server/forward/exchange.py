@@ -1,0 +1,136 @@
+"""One request and its response on one connection."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from app.core.errors import HooklineError, NotFoundError
+from app.core.model import FailureKind, Timing
+from app.server.forward.attempt_failure import AttemptError, closed_error
+from app.server.forward.connection import Connection, ConnectionClosedError
+from app.server.forward.pool import ConnectionPool, Phase, PoolKey, Progress
+from app.server.forward.request import OutgoingRequest
+from app.server.forward.response import TargetResponse
+from app.server.forward.response_body import read_body
+from app.server.forward.response_head import MalformedResponseError, ResponseHead, take_head
+
+
+class StaleConnectionError(Exception):
+    """A reused connection closed before any byte of the response came."""
+
+
+@dataclass(slots=True)
+class Exchange:
+    """Filled in while it runs, so that what precedes a failure is kept. `keep`: how many idle connections to the target
+    are kept."""
+
+    request: OutgoingRequest
+    key: PoolKey
+    pool: ConnectionPool
+    keep: int
+    progress: Progress = field(default_factory=Progress)
+    response: TargetResponse = field(default_factory=TargetResponse)
+    connection: Connection | None = None
+    reused: bool = False
+    written: bool = False
+    complete: bool = False
+    first_byte: float | None = None
+    _sending: asyncio.Task[None] | None = None
+    _unsent: bool = False
+
+    @property
+    def timing(self) -> Timing:
+        progress = self.progress
+        return Timing(lookup=progress.lookup, connect=progress.connect, tls=progress.tls, first_byte=self.first_byte)
+
+    @property
+    def sent_body(self) -> int:
+        return self.connection.sent_body if self.connection is not None and self.written else 0
+
+    async def run(self, *, fresh: bool) -> None:
+        """Send the request and read the response. AttemptError; StaleConnectionError unless `fresh`, which asks for a
+        new connection."""
+        head = self.request.head()
+        connection = None if fresh else self.pool.take(self.key)
+        self.reused = connection is not None
+        if connection is None:
+            connection = await self.pool.open(self.key, self.progress)
+        self.progress.phase = Phase.EXCHANGE
+        self.connection = connection
+        answer = None
+        try:
+            answer = await self._exchange(connection, head)
+        except ConnectionClosedError as closed:
+            if self.reused and not connection.responding:
+                raise StaleConnectionError from closed
+            raise closed_error(closed.cause, self.key.place, responding=connection.responding) from closed
+        except MalformedResponseError as error:
+            text = f"The response from {self.key.place} was not valid HTTP, or ended early: {error}."
+            raise AttemptError(FailureKind.PROTOCOL, text) from error
+        finally:
+            self._release(connection, answer)
+
+    def timeout_text(self, limit: str) -> str:
+        """What took too long when the attempt's time was over."""
+        place, phase = self.key.place, self.progress.phase
+        if phase is Phase.LOOKUP:
+            return f"The host name {self.key.host} was not found within {limit}: looking it up takes too long."
+        if phase is Phase.CONNECT:
+            return f"No connection to {place} within {limit}."
+        if phase is Phase.TLS:
+            return f"The TLS handshake with {place} did not finish within {limit}. Does that port speak https?"
+        if self.response.status is not None:
+            return f"It took longer than {limit}."
+        if self._unsent:
+            return f"{place} did not take the whole request within {limit}."
+        return f"No response within {limit}."
+
+    async def _exchange(self, connection: Connection, head: bytes) -> ResponseHead:
+        connection.begin_exchange()
+        started = time.perf_counter()
+        self.written = True
+        body = self.request.body
+        if isinstance(body, bytes):
+            connection.write(head, body)
+        else:
+            connection.write(head, b"")
+            self._sending = asyncio.get_running_loop().create_task(connection.write_parts(body.parts()))
+            self._sending.add_done_callback(self._sent)
+        while True:
+            answer = take_head(connection.buffer, self.request.method)
+            if self.first_byte is None and connection.responding:
+                self.first_byte = (time.perf_counter() - started) * 1000
+            if answer is None:
+                await connection.more()
+            elif not answer.interim:
+                break
+        response = self.response
+        response.status, response.headers, response.http_version = answer.status, answer.headers, answer.version
+        await read_body(connection, answer, response)
+        self.complete = True
+        return answer
+
+    def _sent(self, task: asyncio.Task[None]) -> None:
+        """A body that cannot be read ends the exchange."""
+        error = None if task.cancelled() else task.exception()
+        if error is None or self.connection is None:
+            return
+        if isinstance(error, HooklineError):
+            kind = FailureKind.NOT_SENT if isinstance(error, NotFoundError) else FailureKind.INTERNAL
+            self.connection.fail(AttemptError(kind, str(error)))
+        else:
+            self.connection.fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
+
+    def _release(self, connection: Connection, answer: ResponseHead | None) -> None:
+        """Keep the connection if it can have another exchange; `answer` is None if this one failed."""
+        sending = self._sending is not None and not self._sending.done()
+        self._unsent = sending or connection.unsent
+        if self._sending is not None and sending:
+            self._sending.cancel()
+        done = answer is not None and answer.keep_alive and self.request.keep_alive and not self.response.truncated
+        if answer is None or not done or self._unsent or not connection.is_usable():
+            connection.close()
+        else:
+            self.pool.give_back(self.key, connection, self.keep, answer.idle_s)

@@ -1,0 +1,288 @@
+"""Opens connections to targets and keeps them for the next request, until they were idle for `IDLE_S`."""
+
+from __future__ import annotations
+
+import asyncio
+import ssl
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from enum import Enum
+from ipaddress import ip_address
+from itertools import zip_longest
+from socket import AF_INET6, SOCK_STREAM, AddressFamily, gaierror
+from typing import Any
+
+from app.core.model import FailureKind
+from app.server.forward.attempt_failure import (
+    WRONG_NAME,
+    AttemptError,
+    connect_error,
+    handshake_error,
+    lookup_error,
+)
+from app.server.forward.connection import Connection
+from app.server.forward.tls import ClientCertificateError, TlsContexts, TlsOptions
+
+IDLE_S = 3.0
+"""Node's servers close after 5 s."""
+_NEXT_ADDRESS_S = 0.25
+"""The next address is tried when the one before has not responded for so long (RFC 8305)."""
+_CLOSE_S = 0.5
+_HANDSHAKE_S = 600.0
+"""Longer than any attempt: the attempt's own limit counts."""
+
+
+class Phase(Enum):
+    """How far an attempt has come."""
+
+    LOOKUP = "lookup"
+    CONNECT = "connect"
+    TLS = "tls"
+    EXCHANGE = "exchange"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolKey:
+    """Connections with the same key can stand in for each other. `tls` is None for http."""
+
+    host: str
+    port: int
+    tls: TlsOptions | None
+
+    @property
+    def place(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(slots=True)
+class Progress:
+    """Filled in while a connection is opened; milliseconds."""
+
+    phase: Phase = Phase.LOOKUP
+    lookup: float | None = None
+    connect: float | None = None
+    tls: float | None = None
+
+
+@dataclass(slots=True)
+class _Idle:
+    connection: Connection
+    until: float
+
+
+@dataclass(slots=True)
+class ConnectionPool:
+    """Uses neither the environment's proxies nor any setting of it."""
+
+    _contexts: TlsContexts = field(default_factory=TlsContexts)
+    _idle: dict[PoolKey, list[_Idle]] = field(default_factory=dict)
+    _timer: asyncio.TimerHandle | None = None
+    _closed: bool = False
+
+    def take(self, key: PoolKey) -> Connection | None:
+        """An open connection that is idle, the one used last; None if there is none."""
+        idle, now = self._idle.get(key), time.monotonic()
+        while idle:
+            candidate = idle.pop()
+            if now < candidate.until and candidate.connection.is_usable():
+                return candidate.connection
+            candidate.connection.close()
+        return None
+
+    def give_back(self, key: PoolKey, connection: Connection, keep: int, idle_s: float | None) -> None:
+        """Keep at most `keep` for the next requests. `idle_s`: how long the target keeps it, None if unknown."""
+        idle = self._idle.setdefault(key, [])
+        # The target counts from when it sent its response, and its close takes a while to arrive.
+        seconds = IDLE_S if idle_s is None else min(IDLE_S, idle_s - 1)
+        if self._closed or seconds <= 0 or len(idle) >= keep:
+            connection.close()
+            return
+        connection.rest()
+        idle.append(_Idle(connection, time.monotonic() + seconds))
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(IDLE_S, self._close_expired)
+
+    def _close_expired(self) -> None:
+        now = time.monotonic()
+        for key, idle in tuple(self._idle.items()):
+            for one in idle:
+                if one.until <= now or not one.connection.is_usable():
+                    one.connection.close()
+            idle[:] = [one for one in idle if not one.connection.transport.is_closing()]
+            if not idle:
+                del self._idle[key]
+        soonest = min((one.until for idle in self._idle.values() for one in idle), default=None)
+        loop = asyncio.get_running_loop()
+        self._timer = None if soonest is None else loop.call_later(soonest - now, self._close_expired)
+
+    async def close(self) -> None:
+        """Close the idle connections; others are closed when they are given back."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        connections = [one.connection for idle in self._idle.values() for one in idle]
+        self._idle.clear()
+        for connection in connections:
+            connection.close()
+        await asyncio.gather(*(connection.wait_closed(_CLOSE_S) for connection in connections))
+
+    async def open(self, key: PoolKey, progress: Progress) -> Connection:
+        """Open a connection. AttemptError."""
+        context = None
+        if key.tls is not None:
+            try:
+                context = await self._contexts.get(key.tls)
+            except ClientCertificateError as error:
+                raise AttemptError(FailureKind.NOT_SENT, str(error)) from error
+        connection = await _connect(key, progress)
+        if context is None:
+            progress.phase = Phase.EXCHANGE
+            return connection
+        progress.phase, started = Phase.TLS, time.perf_counter()
+        if connection.buffer:
+            connection.close()
+            text = f"TLS with {key.place} failed (it sent something else first). Does that port speak https?"
+            raise AttemptError(FailureKind.TLS, text)
+        try:
+            await _start_tls(connection, context, key)
+        except OSError as error:  # ssl.SSLError is one too
+            connection.transport.abort()
+            raise handshake_error(error, key.place, await _names(error, self._contexts, key)) from error
+        except BaseException:
+            connection.transport.abort()
+            raise
+        progress.tls = _ms_since(started)
+        progress.phase = Phase.EXCHANGE
+        return connection
+
+
+async def _start_tls(connection: Connection, context: ssl.SSLContext, key: PoolKey) -> None:
+    loop = asyncio.get_running_loop()
+    plain = connection.transport
+    transport = await loop.start_tls(
+        plain,
+        connection,
+        context,
+        server_hostname=key.host,
+        ssl_handshake_timeout=_HANDSHAKE_S,
+        ssl_shutdown_timeout=_CLOSE_S,
+    )
+    if transport is None:  # asyncio's way to say that the connection was closed meanwhile
+        raise ConnectionResetError
+    connection.transport = transport
+
+
+async def _names(error: BaseException, contexts: TlsContexts, key: PoolKey) -> tuple[str, ...] | None:
+    """The names in a certificate that is for another one. It can be read only on a connection that does not check the
+    name; nothing is sent on it."""
+    if key.tls is None or getattr(error, "verify_code", None) not in WRONG_NAME:
+        return None
+    lenient = await contexts.get(replace(key.tls, check_name=False))
+    try:
+        connection = await _connect(key, Progress())
+    except AttemptError:
+        return None
+    try:
+        await _start_tls(connection, lenient, key)
+        certificate = connection.transport.get_extra_info("peercert") or {}
+    except OSError:
+        return None
+    finally:
+        connection.transport.abort()
+    return tuple(name for kind, name in certificate.get("subjectAltName", ()) if kind in ("DNS", "IP Address"))
+
+
+async def _connect(key: PoolKey, progress: Progress) -> Connection:
+    started = time.perf_counter()
+    addresses = [key.host]
+    if not _is_address(key.host):
+        addresses = await _lookup(key)
+        progress.lookup = _ms_since(started)
+        started = time.perf_counter()
+    progress.phase = Phase.CONNECT
+    if len(addresses) == 1:
+        try:
+            connection = await _connect_to(addresses[0], key.port)
+        except OSError as error:
+            raise connect_error([error], key.place) from error
+    else:
+        connection = await _race(addresses, key)
+    progress.connect = _ms_since(started)
+    return connection
+
+
+async def _connect_to(address: str, port: int) -> Connection:
+    _, connection = await asyncio.get_running_loop().create_connection(Connection, address, port)
+    return connection
+
+
+async def _race(addresses: Sequence[str], key: PoolKey) -> Connection:
+    """The first connection that is accepted; each address is tried a moment after the one before, or once that
+    failed."""
+    waiting, tasks, errors = list(addresses), set[asyncio.Task[Connection]](), list[OSError]()
+    try:
+        while waiting or tasks:
+            if waiting:
+                tasks.add(asyncio.ensure_future(_connect_to(waiting.pop(0), key.port)))
+            timeout = _NEXT_ADDRESS_S if waiting else None
+            done, tasks = await asyncio.wait(tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
+            for task in done:
+                error = task.exception()
+                if error is None:
+                    tasks |= done - {task}
+                    return task.result()
+                if not isinstance(error, OSError):
+                    raise error
+                errors.append(error)
+        raise connect_error(errors, key.place)
+    finally:
+        for task in tasks:
+            task.cancel()
+            task.add_done_callback(_discard)
+
+
+def _discard(task: asyncio.Task[Connection]) -> None:
+    """Of a connection that came second."""
+    if not task.cancelled() and task.exception() is None:
+        task.result().transport.abort()
+
+
+async def _lookup(key: PoolKey) -> list[str]:
+    """The addresses of the host, IPv6 and IPv4 in turn as the system orders them."""
+    try:
+        found = await asyncio.get_running_loop().getaddrinfo(key.host, key.port, type=SOCK_STREAM)
+    except (gaierror, UnicodeError) as error:
+        raise lookup_error(key.host) from error
+    first = found[0][0] if found else AF_INET6
+    same = _addresses(found, lambda family: family == first)
+    other = _addresses(found, lambda family: family != first)
+    pairs = zip_longest(same, other)
+    addresses = [address for pair in pairs for address in pair if address is not None]
+    if not addresses:
+        raise lookup_error(key.host)
+    return addresses
+
+
+def _addresses(found: Sequence[tuple[Any, ...]], wanted: Any) -> list[str]:
+    chosen: list[str] = []
+    for family, _, _, _, address in found:
+        text = str(address[0])
+        if family == AF_INET6 and len(address) > 3 and address[3] and "%" not in text:
+            text = f"{text}%{address[3]}"
+        if wanted(AddressFamily(family)) and text not in chosen:
+            chosen.append(text)
+    return chosen
+
+
+def _is_address(host: str) -> bool:
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return True
+
+
+def _ms_since(started: float) -> float:
+    return (time.perf_counter() - started) * 1000

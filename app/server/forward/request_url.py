@@ -1,0 +1,53 @@
+"""The parts of a URL that a request is sent to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from urllib.parse import urlsplit
+
+from app.core.forward_target import sendable
+
+_PORTS = {"http": 80, "https": 443}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestUrl:
+    """`host` is ASCII and in lower case, an IPv6 address without brackets. `authority` is for the Host header; `target`
+    is what the request line names. `text` is the whole URL."""
+
+    scheme: str
+    host: str
+    port: int
+    authority: str
+    target: str
+    text: str
+
+    @property
+    def origin(self) -> tuple[str, str, int]:
+        return self.scheme, self.host, self.port
+
+
+@lru_cache(maxsize=256)
+def parse_url(text: str) -> RequestUrl:
+    """The parts of an absolute http or https URL, with characters encoded that cannot be sent. ValueError."""
+    parts = urlsplit(text)
+    if parts.scheme not in _PORTS or not parts.hostname:
+        raise ValueError("it is not an http or https URL")
+    host = parts.hostname
+    if not host.isascii():
+        host = host.encode("idna").decode("ascii")
+    if not host.isprintable() or " " in host:
+        raise ValueError(f"{host!r} is not a host name")
+    default = _PORTS[parts.scheme]
+    port = default if parts.port is None else parts.port
+    if port == 0:
+        raise ValueError("the port cannot be 0")
+    authority = f"[{host}]" if ":" in host else host
+    if port != default:
+        authority = f"{authority}:{port}"
+    target = sendable(parts.path) or "/"
+    netloc = parts.netloc.rpartition("@")[2]
+    if parts.query:
+        target = f"{target}?{sendable(parts.query)}"
+    return RequestUrl(parts.scheme, host, port, authority, target, f"{parts.scheme}://{netloc}{target}")

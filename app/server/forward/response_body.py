@@ -1,0 +1,96 @@
+"""Reads a response's body as sent: the transfer coding removed, the content coding kept."""
+
+from __future__ import annotations
+
+import re
+
+from app.core.model import PART_SIZE
+from app.server.forward.connection import Connection, ConnectionClosedError
+from app.server.forward.response import TargetResponse
+from app.server.forward.response_head import HEAD_MAX, Framing, MalformedResponseError, ResponseHead
+
+_LINE_MAX = 4096
+_CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
+
+
+async def read_body(connection: Connection, head: ResponseHead, into: TargetResponse) -> None:
+    """Read up to `PART_SIZE` bytes into `into`; if there are more, it is marked as truncated and the rest is left.
+
+    ConnectionClosedError when the body ends early, MalformedResponseError.
+    """
+    if head.framing is Framing.LENGTH:
+        await _read_exactly(connection, head.length, into)
+    elif head.framing is Framing.CHUNKED:
+        await _read_chunks(connection, into)
+    elif head.framing is Framing.CLOSE:
+        await _read_to_close(connection, into)
+
+
+async def _read_exactly(connection: Connection, length: int, into: TargetResponse) -> None:
+    buffer, left = connection.buffer, length
+    while left:
+        if not buffer:
+            await connection.more()
+        data = bytes(buffer[:left])
+        del buffer[: len(data)]
+        left -= len(data)
+        into.add(data)
+        if left and len(into.body) == PART_SIZE:
+            into.truncated = True
+        if into.truncated:
+            return
+
+
+async def _read_chunks(connection: Connection, into: TargetResponse) -> None:
+    while length := await _chunk_length(connection):
+        await _read_exactly(connection, length, into)
+        if into.truncated:
+            return
+        await _end_of_chunk(connection)
+    await _skip_trailers(connection)
+
+
+async def _chunk_length(connection: Connection) -> int:
+    line = await _line(connection, _LINE_MAX)
+    found = _CHUNK.fullmatch(line)
+    if found is None:
+        raise MalformedResponseError(f"illegal chunk header: {line[:80]!r}")
+    return int(found[1], 16)
+
+
+async def _end_of_chunk(connection: Connection) -> None:
+    line = await _line(connection, 2)
+    if line not in (b"\r\n", b"\n"):
+        raise MalformedResponseError("a chunk is longer than it said")
+
+
+async def _skip_trailers(connection: Connection) -> None:
+    left = HEAD_MAX
+    while (line := await _line(connection, left)) not in (b"\r\n", b"\n"):
+        left -= len(line)
+
+
+async def _line(connection: Connection, most: int) -> bytes:
+    buffer = connection.buffer
+    while (end := buffer.find(b"\n", 0, most)) < 0:
+        if len(buffer) >= most:
+            raise MalformedResponseError(f"a line of its chunked body is longer than {most:,} bytes")
+        await connection.more()
+    line = bytes(buffer[: end + 1])
+    del buffer[: end + 1]
+    return line
+
+
+async def _read_to_close(connection: Connection, into: TargetResponse) -> None:
+    buffer = connection.buffer
+    try:
+        while not into.truncated:
+            if buffer:
+                data = bytes(buffer)
+                buffer.clear()
+                into.add(data)
+            else:
+                await connection.more()
+    except ConnectionClosedError as closed:
+        if closed.cause is not None:
+            raise
