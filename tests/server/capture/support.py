@@ -6,14 +6,14 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any
 
 from app.core.errors import StorageLimitError, StorageUnavailableError
 from app.core.events import Event, Refused
-from app.core.model import Capture, Endpoint, EndpointDraft
+from app.core.model import Capture, Endpoint, EndpointDraft, Target
 from app.core.providers.catalogue import Identify, no_provider
 from app.server.capture import CaptureServer, Limits
 from app.server.capture.connection_eviction import EvictionStage
@@ -35,8 +35,9 @@ class Directory:
     def put(self, slug: str = "orders", **fields: Any) -> Endpoint:
         """Create or replace the endpoint `slug`."""
         draft: EndpointDraft = factories.draft(slug=slug, **fields)
-        settable = {name: getattr(draft, name) for name in draft.__struct_fields__}
-        endpoint = Endpoint(id=len(self.endpoints) + 1, created_at=1, **settable)
+        settable = {name: getattr(draft, name) for name in draft.__struct_fields__ if not name.startswith("forward")}
+        targets = () if draft.forward_url is None else (factories.target(draft.forward_url),)
+        endpoint = Endpoint(id=len(self.endpoints) + 1, created_at=1, targets=targets, **settable)
         self.endpoints[slug] = endpoint
         return endpoint
 
@@ -48,7 +49,8 @@ class MemorySink:
         self._numbers = count(1)
         self.captures: list[Capture] = []
         self.bodies: dict[int, bytes] = {}
-        self.forwards: dict[int, str | None] = {}
+        self.targets: dict[int, tuple[str, ...]] = {}
+        """The URLs of the targets that a capture was queued for."""
         self.parts: dict[int, dict[int, bytes]] = {}
         self.part_sizes: list[int] = []
         self.pieces: dict[int, dict[int, bytes]] = {}
@@ -64,13 +66,13 @@ class MemorySink:
     def new_seq(self) -> int:
         return next(self._numbers)
 
-    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, forward_url: str | None = None) -> None:
+    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, targets: Sequence[Target] = ()) -> None:
         await self._write()
         parts = self.parts.pop(capture.seq, {})
         assert sorted(parts) == list(range(tail_part))
         self.captures.append(capture)
         self.bodies[capture.seq] = b"".join(parts[n] for n in sorted(parts)) + tail
-        self.forwards[capture.seq] = forward_url
+        self.targets[capture.seq] = tuple(target.url for target in targets)
 
     def check_room(self, endpoint_id: int, size: int) -> None:
         if isinstance(self.fail_with, StorageLimitError):

@@ -44,7 +44,7 @@ async def test_what_came_is_stored_as_incomplete(rig: Rig, raw: bytes, came: byt
     sender = await broken_off(rig, raw, how)
     record = rig.sink.last
     assert (rig.sink.last_body, record.size, record.complete) == (came, len(came), False)
-    assert (record.mirror, rig.sink.forwards[record.seq]) == (DeliveryState.NONE, None)
+    assert (record.mirror, rig.sink.targets[record.seq]) == (DeliveryState.NONE, ())
     assert record.reply_status == 400
     if how == "half":
         assert (await sender.response()).status == 400

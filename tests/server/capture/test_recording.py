@@ -237,9 +237,9 @@ async def test_a_forwarded_endpoint_queues_its_forward(rig: Rig) -> None:
     rig.directory.put("mirrored", forward_url="http://127.0.0.1:9/in")
     await rig.post(path="/catch/mirrored/x")
     assert rig.sink.last.mirror is DeliveryState.QUEUED
-    assert rig.sink.forwards[rig.sink.last.seq] == "http://127.0.0.1:9/in"
+    assert rig.sink.targets[rig.sink.last.seq] == ("http://127.0.0.1:9/in",)
     await rig.post()
-    assert rig.sink.forwards[rig.sink.last.seq] is None
+    assert rig.sink.targets[rig.sink.last.seq] == ()
 
 
 async def test_an_upgrade_is_captured_like_any_request(rig: Rig) -> None:

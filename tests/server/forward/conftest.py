@@ -8,13 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from app.core.events import Bus, DeliveryChanged
-from app.core.model import PART_SIZE, Capture, Delivery, DeliveryState, Endpoint
+from app.core.model import PART_SIZE, Attempt, Capture, Delivery, DeliveryState, Endpoint, QueuedDelivery, RetryRule
+from app.core.repositories import DeliveryRepository
 from app.db.store import Store
 from app.server.capture import CaptureServer
 from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
+from app.server.target_responses import TargetResponses
 from tests import factories
 
 
@@ -36,17 +39,49 @@ class Stage:
 
     async def open(self) -> None:
         self.store = await Store.open(self.folder, self.bus.publish)
-        account = self.store.account
-        self.forwarder = Forwarder(
-            self.store.captures, self.store.deliveries, self.store.endpoints, self.bus, account.instance_id
+        self.responses = TargetResponses()
+        self.forwarder = self.new_forwarder(self.store.deliveries)
+
+    def new_forwarder(self, deliveries: DeliveryRepository) -> Forwarder:
+        store = self.store
+        return Forwarder(
+            store.captures,
+            deliveries,
+            store.endpoints,
+            store.targets,
+            self.bus,
+            self.responses,
+            store.account.instance_id,
         )
 
     async def close(self) -> None:
         await self.forwarder.stop()
         await self.store.close()
 
-    async def endpoint(self, forward_url: str, **fields: Any) -> Endpoint:
-        return await self.store.endpoints.create(factories.draft(forward_url=forward_url, **fields))
+    async def endpoint(self, forward_url: str, target: dict[str, Any] | None = None, **fields: Any) -> Endpoint:
+        """An endpoint with a target that has these settings, and no retries unless they say so."""
+        made = await self.store.endpoints.create(factories.draft(forward_url=forward_url, **fields))
+        (first,) = made.targets
+        settings = {"retry": RetryRule(retries=0), **(target or {})}
+        await self.store.targets.update(first.id, replace(first.draft(), **settings))
+        return self.now(made)
+
+    def now(self, endpoint: Endpoint) -> Endpoint:
+        """The endpoint as it is stored now."""
+        found = self.store.endpoints.by_id(endpoint.id)
+        assert found is not None
+        return found
+
+    async def attempts(self, delivery: Delivery) -> list[Attempt]:
+        return await self.store.deliveries.attempts(delivery.id)
+
+    async def attempt(self, delivery: Delivery) -> Attempt:
+        """The only attempt."""
+        (attempt,) = await self.attempts(delivery)
+        return attempt
+
+    async def queued(self, endpoint: Endpoint) -> list[QueuedDelivery]:
+        return await self.store.deliveries.queued(endpoint.targets[0].id, 100)
 
     async def capture(self, endpoint: Endpoint, body: bytes = b"{}", **fields: Any) -> Capture:
         """Store a request of `endpoint` with its delivery queued."""
@@ -60,7 +95,7 @@ class Stage:
         parts = [body[at : at + PART_SIZE] for at in range(0, len(body), PART_SIZE)] or [b""]
         for number, part in enumerate(parts[:-1]):
             await self.store.captures.add_part(made.seq, number, part)
-        await self.store.captures.add(made, parts[-1], len(parts) - 1, forward_url=endpoint.forward_url)
+        await self.store.captures.add(made, parts[-1], len(parts) - 1, targets=endpoint.targets)
         return made
 
     async def outcomes(self, count: int = 1) -> list[Delivery]:
@@ -87,6 +122,7 @@ async def capture_port(stage: Stage) -> AsyncIterator[str]:
         RefusedLog(stage.bus.publish),
         body_limit=lambda: 100 * PART_SIZE,
         instance_id=stage.store.account.instance_id,
+        target_responses=stage.responses,
     )
     await server.start("127.0.0.1", 0)
     yield "http://{}:{}".format(*server.address)

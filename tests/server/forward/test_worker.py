@@ -6,11 +6,13 @@ import asyncio
 import ssl
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from app.core.model import PART_SIZE, Delivery, DeliveryState
-from app.server.forward import Forwarder, forwarder
+from app.core.model import PART_SIZE, DeliveryState, QueuedDelivery
+from app.core.repositories import DeliveryRepository
+from app.server.forward import forwarder
 from app.server.forward.tls import client_context
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, target
@@ -24,28 +26,27 @@ class Queue:
         self.after_look: Callable[[], Awaitable[object]] | None = None
         self.broken = 0
 
-    async def pending(self, endpoint_id: int, limit: int = 50) -> list[Delivery]:
-        rows = await self._real.pending(endpoint_id, limit)
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    async def queued(self, *args: Any, **others: Any) -> list[QueuedDelivery]:
+        rows = await self._real.queued(*args, **others)
         if self.after_look is not None and not rows:
             happen, self.after_look = self.after_look, None
             await happen()
         return rows
 
-    async def endpoints_with_pending(self) -> set[int]:
-        return await self._real.endpoints_with_pending()
-
-    async def finish(self, delivery: Delivery, response_body: bytes) -> None:
+    async def finish(self, *args: Any, **others: Any) -> bool:
         if self.broken:
             self.broken -= 1
             raise ZeroDivisionError
-        await self._real.finish(delivery, response_body)
+        return await self._real.finish(*args, **others)
 
 
 @pytest.fixture
 def queue(stage: Stage) -> Queue:
     queue = Queue(stage)
-    store = stage.store
-    stage.forwarder = Forwarder(store.captures, queue, store.endpoints, stage.bus, store.account.instance_id)
+    stage.forwarder = stage.new_forwarder(cast(DeliveryRepository, queue))
     return queue
 
 
@@ -89,7 +90,7 @@ async def test_a_stop_begins_no_further_delivery(stage: Stage, monkeypatch: pyte
         await place.arrival()
         await stage.forwarder.stop()
     assert len(place.received) == 1
-    assert len(await stage.store.deliveries.pending(endpoint.id)) == 9
+    assert len(await stage.queued(endpoint)) == 9
 
 
 async def test_an_answer_without_end_is_read_no_further_than_is_kept(stage: Stage) -> None:
@@ -102,7 +103,8 @@ async def test_an_answer_without_end_is_read_no_further_than_is_kept(stage: Stag
         endpoint = await stage.endpoint(place.url)
         await stage.forwarder.start()
         delivery = await stage.outcome(endpoint)
-    assert (delivery.state, delivery.response_truncated) == (DeliveryState.DELIVERED, True)
+    assert delivery.state is DeliveryState.DELIVERED
+    assert (await stage.attempt(delivery)).response_truncated
 
 
 async def test_public_certificates_are_known_without_the_systems(

@@ -1,0 +1,226 @@
+"""Retries, pausing and several deliveries at once, over real sockets from a real store."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from app.core.events import DeliveryChanged
+from app.core.model import AttemptTrigger, DeliveryFilter, DeliveryState, FailureKind, PausedBy, RetryRule
+from app.server.forward import forwarder
+from tests.server.forward.conftest import Stage
+from tests.server.forward.targets import OK, Answering, Received, answering, silent, target
+
+ERROR = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+QUEUED, DELIVERED, FAILED = DeliveryState.QUEUED, DeliveryState.DELIVERED, DeliveryState.FAILED
+
+
+def rule(**fields: Any) -> RetryRule:
+    """Retries every error up to four times, nearly at once."""
+    return RetryRule(**{"on": ("connection", "5xx"), "first_delay_ms": 1, "longest_delay_ms": 5, **fields})
+
+
+def failing(times: int) -> Answering:
+    """Errors first, then 200."""
+    left = times
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        nonlocal left
+        left -= 1
+        await answering(ERROR if left >= 0 else OK)(received, writer)
+
+    return answer
+
+
+async def test_an_error_is_retried_until_it_works_and_every_attempt_is_kept(stage: Stage) -> None:
+    async with target(failing(2)) as place:
+        endpoint = await stage.endpoint(place.url, {"retry": rule()})
+        await stage.forwarder.start()
+        await stage.capture(endpoint)
+        last = (await stage.outcomes(3))[-1]
+    assert [event.state for event in stage.told] == [QUEUED, QUEUED, DELIVERED]
+    assert (last.attempts, last.error) == (3, None)
+    made = await stage.attempts(last)
+    assert [(one.number, one.trigger, one.status, one.failure) for one in made] == [
+        (1, AttemptTrigger.FORWARD, 503, FailureKind.STATUS),
+        (2, AttemptTrigger.RETRY, 503, FailureKind.STATUS),
+        (3, AttemptTrigger.RETRY, 200, None),
+    ]
+
+
+async def test_after_the_last_retry_it_has_failed(stage: Stage) -> None:
+    async with target(failing(99)) as place:
+        endpoint = await stage.endpoint(place.url, {"retry": rule(retries=2)})
+        await stage.forwarder.start()
+        await stage.capture(endpoint)
+        last = (await stage.outcomes(3))[-1]
+        assert (last.state, last.attempts) == (FAILED, 3)
+        await stage.store.deliveries.retry(DeliveryFilter())
+        last = (await stage.outcomes(6))[-1]
+    assert (last.state, last.attempts) == (FAILED, 6)
+    assert [one.trigger for one in await stage.attempts(last)][3:] == [
+        AttemptTrigger.MANUAL,
+        AttemptTrigger.RETRY,
+        AttemptTrigger.RETRY,
+    ]
+
+
+async def test_what_the_rule_does_not_name_is_not_retried(stage: Stage) -> None:
+    async with target(failing(99)) as place:
+        endpoint = await stage.endpoint(place.url, {"retry": rule(on=("connection", "timeout"))})
+        await stage.forwarder.start()
+        assert (await stage.outcome(endpoint)).state is FAILED
+    assert len(place.received) == 1
+
+
+async def test_in_order_a_retry_holds_up_those_after_it(stage: Stage) -> None:
+    async with target(failing(2)) as place:
+        endpoint = await stage.endpoint(place.url, {"retry": rule()})
+        for number in range(3):
+            await stage.capture(endpoint, b"", target=f"/catch/s/{number}")
+        await stage.forwarder.start()
+        await stage.outcomes(5)
+    assert [received.line.split()[1] for received in place.received] == ["/0", "/0", "/0", "/1", "/2"]
+
+
+async def test_in_parallel_the_others_go_on(stage: Stage) -> None:
+    async with target(failing(1)) as place:
+        waits = rule(first_delay_ms=3_600_000, longest_delay_ms=3_600_000, total_ms=2 * 3_600_000)
+        endpoint = await stage.endpoint(place.url, {"retry": waits, "parallel": 4})
+        await stage.capture(endpoint, b"", target="/catch/s/0")
+        await stage.forwarder.start()
+        await stage.outcomes(1)
+        for number in range(1, 100):
+            await stage.capture(endpoint, b"", target=f"/catch/s/{number}")
+        await stage.outcomes(100)
+    paths = [received.line.split()[1] for received in place.received]
+    assert sorted(paths) == sorted(f"/{number}" for number in range(100))
+    assert [one.delivery.captured_target for one in await stage.queued(endpoint)] == ["/catch/s/0"]
+
+
+async def test_no_more_are_sent_at_once_than_the_target_allows(stage: Stage) -> None:
+    here, most, all_here = 0, 0, asyncio.Event()
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        nonlocal here, most
+        here += 1
+        most = max(most, here)
+        if here == 3:
+            all_here.set()
+        await all_here.wait()
+        await asyncio.sleep(0.005)
+        here -= 1
+        await answering(OK)(received, writer)
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url, {"parallel": 3})
+        for _ in range(30):
+            await stage.capture(endpoint)
+        await stage.forwarder.start()
+        await stage.outcomes(30)
+    assert most == 3
+
+
+async def test_a_paused_target_keeps_its_queue_until_it_is_resumed(stage: Stage) -> None:
+    async with target() as place, target() as other:
+        endpoint = await stage.endpoint(place.url)
+        second = await stage.store.targets.create(endpoint.id, replace(endpoint.targets[0].draft(), url=other.url))
+        await stage.store.targets.pause(endpoint.targets[0].id)
+        endpoint = stage.now(endpoint)
+        await stage.forwarder.start()
+        for number in range(3):
+            await stage.capture(endpoint, target=f"/catch/s/{number}")
+        await stage.outcomes(3)
+        assert (len(place.received), len(other.received)) == (0, 3)
+        await stage.store.targets.resume(endpoint.targets[0].id)
+        await stage.outcomes(6)
+    assert [received.line.split()[1] for received in place.received] == ["/0", "/1", "/2"]
+    assert {event.delivery.target_id for event in stage.told[:3]} == {second.id}
+
+
+async def test_failures_in_a_row_pause_the_target_and_a_resume_sends_the_rest(stage: Stage) -> None:
+    async with target(failing(2)) as place:
+        endpoint = await stage.endpoint(place.url, {"pause_after": 2})
+        for number in range(4):
+            await stage.capture(endpoint, target=f"/catch/s/{number}")
+        await stage.forwarder.start()
+        await stage.outcomes(2)
+        (paused,) = stage.now(endpoint).targets
+        assert paused.paused is PausedBy.FAILURES
+        assert len(await stage.queued(endpoint)) == 2
+        await stage.store.targets.resume(paused.id)
+        await stage.outcomes(4)
+    assert [event.state for event in stage.told] == [FAILED, FAILED, DELIVERED, DELIVERED]
+
+
+async def test_a_pause_during_a_retrys_wait_ends_the_wait(stage: Stage) -> None:
+    async with target(failing(1)) as place:
+        waits = rule(first_delay_ms=3_600_000, longest_delay_ms=3_600_000, total_ms=2 * 3_600_000)
+        endpoint = await stage.endpoint(place.url, {"retry": waits})
+        await stage.forwarder.start()
+        await stage.capture(endpoint)
+        await stage.outcomes(1)
+        await stage.store.targets.pause(endpoint.targets[0].id)
+        await stage.store.targets.resume(endpoint.targets[0].id)
+        assert (await stage.outcomes(2))[-1].state is DELIVERED
+
+
+async def test_a_retry_goes_on_after_a_restart(stage: Stage) -> None:
+    async with target(failing(1)) as place:
+        endpoint = await stage.endpoint(place.url, {"retry": rule(first_delay_ms=200, longest_delay_ms=200)})
+        await stage.forwarder.start()
+        await stage.capture(endpoint)
+        await stage.outcomes(1)
+        await stage.close()
+        await stage.open()
+        await stage.forwarder.start()
+        last = (await stage.outcomes(2))[-1]
+    assert (last.state, last.attempts, last.round_attempts) == (DELIVERED, 2, 2)
+
+
+async def test_an_attempt_cut_off_by_a_stop_is_marked_and_made_again(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forwarder, "_GRACE_S", 0.05)
+    async with target(silent) as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.forwarder.start()
+        await stage.capture(endpoint)
+        await place.arrival()
+        await stage.close()
+        port = place.port
+    async with target(port=port):
+        await stage.open()
+        await stage.forwarder.start()
+        last = (await stage.outcomes(1))[-1]
+    first, second = await stage.attempts(last)
+    assert first.failure is FailureKind.INTERRUPTED
+    assert (second.number, second.failure, last.round_attempts) == (2, None, 1)
+
+
+class TestTargetsResponse:
+    async def expected(self, stage: Stage, answer: Answering, **settings: Any) -> tuple[object, list[DeliveryChanged]]:
+        """What the sender of a request gets, None without a response of the target."""
+        async with target(answer) as place:
+            endpoint = await stage.endpoint(place.url, settings)
+            await stage.forwarder.start()
+            capture_id = (await stage.capture(endpoint)).id
+            expected = stage.responses.expect(capture_id, endpoint.targets[0].id)
+            done, _ = await asyncio.wait([expected], timeout=20)
+            assert done
+            await stage.outcomes(1)
+            return (None if expected.cancelled() else expected.result()), stage.told
+
+    async def test_it_is_the_first_attempts(self, stage: Stage) -> None:
+        result, told = await self.expected(stage, failing(1), retry=rule())
+        assert isinstance(result, tuple)
+        assert result[0].status == 503, "an error of the target is a response too"
+        assert told[0].delivery.responded
+
+    async def test_there_is_none_of_a_target_that_closes(self, stage: Stage) -> None:
+        result, told = await self.expected(stage, answering(b"", close=True))
+        assert result is None
+        assert not told[0].delivery.responded
