@@ -1,0 +1,140 @@
+"""What a replay was asked to do, and how far it is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from app.core.model import Record
+from app.core.replay.request_edit import RequestEdit
+
+
+class ChosenRequests(Record, frozen=True, tag="ids"):
+    """These requests."""
+
+    ids: tuple[str, ...]
+
+
+class MatchingRequests(Record, frozen=True, tag="query"):
+    """All requests of an endpoint (None: of all endpoints) that match `query`, in the language of the filter field.
+
+    `received_after` is the first microsecond included, `received_before` the first one that is not; None: no limit.
+    """
+
+    endpoint_id: int | None = None
+    query: str = ""
+    received_after: int | None = None
+    received_before: int | None = None
+
+
+ReplaySource = ChosenRequests | MatchingRequests
+
+
+class OwnTargets(Record, frozen=True, tag="targets"):
+    """To the targets of each request's endpoint."""
+
+
+class OneUrl(Record, frozen=True, tag="url"):
+    """To this URL."""
+
+    url: str
+
+
+class OtherEndpoint(Record, frozen=True, tag="endpoint"):
+    """To another endpoint of Hookline."""
+
+    slug: str
+
+
+ReplayDestination = OwnTargets | OneUrl | OtherEndpoint
+
+
+class BackToBack(Record, frozen=True, tag="back_to_back"):
+    """Each as soon as a connection is free."""
+
+
+class FixedRate(Record, frozen=True, tag="rate"):
+    """Evenly spaced."""
+
+    per_second: float
+
+
+class OriginalGaps(Record, frozen=True, tag="gaps"):
+    """Spaced as they were received.
+
+    `scale` multiplies every gap: 0.5 is twice as fast. No scaled gap is longer than `longest_gap_ms` (None: no limit).
+    """
+
+    scale: float = 1.0
+    longest_gap_ms: int | None = None
+
+
+Pace = BackToBack | FixedRate | OriginalGaps
+
+
+class Faults(Record, frozen=True):
+    """Probabilities, 0 to 1, of faults made on purpose.
+
+    `duplicate`: sent twice. `swap`: exchanged with the next one, which then is not exchanged again. `drop`: not sent.
+    `delay`: sent up to `delay_max_ms` late, without holding up the others. `cut_off`: the connection is closed after
+    the first part of the body.
+    """
+
+    duplicate: float = 0.0
+    swap: float = 0.0
+    drop: float = 0.0
+    delay: float = 0.0
+    delay_max_ms: int = 1_000
+    cut_off: float = 0.0
+
+    @property
+    def any(self) -> bool:
+        """Whether there can be a fault."""
+        return any((self.duplicate, self.swap, self.drop, self.delay, self.cut_off))
+
+
+class ReplaySpec(Record, frozen=True):
+    """Requests are sent oldest first, each `times` times in a row, at most `concurrency` at once.
+
+    The same `seed` makes the same faults.
+    """
+
+    source: ReplaySource
+    destination: ReplayDestination = OwnTargets()
+    pace: Pace = BackToBack()
+    concurrency: int = 1
+    times: int = 1
+    faults: Faults = Faults()
+    seed: int = 0
+    edit: RequestEdit | None = None
+
+
+class ReplayState(StrEnum):
+    """QUEUED: another replay runs before it. INTERRUPTED: Hookline ended before it did."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    PAUSED = "paused"
+    DONE = "done"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+
+
+class ReplayProgress(Record, frozen=True):
+    """Counts so far. `total` is requests times `times`, None until they are counted.
+
+    `sent` includes the `duplicated`, and each one sent ends as `delivered` or `failed`. `rate` is sends per second at
+    present.
+    """
+
+    total: int | None = None
+    sent: int = 0
+    delivered: int = 0
+    failed: int = 0
+    dropped: int = 0
+    duplicated: int = 0
+    rate: float = 0.0
+
+    @property
+    def done(self) -> int:
+        """How many of `total` were sent or dropped."""
+        return self.sent - self.duplicated + self.dropped
