@@ -1,0 +1,152 @@
+"""The sequence of sends that a replay makes: in which order, when, and with which faults. Constant memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from hashlib import blake2b
+from typing import NamedTuple
+
+from app.core.replay.spec import Faults, FixedRate, OriginalGaps, Pace, ReplaySpec
+
+
+class PlannedSend(NamedTuple):
+    """One send of a replay, or a dropped one.
+
+    `position` counts from 0; a duplicate has the position of the send it follows. `copy` counts from 1 to `times`.
+    `at_us` is when to send, in microseconds from the start (back to back: 0); it never decreases. `delay_ms` is to be
+    added to it. `cut_off` is the part of the body to send before closing the connection, 0 to 1; None: all.
+    """
+
+    position: int
+    capture_id: str
+    copy: int
+    at_us: int
+    dropped: bool = False
+    duplicate: bool = False
+    swapped: bool = False
+    delay_ms: int = 0
+    cut_off: float | None = None
+
+
+class _Draws(NamedTuple):
+    """The faults of one item."""
+
+    drop: bool = False
+    duplicate: bool = False
+    swap: bool = False
+    delay_ms: int = 0
+    cut_off: float | None = None
+
+
+class _Item(NamedTuple):
+    """One copy of a capture."""
+
+    capture_id: str
+    copy: int
+    draws: _Draws
+
+
+_NO_FAULTS = _Draws()
+
+
+def plan(source: Iterable[tuple[str, int]], spec: ReplaySpec, start_at: int = 0) -> Iterator[PlannedSend]:
+    """The sends for the `(capture_id, received_at)` of `source`, oldest first. Only one capture is read ahead.
+
+    The faults of a capture's copy depend on the seed, its id and the copy's number alone. To continue, give the whole
+    `source` again with `start_at`, the first position wanted: the same sends follow. Or give what is left of it:
+    the faults are the same then too, but positions and times start at 0.
+    """
+    held: tuple[int, _Item, int] | None = None
+    for position, item, at_us in _slots(source, spec):
+        if held is None:
+            if item.draws.swap:
+                held = position, item, at_us
+            elif position >= start_at:
+                yield from _sends(position, item, at_us, swapped=False)
+            continue
+        first_position, first, first_at = held
+        held = None
+        if first_position >= start_at:
+            yield from _sends(first_position, item, first_at, swapped=True)
+        if position >= start_at:
+            yield from _sends(position, first, at_us, swapped=True)
+    if held is not None and held[0] >= start_at:
+        yield from _sends(*held, swapped=False)
+
+
+def _slots(source: Iterable[tuple[str, int]], spec: ReplaySpec) -> Iterator[tuple[int, _Item, int]]:
+    """Each position with its time, and the item that is there before any swap."""
+    clock, position = _clock(spec.pace), 0
+    for capture_id, received_at in source:
+        for copy in range(1, spec.times + 1):
+            draws = _draw(spec.seed, capture_id, copy, spec.faults) if spec.faults.any else _NO_FAULTS
+            yield position, _Item(capture_id, copy, draws), clock.at(position, received_at)
+            position += 1
+
+
+def _sends(position: int, item: _Item, at_us: int, *, swapped: bool) -> Iterator[PlannedSend]:
+    """A duplicate repeats the request unharmed."""
+    draws = item.draws
+    sent = PlannedSend(position, item.capture_id, item.copy, at_us, swapped=swapped)
+    if draws.drop:
+        yield sent._replace(dropped=True)
+        return
+    yield sent._replace(delay_ms=draws.delay_ms, cut_off=draws.cut_off) if draws is not _NO_FAULTS else sent
+    if draws.duplicate:
+        yield sent._replace(duplicate=True)
+
+
+def _draw(seed: int, capture_id: str, copy: int, faults: Faults) -> _Draws:
+    """Seven numbers from 0 to 1, the first 53 bits of each eight bytes of a hash: the same on every Python."""
+    digest = blake2b(f"{seed}:{copy}:{capture_id}".encode(), digest_size=56).digest()
+    drop, duplicate, swap, delay, how_late, cut_off, how_much = (
+        (int.from_bytes(digest[at : at + 8], "big") >> 11) / 2**53 for at in range(0, 56, 8)
+    )
+    return _Draws(
+        drop=drop < faults.drop,
+        duplicate=duplicate < faults.duplicate,
+        swap=swap < faults.swap,
+        delay_ms=min(int(how_late * faults.delay_max_ms) + 1, faults.delay_max_ms) if delay < faults.delay else 0,
+        cut_off=how_much if cut_off < faults.cut_off else None,
+    )
+
+
+class _Clock:
+    """When to send; this one: everything at the start."""
+
+    def at(self, position: int, received_at: int) -> int:
+        return 0
+
+
+class _RateClock(_Clock):
+    def __init__(self, pace: FixedRate) -> None:
+        self._us_each = 1_000_000 / pace.per_second
+
+    def at(self, position: int, received_at: int) -> int:
+        return round(position * self._us_each)
+
+
+class _GapClock(_Clock):
+    """Measures from the first capture, or from the last one after a shortened gap, so that roundings do not add up."""
+
+    def __init__(self, pace: OriginalGaps) -> None:
+        self._scale = pace.scale
+        self._longest = None if pace.longest_gap_ms is None else pace.longest_gap_ms * 1_000
+        self._first_received: int | None = None
+        self._first_at = self._last_at = 0
+
+    def at(self, position: int, received_at: int) -> int:
+        if self._first_received is None:
+            self._first_received = received_at
+        at_us = max(self._last_at, self._first_at + round((received_at - self._first_received) * self._scale))
+        if self._longest is not None and at_us - self._last_at > self._longest:
+            at_us = self._last_at + self._longest
+            self._first_received, self._first_at = received_at, at_us
+        self._last_at = at_us
+        return at_us
+
+
+def _clock(pace: Pace) -> _Clock:
+    if isinstance(pace, FixedRate):
+        return _RateClock(pace)
+    return _GapClock(pace) if isinstance(pace, OriginalGaps) else _Clock()
