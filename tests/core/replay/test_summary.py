@@ -1,0 +1,109 @@
+"""The report on a finished replay."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.core.replay.histogram import Histogram
+from app.core.replay.spec import (
+    ChosenRequests,
+    Faults,
+    FixedRate,
+    MatchingRequests,
+    OneUrl,
+    OriginalGaps,
+    ReplayProgress,
+    ReplaySource,
+    ReplaySpec,
+    ReplayState,
+)
+from app.core.replay.summary import replay_summary, source_text
+
+START = 1_800_000_000_000_000
+
+
+def test_the_report_says_what_was_sent_and_what_came_back() -> None:
+    latencies = Histogram()
+    for ms in (1.0, 2.0, 3.0, 400.0):
+        latencies.add(ms)
+    text = replay_summary(
+        ReplaySpec(
+            source=ChosenRequests(ids=("a", "b", "c")),
+            destination=OneUrl(url="http://127.0.0.1:3000/"),
+            pace=OriginalGaps(scale=0.5, longest_gap_ms=2_000),
+            faults=Faults(duplicate=0.25, drop=0.05),
+            seed=7,
+            concurrency=8,
+            times=2,
+        ),
+        ReplayState.DONE,
+        ReplayProgress(total=6, sent=6, delivered=4, failed=2, dropped=1, duplicated=1),
+        latencies,
+        {"200": 4, "connection refused": 2},
+        started_at=START,
+        ended_at=START + 3_000_000,
+    )
+    assert text.startswith(REPORT)
+    assert text.endswith(latencies.text())
+
+
+REPORT = """\
+Replay finished
+
+Replay
+  Requests               3 selected requests
+  To                     http://127.0.0.1:3000/
+  Pace                   original gaps × 0.5, at most 2.0 s each, 8 at once
+  Times                  2
+  Faults                 25 % duplicated, 5 % dropped (seed 7)
+  Started                2027-01-15 08:00:00.000000 UTC
+  Took                   3.0 s
+
+Results
+  Sent                   6
+  Delivered              4
+  Failed                 2
+  Dropped on purpose     1
+  Duplicated on purpose  1
+  Rate                   2.0 per second
+
+Responses
+  200                    4
+  connection refused     2
+
+Latency
+  Shortest               1.0 ms
+"""
+
+
+def test_a_cancelled_replay_says_how_far_it_came() -> None:
+    text = replay_summary(
+        ReplaySpec(source=MatchingRequests(query="status:500"), pace=FixedRate(per_second=5)),
+        ReplayState.CANCELLED,
+        ReplayProgress(total=1_200, sent=30, delivered=30),
+        Histogram(),
+        {},
+        started_at=START,
+        ended_at=START,
+    )
+    lines = text.splitlines()
+    assert lines[0] == "Replay cancelled"
+    assert "  Sent       30 of 1,200" in lines
+    assert "  Requests   all requests that match “status:500”" in lines
+    assert "  Faults     none" in lines
+    assert "Latency" not in lines
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        (ChosenRequests(ids=("a",)), "1 selected request"),
+        (MatchingRequests(), "all requests"),
+        (
+            MatchingRequests(query="x", received_after=START, received_before=START + 1),
+            "all requests that match “x”, from 2027-01-15 08:00:00.000000 UTC, before 2027-01-15 08:00:00.000001 UTC",
+        ),
+    ],
+)
+def test_the_source_in_words(source: ReplaySource, text: str) -> None:
+    assert source_text(source) == text
