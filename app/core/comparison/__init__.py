@@ -1,0 +1,1 @@
+"""Compares the responses of two targets to one request. The work is bounded."""
