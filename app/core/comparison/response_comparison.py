@@ -1,0 +1,135 @@
+"""Compares the responses of two targets to one request: status, headers and body."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain, islice
+
+from app.core.comparison.body_comparison import aligned, body_differences, compared_body
+from app.core.comparison.difference import Difference, difference, quoted
+from app.core.comparison.json_path import JsonPath
+from app.core.model import Headers, Record
+
+DIFFERENCES_MAX = 200
+IGNORED_HEADERS = (
+    *("date", "age", "server-timing", "x-runtime", "x-response-time", "x-process-time"),
+    *("request-id", "x-request-id", "x-correlation-id", "x-trace-id", "traceparent", "tracestate", "cf-ray"),
+    *("x-amzn-requestid", "x-amz-request-id", "x-amz-id-2", "x-amzn-trace-id", "x-cloud-trace-context"),
+    *("content-length", "transfer-encoding", "connection", "keep-alive", "etag", "content-md5", "content-digest"),
+)
+"""Headers that differ between two responses of the same program: times, ids of the request, and framing and digests
+of the body, which is compared itself and can differ only in what is ignored."""
+
+
+class ComparedResponse(Record, frozen=True):
+    """A response, its body as sent; or without one, `status` is None and `failure` says why.
+
+    `complete`: the body is all there.
+    """
+
+    status: int | None
+    headers: Headers = ()
+    body: bytes = b""
+    complete: bool = True
+    failure: str | None = None
+
+
+class IgnoredFields(Record, frozen=True):
+    """What may differ. `json_paths` as in `JsonPath`; invalid ones have no effect. Headers are named in any case.
+
+    `header_order`: the order of names and of the values of a name may differ, too.
+    """
+
+    headers: tuple[str, ...] = IGNORED_HEADERS
+    json_paths: tuple[str, ...] = ()
+    header_order: bool = True
+
+
+IGNORED = IgnoredFields()
+
+
+class ResponseComparison(Record, frozen=True):
+    """`more`: there are others than these differences. `notes` are sentences on what was not compared."""
+
+    differences: tuple[Difference, ...] = ()
+    more: bool = False
+    notes: tuple[str, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        return not self.differences
+
+
+def compare_responses(
+    first: ComparedResponse, second: ComparedResponse, ignored: IgnoredFields = IGNORED
+) -> ResponseComparison:
+    """At most `DIFFERENCES_MAX` differences: the status, then headers, then the body."""
+    if first.status is None or second.status is None:
+        return ResponseComparison(differences=tuple(_status_differences(first, second)))
+    bodies = [compared_body(each.headers, each.body, complete=each.complete) for each in (first, second)]
+    notes = [
+        f"{which} response: {body.problem} Both bodies are compared as sent."
+        for which, body in zip(("First", "Second"), bodies, strict=True)
+        if body.problem
+    ]
+    if notes:
+        bodies = [
+            compared_body(each.headers, each.body, complete=each.complete, decode=False) for each in (first, second)
+        ]
+    if not all(body.complete for body in bodies):
+        notes.append("Only the beginning of the bodies is compared.")
+    found = chain(
+        _status_differences(first, second),
+        header_differences(first.headers, second.headers, ignored),
+        body_differences(*aligned(bodies[0], bodies[1]), _paths(ignored.json_paths)),
+    )
+    shown = tuple(islice(found, DIFFERENCES_MAX))
+    return ResponseComparison(differences=shown, more=next(found, None) is not None, notes=tuple(notes))
+
+
+def _status_differences(first: ComparedResponse, second: ComparedResponse) -> Iterator[Difference]:
+    old, new = (each.failure or "No response" if each.status is None else str(each.status) for each in (first, second))
+    if old != new:
+        yield difference("status", "", old, new, label="Status")
+
+
+def header_differences(first: Headers, second: Headers, ignored: IgnoredFields) -> Iterator[Difference]:
+    """By name without case: values are compared as multisets."""
+    skipped = {name.lower() for name in ignored.headers}
+    some, others = _by_name(first, skipped), _by_name(second, skipped)
+    same = True
+    for name in dict.fromkeys((*some, *others)):
+        old, new = some.get(name, []), others.get(name, [])
+        if Counter(old) != Counter(new):
+            same = False
+            written = next(each for each, _ in (*first, *second) if each.lower() == name)
+            yield difference("headers", written, _values_text(old), _values_text(new), label=f"Header {written}")
+    if ignored.header_order or not same:
+        return
+    orders = [
+        [(name.lower(), value) for name, value in headers if name.lower() not in skipped] for headers in (first, second)
+    ]
+    if orders[0] != orders[1]:
+        old_order, new_order = (quoted(", ".join(name for name, _ in order)) for order in orders)
+        yield difference("headers", "", old_order, new_order, label="Order of headers")
+
+
+def _by_name(headers: Headers, skipped: set[str]) -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for name, value in headers:
+        if name.lower() not in skipped:
+            values.setdefault(name.lower(), []).append(value)
+    return values
+
+
+def _values_text(values: list[str]) -> str | None:
+    return ", ".join(map(quoted, values)) or None
+
+
+def _paths(texts: tuple[str, ...]) -> Iterator[JsonPath]:
+    for text in texts:
+        try:
+            yield JsonPath(text)
+        except ValueError:
+            continue
