@@ -79,7 +79,7 @@ def _slots(source: Iterable[tuple[str, int]], spec: ReplaySpec) -> Iterator[tupl
     clock, position = _clock(spec.pace), 0
     for capture_id, received_at in source:
         for copy in range(1, spec.times + 1):
-            draws = _draw(spec.seed, capture_id, copy, spec.faults) if spec.faults.any else _NO_FAULTS
+            draws = _draw(spec.seed, capture_id, copy, spec.faults) if spec.faults.enabled else _NO_FAULTS
             yield position, _Item(capture_id, copy, draws), clock.at(position, received_at)
             position += 1
 

@@ -87,7 +87,7 @@ class Faults(Record, frozen=True):
     cut_off: float = 0.0
 
     @property
-    def any(self) -> bool:
+    def enabled(self) -> bool:
         """Whether there can be a fault."""
         return any((self.duplicate, self.swap, self.drop, self.delay, self.cut_off))
 
