@@ -202,8 +202,8 @@ def test_a_long_gap_is_shortened_for_all_that_follow() -> None:
 
 
 def test_a_clock_that_went_back_costs_no_order() -> None:
-    source = [("a", START), ("b", START - 5_000), ("c", START + 7_000)]
-    assert [send.at_us for send in plan(source, spec(pace=OriginalGaps()))] == [0, 0, 7_000]
+    source = [("a", START), ("b", START - 5_000), ("c", START + 7_000), ("d", START + 1_000), ("e", START + 8_000)]
+    assert [send.at_us for send in plan(source, spec(pace=OriginalGaps()))] == [0, 0, 7_000, 7_000, 8_000]
 
 
 def test_a_rate_is_kept_from_the_start() -> None:
