@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from app.core.model import Record
-from app.core.replay.request_edit import RequestEdit
+from app.core.model import Record, RequestEdit
 
 
 class ChosenRequests(Record, frozen=True, tag="ids"):

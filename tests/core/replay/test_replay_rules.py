@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from app.core.model import RequestEdit
 from app.core.replay.replay_rules import replay_errors
-from app.core.replay.request_edit import RequestEdit
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,

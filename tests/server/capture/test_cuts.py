@@ -14,7 +14,6 @@ from app.server.capture.handler import Handler
 from app.server.capture.limits import Limits
 from app.server.capture.server import CaptureServer
 from app.server.refused import RefusedLog
-from app.server.target_responses import TargetResponses
 from tests.server.capture.support import OWN_ID, Directory, MemorySink
 
 HOST = b"Host: x\r\n"
