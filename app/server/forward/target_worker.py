@@ -7,7 +7,8 @@ import logging
 import random
 from collections import deque
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar
+from contextlib import suppress
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -52,6 +53,7 @@ class TargetWorker:
         self._stopping = False
         self._next: deque[QueuedDelivery] = deque()
         self._sending: set[str] = set()
+        self._lanes: set[asyncio.Task[None]] = set()
 
     def wake(self, *, requeued: bool = False) -> None:
         """Look at the target and at the queue again. `requeued`: not only at its end."""
@@ -65,44 +67,48 @@ class TargetWorker:
 
     async def run(self) -> None:
         """Work until there is nothing to do."""
-        lanes: set[asyncio.Task[Any]] = set()
         try:
-            while (target := self._usable()) is not None:
-                if not await self._work(target, lanes):
-                    return
-                if self._usable() is None:
+            while (target := self._usable()) is not None or self._lanes:
+                if target is None:
                     self._responses.give_up(self._target_id)
-                    await asyncio.gather(*lanes)
-                    lanes.clear()
+                    await self._change()
+                elif not await self._work(target):
+                    return
         finally:
-            for lane in lanes:
+            for lane in self._lanes:
                 lane.cancel()
 
-    async def _work(self, target: Target, lanes: set[asyncio.Task[Any]]) -> bool:
+    async def _work(self, target: Target) -> bool:
         """Begin a lane if there is something to send, or wait for a change; False when nothing is queued."""
         self._woken.clear()
         if self._requeued:
             self._requeued = False
             self._next.clear()
         due_at = None
-        if len(lanes) < target.parallel:
+        if len(self._lanes) < target.parallel:
             queued, due_at = await self._take(target)
             if queued is not None:
-                lanes.add(asyncio.create_task(self._lane(queued), name=f"forward-{self._target_id}"))
+                lane = asyncio.create_task(self._lane(queued), name=f"forward-{self._target_id}")
+                self._lanes.add(lane)
+                lane.add_done_callback(lambda _: self._woken.set())
                 return True
-        if lanes:
-            woken = asyncio.create_task(self._woken.wait())
-            timeout = None if due_at is None else max(0.001, (due_at - now_us()) / 1_000_000)
-            done, _ = await asyncio.wait({*lanes, woken}, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
-            woken.cancel()
-            for lane in done & lanes:
-                lanes.remove(lane)
-                lane.result()
+        if self._lanes:
+            await self._change(due_at)
         elif not self._woken.is_set():
             if due_at is None:
                 return False
             await self._wait_until(due_at, or_requeued=True)
         return True
+
+    async def _change(self, due_at: int | None = None) -> None:
+        """Wait until then or until something changes, and remove the lanes that have ended."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(None if due_at is None else max(0.001, (due_at - now_us()) / 1_000_000)):
+                await self._woken.wait()
+        self._woken.clear()
+        for lane in [lane for lane in self._lanes if lane.done()]:
+            self._lanes.remove(lane)
+            lane.result()
 
     async def _lane(self, queued: QueuedDelivery) -> None:
         """Send one delivery after the other."""
@@ -199,10 +205,9 @@ class TargetWorker:
             if or_requeued and self._requeued:
                 return
             self._woken.clear()
-            try:
-                await asyncio.wait_for(self._woken.wait(), left)
-            except TimeoutError:
-                return
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._woken.wait()
 
     async def _stored(self, call: Callable[[], Awaitable[T]]) -> T:
         """The result of `call`, repeated while the store is unavailable."""

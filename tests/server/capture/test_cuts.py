@@ -14,6 +14,7 @@ from app.server.capture.handler import Handler
 from app.server.capture.limits import Limits
 from app.server.capture.server import CaptureServer
 from app.server.refused import RefusedLog
+from app.server.target_responses import TargetResponses
 from tests.server.capture.support import OWN_ID, Directory, MemorySink
 
 HOST = b"Host: x\r\n"
@@ -125,6 +126,7 @@ async def judged(pieces: list[bytes], gaps: random.Random | None) -> tuple[list[
         instance_id=OWN_ID,
         identify=lambda *_: None,
         body_memory=BodyMemory(2**24),
+        target_responses=TargetResponses(),
     )
     server = CaptureServer(directory, sink, refused, lambda: 1024, OWN_ID, Limits(head_bytes=100_000))
     wire, connection = Wire(), Connection(server, handler, loop)
