@@ -26,6 +26,8 @@ _COLUMNS = (
 )
 _INSERT = f"INSERT INTO attempt ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
+_WITHOUT_BODY = [getattr(AttemptModel, name) for name in _COLUMNS if name not in ("delivery_seq", "response_body")]
+
 INTERRUPTED = "Hookline stopped while this attempt was being made: the target may have received it."
 
 
@@ -51,8 +53,7 @@ def insert(
 
 def of_delivery(database: SqliteDatabase, delivery_id: str) -> list[Attempt]:
     """In order. NotFoundError if there is no such delivery."""
-    fields = [field for name, field in AttemptModel._meta.fields.items() if name != "response_body"]
-    query = AttemptModel.select(*fields).where(AttemptModel.delivery == _seq_of(database, delivery_id))
+    query = AttemptModel.select(*_WITHOUT_BODY).where(AttemptModel.delivery == _seq_of(database, delivery_id))
     return [to_attempt(row, delivery_id) for row in query.order_by(AttemptModel.number).execute(database)]
 
 

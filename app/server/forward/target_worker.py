@@ -97,7 +97,10 @@ class TargetWorker:
         elif not self._woken.is_set():
             if due_at is None:
                 return False
-            await self._wait_until(due_at, or_requeued=True)
+            if target.parallel == 1:
+                await self._wait_until(due_at, or_requeued=True)
+            else:
+                await self._change(due_at)
         return True
 
     async def _change(self, due_at: int | None = None) -> None:
