@@ -58,8 +58,11 @@ def escapes_path(captured: str) -> bool:
     Servers differ in how often they decode a path, and in how they treat `%2F`, backslashes, `;parameters` and
     controls. So a segment counts as one level down at most, as sent, and as many up as the widest reading finds.
     """
+    below = sub_path(captured)
+    if "." not in below and "%" not in below:
+        return False
     depth = 0
-    for segment in sub_path(captured).split("/"):
+    for segment in below.split("/"):
         up, down = _steps(segment)
         depth -= up
         if depth < 0:

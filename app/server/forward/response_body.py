@@ -51,7 +51,7 @@ async def _read_chunks(connection: Connection, into: TargetResponse) -> None:
 
 
 async def _chunk_length(connection: Connection) -> int:
-    line = await _line(connection, _LINE_MAX)
+    line = await _line(connection, _LINE_MAX, "a chunk header is too long")
     found = _CHUNK.fullmatch(line)
     if found is None:
         raise MalformedResponseError(f"illegal chunk header: {line[:80]!r}")
@@ -59,22 +59,23 @@ async def _chunk_length(connection: Connection) -> int:
 
 
 async def _end_of_chunk(connection: Connection) -> None:
-    line = await _line(connection, 2)
-    if line not in (b"\r\n", b"\n"):
-        raise MalformedResponseError("a chunk is longer than it said")
+    problem = "a chunk is longer than it said"
+    if await _line(connection, 2, problem) not in (b"\r\n", b"\n"):
+        raise MalformedResponseError(problem)
 
 
 async def _skip_trailers(connection: Connection) -> None:
     left = HEAD_MAX
-    while (line := await _line(connection, left)) not in (b"\r\n", b"\n"):
+    while (line := await _line(connection, left, "its trailers are too long")) not in (b"\r\n", b"\n"):
         left -= len(line)
 
 
-async def _line(connection: Connection, most: int) -> bytes:
+async def _line(connection: Connection, most: int, problem: str) -> bytes:
+    """`problem`: why one longer than `most` bytes is malformed."""
     buffer = connection.buffer
     while (end := buffer.find(b"\n", 0, most)) < 0:
         if len(buffer) >= most:
-            raise MalformedResponseError(f"a line of its chunked body is longer than {most:,} bytes")
+            raise MalformedResponseError(problem)
         await connection.more()
     line = bytes(buffer[: end + 1])
     del buffer[: end + 1]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from app.core.model import Headers
-from app.server.forward.request import delivery_headers
-from tests.factories import capture
+from app.server.forward.request import delivery_headers, edited_headers
+from tests.factories import capture, target
 
 OURS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Hookline-Mirror")
 
@@ -14,8 +16,7 @@ def forwarded(headers: Headers, body: bytes = b"") -> Headers:
 
 
 def without_ours(headers: Headers) -> Headers:
-    assert headers[-1] == ("Connection", "close")
-    return tuple(pair for pair in headers[:-1] if pair[0] not in OURS)
+    return tuple(pair for pair in headers if pair[0] not in OURS)
 
 
 def test_order_case_and_duplicates_stay() -> None:
@@ -93,3 +94,57 @@ def test_what_a_tunnel_said_of_host_and_scheme_stays() -> None:
 def test_the_loop_marker_is_added_after_those_of_others() -> None:
     sent = forwarded((("X-Hookline-Mirror", "another"),))
     assert [value for name, value in sent if name == "X-Hookline-Mirror"] == ["another", "me"]
+
+
+def changed(headers: Headers, **rules: Any) -> list[tuple[str, str]]:
+    made = capture(b"", headers=headers, source_address="203.0.113.7")
+    return list(delivery_headers(made, "target:3000", "me", target=target("http://target:3000", **rules)))
+
+
+def test_headers_are_removed_then_set_then_added() -> None:
+    sent = changed(
+        (("A", "1"), ("b", "1"), ("C", "1"), ("B", "2")),
+        remove_headers=("c", "x-forwarded-for", "X-Forwarded-Proto"),
+        set_headers=(("B", "mine"), ("C", "new")),
+        add_headers=(("a", "2"),),
+    )
+    assert sent == [
+        ("Host", "target:3000"),
+        ("A", "1"),
+        ("B", "mine"),
+        ("C", "new"),
+        ("a", "2"),
+        ("X-Hookline-Mirror", "me"),
+    ]
+
+
+def test_a_header_can_be_set_to_several_values() -> None:
+    sent = changed((("A", "1"), ("B", "1")), set_headers=(("a", "x"), ("a", "y")))
+    assert sent[:4] == [("Host", "target:3000"), ("a", "x"), ("a", "y"), ("B", "1")]
+
+
+def test_host_of_the_sender_or_as_set() -> None:
+    given = (("Host", "hooks.example"),)
+    assert changed(given, host="sender")[0] == ("Host", "hooks.example")
+    assert changed((), host="sender")[0] == ("Host", "target:3000")
+    assert changed(given, set_headers=(("host", "other.example"),))[0] == ("host", "other.example")
+
+
+def test_framing_and_the_loop_header_cannot_be_changed() -> None:
+    rules = (("Content-Length", "9"), ("Transfer-Encoding", "chunked"), ("X-Hookline-Mirror", "x"))
+    names = tuple(name for name, _ in rules)
+    sent = changed((("content-length", "0"),), remove_headers=names, set_headers=rules, add_headers=rules)
+    assert sent[1] == ("content-length", "0")
+    assert [value for name, value in sent if name in names] == ["me"]
+
+
+def test_edited_headers_are_sent_as_given() -> None:
+    given = (("host", "x"), ("Connection", "keep-alive"), ("content-length", "999"), ("TE", "trailers"))
+    assert edited_headers(given, "target:3000", "me", 5) == (
+        ("host", "x"),
+        ("Connection", "keep-alive"),
+        ("content-length", "5"),
+        ("TE", "trailers"),
+        ("X-Hookline-Mirror", "me"),
+    )
+    assert edited_headers((), "target:3000", "me", 5)[:2] == (("Host", "target:3000"), ("Content-Length", "5"))

@@ -32,3 +32,32 @@ def test_the_first_connection_finds_all_it_needs() -> None:
     done = subprocess.run([sys.executable, "-c", SEND], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert len(done.stdout.split()) < 10, done.stdout
+
+
+ATTEMPT = """
+import asyncio, sys
+import app.server.forward.lazy_sender
+unwanted = {"httpx", "h11", "certifi", "app.server.forward.sender"} & set(sys.modules)
+assert not unwanted, unwanted
+
+async def main():
+    from app.core.model import AttemptTrigger
+    from app.server.forward.lazy_sender import LazySender, load
+    from tests import factories
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    sender = LazySender(None, "me")
+    target = factories.target("http://localhost:%d/" % server.sockets[0].getsockname()[1])
+    await load("app.server.forward.sender", ())
+    before = set(sys.modules)
+    await sender.attempt(factories.queued(), target, AttemptTrigger.FORWARD, 1)
+    assert "httpx" not in sys.modules
+    print(*(set(sys.modules) - before))
+
+asyncio.run(main())
+"""
+
+
+def test_an_attempt_imports_nothing_on_the_loop() -> None:
+    done = subprocess.run([sys.executable, "-c", ATTEMPT], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert len(done.stdout.split()) < 3, done.stdout
