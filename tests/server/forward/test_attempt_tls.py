@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import ssl
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -158,9 +161,27 @@ async def test_a_client_certificate(desk: Desk, authority: Authority, certificat
     assert (attempt.failure, attempt.error) == (None, None)
 
 
+@contextmanager
+def alerting(tls: ssl.SSLContext) -> Iterator[int]:
+    """The port of a server that tells a client why it refuses it; asyncio's servers only close."""
+
+    def serve(listener: socket.socket) -> None:
+        plain, _ = listener.accept()
+        with plain, suppress(ssl.SSLError):
+            tls.wrap_socket(plain, server_side=True)
+            plain.recv(65536)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        thread = threading.Thread(target=serve, args=[listener])
+        thread.start()
+        yield listener.getsockname()[1]
+        thread.join()
+
+
 @pytest.mark.usefixtures("trusted")
 async def test_a_client_certificate_that_is_missing(desk: Desk, authority: Authority, certificate: Path) -> None:
-    attempt, port = await attempt_to(desk, serving(certificate, clients=authority.certificate))
+    with alerting(serving(certificate, clients=authority.certificate)) as port:
+        attempt = await desk.attempt(f"https://127.0.0.1:{port}")
     assert attempt.failure is FailureKind.TLS
     assert attempt.error == f"127.0.0.1:{port} requires a client certificate."
 
@@ -171,7 +192,8 @@ async def test_a_client_certificate_that_is_not_accepted(
 ) -> None:
     stranger = Authority(tmp_path, "Stranger").issue("client")
     tls = serving(certificate, clients=authority.certificate)
-    attempt, port = await attempt_to(desk, tls, client_certificate=str(stranger))
+    with alerting(tls) as port:
+        attempt = await desk.attempt(f"https://127.0.0.1:{port}", client_certificate=str(stranger))
     assert attempt.failure is FailureKind.TLS
     assert attempt.error is not None
     assert attempt.error.startswith(f"127.0.0.1:{port} did not accept the client certificate (")
@@ -235,7 +257,7 @@ async def test_a_renewed_client_certificate_is_read_again(
     file.write_bytes(Authority(tmp_path, "Stranger").issue("old").read_bytes())
     tls = serving(certificate, clients=authority.certificate)
     async with scripted(tls=tls) as place:
-        assert (await desk.attempt(place.url, client_certificate=str(file))).failure is FailureKind.TLS
+        assert (await desk.attempt(place.url, client_certificate=str(file))).failure is FailureKind.CONNECTION
         file.write_bytes(authority.issue("renewed").read_bytes() + b"\n")
         assert (await desk.attempt(place.url, client_certificate=str(file))).failure is None
 
