@@ -96,7 +96,9 @@ class Exchange:
             connection.write(head, body)
         else:
             connection.write(head, b"")
-            self._sending = asyncio.get_running_loop().create_task(connection.write_parts(body.parts()))
+            self._sending = asyncio.get_running_loop().create_task(
+                connection.write_parts(body.parts()), name="forward-body"
+            )
             self._sending.add_done_callback(self._sent)
         while True:
             answer = take_head(connection.buffer, self.request.method)

@@ -221,11 +221,12 @@ async def _connect_to(address: str, port: int) -> Connection:
 async def _race(addresses: Sequence[str], key: PoolKey) -> Connection:
     """The first connection that is accepted; each address is tried a moment after the one before, or once that
     failed."""
+    loop = asyncio.get_running_loop()
     waiting, tasks, errors = list(addresses), set[asyncio.Task[Connection]](), list[OSError]()
     try:
         while waiting or tasks:
             if waiting:
-                tasks.add(asyncio.ensure_future(_connect_to(waiting.pop(0), key.port)))
+                tasks.add(loop.create_task(_connect_to(waiting.pop(0), key.port), name="forward-connect"))
             timeout = _NEXT_ADDRESS_S if waiting else None
             done, tasks = await asyncio.wait(tasks, timeout=timeout, return_when=asyncio.FIRST_COMPLETED)
             for task in done:

@@ -167,9 +167,12 @@ def alerting(tls: ssl.SSLContext) -> Iterator[int]:
 
     def serve(listener: socket.socket) -> None:
         plain, _ = listener.accept()
-        with plain, suppress(ssl.SSLError):
-            tls.wrap_socket(plain, server_side=True)
-            plain.recv(65536)
+        with tls.wrap_socket(plain, server_side=True, do_handshake_on_connect=False) as secure:
+            with suppress(ssl.SSLError):
+                secure.do_handshake()
+            secure.shutdown(socket.SHUT_WR)
+            while secure.recv(65536):  # a close before the request was read would reset the connection
+                pass
 
     with socket.create_server(("127.0.0.1", 0)) as listener:
         thread = threading.Thread(target=serve, args=[listener])
