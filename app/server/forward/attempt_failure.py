@@ -92,6 +92,11 @@ def tls_error(error: ssl.SSLError, place: str) -> AttemptError:
     return AttemptError(FailureKind.TLS, text)
 
 
+def seconds(ms: int) -> str:
+    """`10 s`, `0.5 s`."""
+    return f"{ms / 1000:g} s"
+
+
 def _certificate_text(error: ssl.SSLCertVerificationError, host: str, names: tuple[str, ...] | None) -> str:
     """OpenSSL's own words, then what they mean here."""
     code = error.verify_code

@@ -127,10 +127,11 @@ class Exchange:
 
     def _release(self, connection: Connection, answer: ResponseHead | None) -> None:
         """Keep the connection if it can have another exchange; `answer` is None if this one failed."""
-        sending = self._sending is not None and not self._sending.done()
-        self._unsent = sending or connection.unsent
-        if self._sending is not None and sending:
-            self._sending.cancel()
+        task = self._sending
+        unsent = task is not None and (not task.done() or task.cancelled() or task.exception() is not None)
+        self._unsent = unsent or connection.unsent
+        if task is not None:
+            task.cancel()
         done = answer is not None and answer.keep_alive and self.request.keep_alive and not self.response.truncated
         if answer is None or not done or self._unsent or not connection.is_usable():
             connection.close()

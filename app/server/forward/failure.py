@@ -1,4 +1,4 @@
-"""Explains why a request could not be sent, or got no valid response, in words for developers."""
+"""Explains why a test request, which httpx sends, could not be sent or got no valid response."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import httpx
 
 from app.core.errors import HooklineError
+from app.server.forward.attempt_failure import seconds
 
 _TEXT_MAX = 200
 
@@ -54,11 +55,6 @@ def _broken_exchange(error: BaseException, chain: list[BaseException], place: st
         reason = next((cause.strerror for cause in chain if isinstance(cause, OSError) and cause.strerror), "")
         return f"{place} could not be reached: {reason or _short(error)}."
     return None
-
-
-def seconds(ms: int) -> str:
-    """`10 s`, `0.5 s`."""
-    return f"{ms / 1000:g} s"
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

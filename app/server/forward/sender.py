@@ -12,7 +12,7 @@ from app.core.clock import now_us
 from app.core.errors import NotFoundError
 from app.core.model import Attempt, AttemptTrigger, FailureKind, Headers, QueuedDelivery, RequestEdit, Target, Timing
 from app.core.repositories import CaptureRepository
-from app.server.forward.attempt_failure import AttemptError, stale_text
+from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
 from app.server.forward.exchange import Exchange, StaleConnectionError
 from app.server.forward.pool import ConnectionPool, PoolKey
 from app.server.forward.redirect import REDIRECTS_MAX, followed_text, location_of, next_request
@@ -191,8 +191,3 @@ class _Run:
     def _url(self) -> str:
         edited = self.edit.url if self.edit is not None else None
         return edited or self.target.url
-
-
-def seconds(ms: int) -> str:
-    """`10 s`, `0.5 s`."""
-    return f"{ms / 1000:g} s"

@@ -200,3 +200,18 @@ async def test_an_error_of_this_program_is_a_result(desk: Desk, monkeypatch: pyt
     assert (
         attempt.error == "Hookline could not forward this request because of an internal error: ZeroDivisionError: oh"
     )
+
+
+async def test_a_connection_that_lacks_a_part_of_the_body_is_not_used_again(desk: Desk) -> None:
+    """The response comes while the body cannot be read any more."""
+
+    async def script(peer: Peer) -> None:
+        await peer.reader.readuntil(b"\r\n\r\n")
+        desk.bodies.bodies.clear()
+        await peer.reader.readexactly(PART_SIZE)
+        await peer.send(OK)
+        await peer.closed()
+
+    async with scripted(script) as place:
+        await desk.attempt(place.url, None, size=3 * PART_SIZE)
+        await place.all_ended(1)
