@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass, replace
-from urllib.parse import urlsplit
+from dataclasses import dataclass
+from functools import lru_cache
 
 from app.core.errors import NotFoundError
 from app.core.forward_target import escapes_path, sub_path, target_below
@@ -124,14 +124,21 @@ def _url(capture: Capture, target: Target, edit: RequestEdit) -> RequestUrl:
         url = parse_url(target.url)
     except ValueError as error:
         raise AttemptError(FailureKind.NOT_SENT, f"The forward URL cannot be used: {error}.") from error
-    if target.append_path and escapes_path(capture.target):
+    raw = _target(target.url, capture.target, target.append_path, target.keep_query)
+    if raw is None:
         path = sub_path(capture.target)
         path = path if len(path) <= _PATH_MAX else path[: _PATH_MAX - 1] + "…"
         text = f"Not forwarded: the path {path} would leave the forward URL's path."
         raise AttemptError(FailureKind.NOT_SENT, text)
-    raw = target_below(target.url, capture.target, append_path=target.append_path, keep_query=target.keep_query)
-    parts = urlsplit(target.url)
-    return replace(url, target=raw, text=f"{parts.scheme}://{parts.netloc}{raw}")
+    return url.with_target(raw)
+
+
+@lru_cache(maxsize=64)  # most senders use the same path for all their requests
+def _target(url: str, captured: str, append_path: bool, keep_query: bool) -> str | None:
+    """None if it would leave the URL's path."""
+    if append_path and escapes_path(captured):
+        return None
+    return target_below(url, captured, append_path=append_path, keep_query=keep_query)
 
 
 def delivery_headers(

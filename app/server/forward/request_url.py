@@ -20,8 +20,16 @@ class RequestUrl:
     host: str
     port: int
     authority: str
+    netloc: str
     target: str
-    text: str
+
+    @property
+    def text(self) -> str:
+        """The whole URL."""
+        return f"{self.scheme}://{self.netloc}{self.target}"
+
+    def with_target(self, target: str) -> RequestUrl:
+        return RequestUrl(self.scheme, self.host, self.port, self.authority, self.netloc, target)
 
     @property
     def origin(self) -> tuple[str, str, int]:
@@ -50,4 +58,4 @@ def parse_url(text: str) -> RequestUrl:
     netloc = parts.netloc.rpartition("@")[2]
     if parts.query:
         target = f"{target}?{sendable(parts.query)}"
-    return RequestUrl(parts.scheme, host, port, authority, target, f"{parts.scheme}://{netloc}{target}")
+    return RequestUrl(parts.scheme, host, port, authority, netloc, target)
