@@ -130,6 +130,7 @@ class Exchange:
         task = self._sending
         unsent = task is not None and (not task.done() or task.cancelled() or task.exception() is not None)
         self._unsent = unsent or connection.unsent
+        connection.sent_body = max(0, connection.sent_body - connection.transport.get_write_buffer_size())
         if task is not None:
             task.cancel()
         done = answer is not None and answer.keep_alive and self.request.keep_alive and not self.response.truncated

@@ -15,7 +15,7 @@ HEAD_MAX = 64 * 1024
 """Bytes of status line and headers."""
 _END = re.compile(rb"\n\r?\n")
 _STATUS = re.compile(r"HTTP/1\.([0-9]) ([1-9][0-9]{2})(?: ([^\r\n\x00]*))?\r?\n")
-_HEADER = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*([^\r\n\x00]*?)[ \t]*\r?\n")
+_HEADER = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\r\n\x00]*)\r?\n")
 _FOLDED = re.compile(r"\r?\n[ \t]+")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _QUOTE_MAX = 80
@@ -83,7 +83,7 @@ def _parsed(text: str, method: str) -> ResponseHead:
         header = _HEADER.match(text, at)
         if header is None:
             raise MalformedResponseError(f"illegal header line: {_quoted(text[at:])}")
-        headers.append((header[1], header[2]))
+        headers.append((header[1], header[2].strip(" \t")))
         at = header.end()
     return _framed(version, status, tuple(headers), method)
 

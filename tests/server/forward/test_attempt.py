@@ -102,6 +102,17 @@ async def test_a_target_that_does_not_read_gets_only_some_of_it(desk: Desk) -> N
     assert len(desk.bodies.reads) < 30
 
 
+async def test_of_a_body_in_memory_only_what_left_counts_as_sent(desk: Desk) -> None:
+    async def script(peer: Peer) -> None:
+        peer.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await peer.writer.wait_closed()
+
+    async with scripted(script) as place:
+        attempt = await desk.attempt(place.url, bytes(40 * PART_SIZE), timeout_ms=500)
+    assert attempt.failure is FailureKind.TIMEOUT
+    assert attempt.size < 40 * PART_SIZE
+
+
 async def test_a_request_that_was_deleted_is_not_sent(desk: Desk) -> None:
     async with scripted() as place:
         attempt = await desk.attempt(place.url, None, capture={"size": 2 * PART_SIZE})

@@ -1,0 +1,91 @@
+"""Finding a target's addresses and connecting to one of them."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import pytest
+
+from app.core.model import FailureKind
+from tests.server.forward.scripted import Desk, scripted
+
+
+@pytest.fixture
+async def desk() -> AsyncIterator[Desk]:
+    desk = Desk()
+    yield desk
+    await desk.sender.close()
+
+
+def resolved(monkeypatch: pytest.MonkeyPatch, *addresses: str) -> None:
+    """Let every name have these addresses."""
+
+    async def getaddrinfo(host: str, port: int, **_: Any) -> list[Any]:
+        if not addresses:
+            await asyncio.Event().wait()
+        return [
+            (socket.AF_INET6 if ":" in address else socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port))
+            for address in addresses
+        ]
+
+    monkeypatch.setattr(asyncio.get_running_loop(), "getaddrinfo", getaddrinfo)
+
+
+@contextmanager
+def unresponsive(host: str, port: int = 0) -> Iterator[int]:
+    """A port that does not respond to connections because its queue is full."""
+    with socket.socket() as listener:
+        listener.bind((host, port))
+        listener.listen(0)
+        waiting = [socket.socket() for _ in range(3)]
+        for one in waiting:
+            one.setblocking(False)
+            with suppress(BlockingIOError):
+                one.connect(listener.getsockname())
+        yield listener.getsockname()[1]
+        for one in waiting:
+            one.close()
+
+
+async def test_a_lookup_that_takes_too_long(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    resolved(monkeypatch)
+    attempt = await desk.attempt("http://slow.example", timeout_ms=100)
+    assert attempt.failure is FailureKind.TIMEOUT
+    assert attempt.error == "The host name slow.example was not found within 0.1 s: looking it up takes too long."
+
+
+async def test_a_connection_that_takes_too_long(desk: Desk) -> None:
+    with unresponsive("127.0.0.1") as port:
+        attempt = await desk.attempt(f"http://127.0.0.1:{port}", timeout_ms=300)
+    assert attempt.failure is FailureKind.TIMEOUT
+    assert attempt.error == f"No connection to 127.0.0.1:{port} within 0.3 s."
+    assert (attempt.headers, attempt.size) == ((), 0)
+
+
+async def test_the_next_address_is_tried_while_one_does_not_respond(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with scripted() as place:
+        with unresponsive("127.0.0.2", place.port):
+            resolved(monkeypatch, "127.0.0.2", "127.0.0.1")
+            attempt = await desk.attempt(f"http://both.example:{place.port}")
+    assert (attempt.failure, attempt.error) == (None, None)
+    assert place.received[0].all("host") == [f"both.example:{place.port}"]
+
+
+async def test_an_address_that_refuses_is_passed_over(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with scripted() as place:
+        resolved(monkeypatch, "127.0.0.3", "127.0.0.4", "127.0.0.1")
+        attempt = await desk.attempt(f"http://many.example:{place.port}")
+    assert attempt.failure is None
+
+
+async def test_a_host_in_another_script_is_sent_in_ascii(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with scripted() as place:
+        resolved(monkeypatch, "127.0.0.1")
+        await desk.attempt(f"http://BÜCHER.example:{place.port}")
+    assert place.received[0].all("host") == [f"xn--bcher-kva.example:{place.port}"]
