@@ -8,6 +8,7 @@ from typing import TypeVar
 
 from app.core.clock_problem import ClockProblem
 from app.core.model import Delivery, DeliveryState, Endpoint, PurgeReport, Record, Refusal, StorageUse, Summary, Target
+from app.core.replay.spec import Replay
 from app.core.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -98,6 +99,12 @@ class DeliveriesQueued(Event, frozen=True):
 
     target_ids: tuple[int, ...]
     capture_ids: tuple[str, ...]
+
+
+class ReplayChanged(Event, frozen=True):
+    """A replay began, went on or ended. Published at most ten times a second."""
+
+    replay: Replay
 
 
 class EndpointSaved(Event, frozen=True):

@@ -39,6 +39,11 @@ def uuid7_ms(text: str) -> int:
     return int(text[:8] + text[9:13], 16)
 
 
+def uuid7_us(text: str) -> int:
+    """The microseconds since 1970 in an id that `uuid7` made."""
+    return uuid7_ms(text) * 1000 + -(-(int(text[15:18], 16) * 1000) >> 12)
+
+
 def id_beginning(text: str) -> str | None:
     """Normalizes the beginning of a UUID, with or without hyphens; None for any other text."""
     digits = text.lower().replace("-", "")

@@ -33,6 +33,7 @@ from app.core.model import (
     Target,
     TargetDraft,
 )
+from app.core.replay.spec import Replay
 from app.core.search.query import Query
 
 
@@ -312,6 +313,10 @@ class DeliveryRepository(Protocol):
         """Store deliveries that a replay is about to send, as begun; returns those whose request is still stored."""
         ...
 
+    async def requests(self, capture_ids: Sequence[str]) -> dict[str, tuple[Capture, bytes | None]]:
+        """Those of these requests that are stored, each with its body (None if it is long)."""
+        ...
+
     async def retry(self, which: DeliveryFilter) -> int:
         """Queue failed deliveries of targets again, at once and in order; returns how many. Publishes
         DeliveriesQueued."""
@@ -336,6 +341,24 @@ class DeliveryRepository(Protocol):
     async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:
         """The stored part of the target's response body, of the last attempt (None) or this one. Raises
         NotFoundError."""
+        ...
+
+
+class ReplayRepository(Protocol):
+    """The replays that were started. Every coroutine raises StorageUnavailableError."""
+
+    async def save(self, replay: Replay) -> None:
+        """Store a new replay, or what changed."""
+        ...
+
+    async def get(self, replay_id: str) -> Replay | None: ...
+
+    async def latest(self, limit: int = 50) -> list[Replay]:
+        """The last started first."""
+        ...
+
+    async def capture_ids(self, replay_id: str) -> list[str]:
+        """The request of each of its deliveries, the same request once for each delivery."""
         ...
 
 

@@ -13,6 +13,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveriesQueued, DeliveryChanged, Event
 from app.core.model import (
     Attempt,
+    Capture,
     Delivery,
     DeliveryFilter,
     DeliveryState,
@@ -222,6 +223,19 @@ class Deliveries:
                 self._grew(one.endpoint_id, DELIVERY_OVERHEAD)
 
         return {one.id for one in await self._writer.run(job, after)}
+
+    async def requests(self, capture_ids: Sequence[str]) -> dict[str, tuple[Capture, bytes | None]]:
+        def job(database: SqliteDatabase) -> dict[str, tuple[Capture, bytes | None]]:
+            found, room = {}, SHORT_BODIES
+            for capture in queries.by_ids(database, capture_ids):
+                body = None
+                if capture.size <= min(SHORT_BODY, room):
+                    body = queries.body(database, capture.id, 0, None)
+                    room -= capture.size
+                found[capture.id] = capture, body
+            return found
+
+        return await self._readers.run(job)
 
     async def retry(self, which: DeliveryFilter) -> int:
         """In steps between captures."""

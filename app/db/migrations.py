@@ -271,6 +271,15 @@ def add_targets(database: SqliteDatabase) -> None:
         raw(database).execute(statement)
 
 
+def add_replays(database: SqliteDatabase) -> None:
+    """The replays that the user starts, and the index of their deliveries."""
+    raw(database).execute(
+        "CREATE TABLE replay (id TEXT NOT NULL PRIMARY KEY, created_at INTEGER NOT NULL,"
+        " spec TEXT NOT NULL CHECK (json_valid(spec)), progress TEXT NOT NULL CHECK (json_valid(progress))) STRICT"
+    )
+    raw(database).execute("CREATE INDEX delivery_replay ON delivery (replay_id, seq) WHERE replay_id IS NOT NULL")
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0002_add_senders", add_senders),
     ("0003_index_outcomes", index_outcomes),
@@ -281,6 +290,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0008_gist", add_gist),
     ("0009_endpoint_position", add_endpoint_position),
     ("0010_targets", add_targets),
+    ("0011_replays", add_replays),
 )
 """In order of application. A released name never changes its meaning."""
 

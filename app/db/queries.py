@@ -96,6 +96,12 @@ def by_seq(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, Capture]:
     return {capture.seq: capture for capture in found}
 
 
+def by_ids(database: SqliteDatabase, ids: Sequence[str]) -> list[Capture]:
+    """Requests with their headers, in no order; those that are not stored are left out."""
+    query = _select(*CAPTURE.columns).where(CaptureModel.id.in_(sql_list(ids)) & visible())
+    return [CAPTURE.record(row) for row in query.tuples().execute(database)]
+
+
 def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | None) -> bytes:
     """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there."""
     with database.atomic():

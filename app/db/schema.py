@@ -339,6 +339,7 @@ class DeliveryModel(StoreModel):
             SQL("CREATE INDEX delivery_queued ON delivery (target_id, seq, due_at) WHERE state = 'queued'"),
             SQL("CREATE INDEX delivery_failed ON delivery (endpoint_id, seq) WHERE state = 'failed'"),
             SQL("CREATE INDEX delivery_sending ON delivery (seq) WHERE sending_at IS NOT NULL"),
+            SQL("CREATE INDEX delivery_replay ON delivery (replay_id, seq) WHERE replay_id IS NOT NULL"),
         )
         triggers = (
             """CREATE TRIGGER delivery_use_ends AFTER DELETE ON delivery
@@ -392,6 +393,18 @@ class AttemptModel(StoreModel):
         )
 
 
+class ReplayModel(StoreModel):
+    """A replay, see `core.replay.spec.Replay`; what can change is in `progress`, as JSON."""
+
+    id = TextField(primary_key=True)
+    created_at = IntegerField()
+    spec = TextField(constraints=[Check("json_valid(spec)")])
+    progress = TextField(constraints=[Check("json_valid(progress)")])
+
+    class Meta:
+        table_name = "replay"
+
+
 class ClockModel(StoreModel):
     """When the store last saw the time.
 
@@ -439,6 +452,7 @@ MODELS: tuple[type[StoreModel], ...] = (
     TargetModel,
     DeliveryModel,
     AttemptModel,
+    ReplayModel,
     ClockModel,
     MisdatedModel,
 )

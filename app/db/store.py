@@ -32,6 +32,7 @@ from app.db.integrity import IntegrityCheck
 from app.db.queries import count_all
 from app.db.raw_sql import raw
 from app.db.readers import Readers
+from app.db.replays import Replays
 from app.db.retention import Retention
 from app.db.search.index.index import Index
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
@@ -91,6 +92,7 @@ class Store:
             limits=self.limits,
             publish=publish,
         )
+        self.replays = Replays(self._writer, self._readers)
         self.activity = Activity(self._readers)
         self.senders = ProviderStats(self._readers)
         self.retention = self._build_retention(path, clock, running_s, purge_interval_s)
@@ -240,5 +242,6 @@ class Store:
             self.limits.follow(endpoint)
         await self.captures.load()
         await self.deliveries.load()
+        await self.replays.load()
         await self.retention.load()
         self._identification.wake()

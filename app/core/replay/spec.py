@@ -137,3 +137,22 @@ class ReplayProgress(Record, frozen=True):
     def done(self) -> int:
         """How many of `total` were sent or dropped."""
         return self.sent - self.duplicated + self.dropped
+
+
+class Replay(Record, frozen=True):
+    """A replay the user started. `problem` says why it ended early or skipped requests, `summary` is its report as text
+    once it has ended. Times are in microseconds."""
+
+    id: str
+    created_at: int
+    spec: ReplaySpec
+    state: ReplayState = ReplayState.QUEUED
+    progress: ReplayProgress = ReplayProgress()
+    started_at: int | None = None
+    ended_at: int | None = None
+    problem: str | None = None
+    summary: str | None = None
+
+    @property
+    def ended(self) -> bool:
+        return self.state in (ReplayState.DONE, ReplayState.CANCELLED)

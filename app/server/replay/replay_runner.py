@@ -1,0 +1,262 @@
+"""Runs one replay: sends what is planned when it is due, and counts what comes back."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import islice
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from app.core.clock import now_us
+from app.core.errors import StorageUnavailableError
+from app.core.ids import uuid7
+from app.core.model import (
+    Attempt,
+    AttemptTrigger,
+    Capture,
+    Delivery,
+    DeliveryState,
+    FailureKind,
+    QueuedDelivery,
+    Target,
+)
+from app.core.replay.histogram import Histogram
+from app.core.replay.plan import PlannedSend, plan
+from app.core.replay.spec import BackToBack, OneUrl, OtherEndpoint, OwnTargets, Replay, ReplayProgress
+from app.core.repositories import DeliveryRepository, EndpointRepository
+from app.core.text import count_of
+from app.server.forward.lazy_sender import LazySender
+from app.server.replay.selection import Selection
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+
+_AHEAD = 64
+"""How many requests are read at once."""
+_WAITING = 512
+"""How many sends may be under way, delayed ones included."""
+_STORE_WAIT_S = 0.5
+_RATE_S = 2.0
+
+
+class ReplayRunner:
+    """`run` sends until everything is sent or `cancel` is called. Everything runs on the loop's thread."""
+
+    def __init__(
+        self,
+        replay: Replay,
+        selection: Selection,
+        *,
+        deliveries: DeliveryRepository,
+        endpoints: EndpointRepository,
+        sender: LazySender,
+        local_url: Callable[[str], str],
+    ) -> None:
+        """`local_url` is the capture URL of a slug as this machine reaches it."""
+        self.replay = replay
+        self._spec, self._selection = replay.spec, selection
+        self._deliveries, self._endpoints, self._sender, self._local_url = deliveries, endpoints, sender, local_url
+        old = replay.progress
+        self._sent, self._delivered, self._failed = old.sent, old.delivered, old.failed
+        self._dropped, self._duplicated = old.dropped, old.duplicated
+        self._total = old.done + len(selection) * self._spec.times
+        self.latencies, self.results = Histogram(), Counter[str]()
+        self._skipped = 0
+        self._free = asyncio.Semaphore(self._spec.concurrency)
+        self._under_way = asyncio.Semaphore(_WAITING)
+        self._running = asyncio.Event()
+        self._running.set()
+        self._paused_at, self._paused_us = 0, 0
+        self.cancelled = False
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._moments: list[float] = []
+
+    @property
+    def progress(self) -> ReplayProgress:
+        now = time.monotonic()
+        self._moments = [moment for moment in self._moments if moment > now - _RATE_S]
+        return ReplayProgress(
+            total=self._total,
+            sent=self._sent,
+            delivered=self._delivered,
+            failed=self._failed,
+            dropped=self._dropped,
+            duplicated=self._duplicated,
+            rate=round(len(self._moments) / _RATE_S, 1),
+        )
+
+    @property
+    def problem(self) -> str | None:
+        """What kept requests from being sent."""
+        if not self._skipped:
+            return None
+        return f"{count_of(self._skipped, 'request')} could not be sent: no longer stored, or without a target."
+
+    @property
+    def paused(self) -> bool:
+        return not self._running.is_set()
+
+    def pause(self) -> None:
+        """Begin no further send."""
+        if self._running.is_set():
+            self._paused_at = now_us()
+            self._running.clear()
+
+    def resume(self) -> None:
+        """Go on; the gaps stay as they were planned."""
+        if not self._running.is_set():
+            self._paused_us += now_us() - self._paused_at
+            self._running.set()
+
+    def cancel(self) -> None:
+        """Begin no further send, and let those under way end."""
+        self.cancelled = True
+        self._running.set()
+
+    async def run(self) -> None:
+        """Cancelling the task gives up those under way: they are stored as interrupted at the next start."""
+        sends = plan(self._selection, self._spec)
+        start_us = now_us()
+        try:
+            while not self.cancelled and (batch := list(islice(sends, _AHEAD))):
+                requests = await self._requests(batch)
+                for send in batch:
+                    await self._due(start_us + send.at_us)
+                    if self.cancelled:
+                        break
+                    await self._begin(send, requests.get(send.capture_id))
+            while self._tasks:
+                await asyncio.wait(self._tasks)
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    async def _requests(self, batch: list[PlannedSend]) -> dict[str, tuple[Capture, bytes | None]]:
+        ids = list({send.capture_id for send in batch if not send.dropped})
+        return await self._stored(lambda: self._deliveries.requests(ids))
+
+    async def _due(self, at_us: int) -> None:
+        """Wait until a send is due; pauses put it off."""
+        while True:
+            await self._running.wait()
+            left_us = at_us + self._paused_us - now_us()
+            if left_us <= 0 or self.cancelled or isinstance(self._spec.pace, BackToBack):
+                return
+            await asyncio.sleep(min(left_us / 1_000_000, 0.2))
+
+    async def _begin(self, send: PlannedSend, request: tuple[Capture, bytes | None] | None) -> None:
+        """Start a send once there is room; a delayed one waits without holding up the others."""
+        if send.dropped:
+            self._dropped += 1
+            return
+        self._sent += 1
+        self._duplicated += send.duplicate
+        self._moments.append(time.monotonic())
+        targets = () if request is None else tuple(self._targets(request[0]))
+        if request is None or not targets:
+            self._failed += 1
+            self._skipped += 1
+            return
+        await self._under_way.acquire()
+        if not send.delay_ms:
+            await self._free.acquire()
+        task = asyncio.create_task(self._send(send, *request, targets), name=f"replay-{send.position}")
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        self._under_way.release()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a send of replay %s failed", self.replay.id, exc_info=error)
+            self._failed += 1
+
+    async def _send(self, send: PlannedSend, capture: Capture, body: bytes | None, targets: tuple[Target, ...]) -> None:
+        if send.delay_ms:
+            await asyncio.sleep(send.delay_ms / 1_000)
+            await self._free.acquire()
+        try:
+            results = [await self._deliver(send, capture, body, target) for target in targets]
+        finally:
+            self._free.release()
+        if all(results):
+            self._delivered += 1
+        else:
+            self._failed += 1
+
+    async def _deliver(self, send: PlannedSend, capture: Capture, body: bytes | None, target: Target) -> bool:
+        at = now_us()
+        delivery = Delivery(
+            id=uuid7(at),
+            capture_id=capture.id,
+            endpoint_id=capture.endpoint_id,
+            url=target.url,
+            state=DeliveryState.QUEUED,
+            queued_at=at,
+            target_id=target.id or None,
+            replay_id=self.replay.id,
+            captured_target=capture.target,
+        )
+        if not await self._stored(lambda: self._deliveries.add_replays([delivery])):
+            self._skipped += 1
+            return False
+        made = await self._attempts(send, QueuedDelivery(delivery=delivery, capture=capture, body=body), target)
+        last = made[-1][0]
+        after = replace(
+            delivery,
+            url=last.url,
+            state=DeliveryState.DELIVERED if last.failure is None else DeliveryState.FAILED,
+            attempts=last.number,
+            round_attempts=1,
+            round_started_at=made[0][0].started_at,
+            started_at=last.started_at,
+            ms=last.ms,
+            status=last.status,
+            error=last.error,
+        )
+        self.latencies.add(last.ms)
+        self.results[_result(last)] += 1
+        await self._stored(lambda: self._deliveries.finish(after, made))
+        return last.failure is None
+
+    async def _attempts(self, send: PlannedSend, queued: QueuedDelivery, target: Target) -> list[tuple[Attempt, bytes]]:
+        return await self._stored(
+            lambda: self._sender.attempt(
+                queued,
+                target,
+                AttemptTrigger.REPLAY,
+                1,
+                self._spec.edit,
+                cut_off=send.cut_off,
+                to_hookline=isinstance(self._spec.destination, OtherEndpoint),
+            )
+        )
+
+    async def _stored(self, call: Callable[[], Awaitable[T]]) -> T:
+        """Repeat until the store can write."""
+        while True:
+            try:
+                return await call()
+            except StorageUnavailableError:
+                await asyncio.sleep(_STORE_WAIT_S)
+
+    def _targets(self, capture: Capture) -> Iterator[Target]:
+        destination = self._spec.destination
+        if isinstance(destination, OwnTargets):
+            endpoint = self._endpoints.by_id(capture.endpoint_id)
+            yield from (target for target in (endpoint.targets if endpoint else ()) if target.active)
+            return
+        url = destination.url if isinstance(destination, OneUrl) else self._local_url(destination.slug)
+        yield Target(id=0, endpoint_id=capture.endpoint_id, url=url, parallel=self._spec.concurrency)
+
+
+def _result(attempt: Attempt) -> str:
+    if attempt.failure in (None, FailureKind.STATUS):
+        return str(attempt.status)
+    assert attempt.failure is not None
+    return attempt.failure.value.replace("_", " ")

@@ -1,0 +1,219 @@
+"""Starts, pauses and cancels replays: those of several requests one after the other, one request at once."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from app.core.clock import now_us
+from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError
+from app.core.events import Bus, ReplayChanged
+from app.core.ids import uuid7
+from app.core.replay.replay_rules import replay_errors
+from app.core.replay.spec import ChosenRequests, OtherEndpoint, Replay, ReplaySpec, ReplayState
+from app.core.replay.summary import replay_summary
+from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository, ReplayRepository
+from app.core.rules import FieldError
+from app.server.forward.lazy_sender import LazySender
+from app.server.replay.replay_runner import ReplayRunner
+from app.server.replay.selection import select
+
+log = logging.getLogger(__name__)
+
+_PUBLISH_S, _SAVE_EVERY = 0.1, 10
+_GRACE_S = 0.5
+
+
+class ReplayService:
+    """Everything runs on the loop's thread."""
+
+    def __init__(
+        self,
+        captures: CaptureRepository,
+        deliveries: DeliveryRepository,
+        endpoints: EndpointRepository,
+        replays: ReplayRepository,
+        bus: Bus,
+        *,
+        instance_id: str,
+        own_bases: Callable[[], Sequence[str]],
+        local_base: Callable[[], str],
+    ) -> None:
+        self._captures, self._deliveries, self._endpoints, self._replays = captures, deliveries, endpoints, replays
+        self._bus, self._own_bases, self._local_base = bus, own_bases, local_base
+        self._sender = LazySender(captures, instance_id)
+        self._runners: dict[str, ReplayRunner] = {}
+        self._waiting: dict[str, Replay] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._turn = asyncio.Lock()
+        self._stopping = False
+
+    async def start(self, spec: ReplaySpec) -> Replay:
+        """Begin a replay, or queue it behind the one that runs. Raises InvalidFieldsError or StorageUnavailableError."""
+        errors = replay_errors(spec, self._own_bases())
+        if isinstance(spec.destination, OtherEndpoint) and self._endpoints.by_slug(spec.destination.slug) is None:
+            text = f"No endpoint has the slug {spec.destination.slug!r}."
+            errors.append(FieldError(field="destination.slug", message=text))
+        if errors:
+            raise InvalidFieldsError(errors)
+        at = now_us()
+        replay = Replay(id=uuid7(at), created_at=at, spec=spec)
+        await self._replays.save(replay)
+        self._go_on(replay)
+        return replay
+
+    async def pause(self, replay_id: str) -> Replay:
+        """Begin no further send until `resume`. Raises NotFoundError unless it is running."""
+        runner = self._running(replay_id)
+        runner.pause()
+        return await self._store(replace(runner.replay, state=ReplayState.PAUSED, progress=runner.progress))
+
+    async def resume(self, replay_id: str) -> Replay:
+        """Go on with a paused replay, or with one that the end of Hookline interrupted. Raises NotFoundError."""
+        runner = self._runners.get(replay_id)
+        if runner is not None:
+            runner.resume()
+            return await self._store(replace(runner.replay, state=ReplayState.RUNNING, progress=runner.progress))
+        replay = await self._replays.get(replay_id)
+        if replay is None or replay.state is not ReplayState.INTERRUPTED:
+            raise _not_running()
+        replay = replace(replay, state=ReplayState.QUEUED)
+        self._go_on(replay)
+        return replay
+
+    async def cancel(self, replay_id: str) -> Replay:
+        """End a replay; what is being sent ends by itself. Raises NotFoundError if it has ended."""
+        runner = self._runners.get(replay_id)
+        if runner is not None:
+            runner.cancel()
+            return runner.replay
+        replay = self._waiting.pop(replay_id, None) or await self._replays.get(replay_id)
+        if replay is None or replay.ended:
+            raise _not_running()
+        return await self._store(replace(replay, state=ReplayState.CANCELLED, ended_at=now_us()))
+
+    async def latest(self, limit: int = 50) -> list[Replay]:
+        """The last started first, with their present progress. Raises StorageUnavailableError."""
+        return [self._present(replay) for replay in await self._replays.latest(limit)]
+
+    async def get(self, replay_id: str) -> Replay | None:
+        """Raises StorageUnavailableError."""
+        replay = await self._replays.get(replay_id)
+        return None if replay is None else self._present(replay)
+
+    async def stop(self) -> None:
+        """Let what is being sent end within half a second; replays can be resumed at the next start. Idempotent."""
+        self._stopping = True
+        for runner in self._runners.values():
+            runner.cancel()
+        tasks = tuple(self._tasks.values())
+        if tasks:
+            _, late = await asyncio.wait(tasks, timeout=_GRACE_S)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+        await self._sender.close()
+
+    def _present(self, replay: Replay) -> Replay:
+        runner = self._runners.get(replay.id)
+        return replay if runner is None else replace(runner.replay, progress=runner.progress)
+
+    def _running(self, replay_id: str) -> ReplayRunner:
+        runner = self._runners.get(replay_id)
+        if runner is None:
+            raise _not_running()
+        return runner
+
+    def _go_on(self, replay: Replay) -> None:
+        self._waiting[replay.id] = replay
+        task = asyncio.create_task(self._run(replay), name=f"replay-{replay.id}")
+        self._tasks[replay.id] = task
+        task.add_done_callback(lambda _: self._tasks.pop(replay.id, None))
+
+    async def _run(self, replay: Replay) -> None:
+        try:
+            if isinstance(replay.spec.source, ChosenRequests) and len(replay.spec.source.ids) == 1:
+                await self._run_now(replay)
+            else:
+                async with self._turn:
+                    await self._run_now(replay)
+        except Exception as error:
+            if not isinstance(error, HooklineError):
+                log.exception("replay %s failed", replay.id)
+            present = self._present(replay)
+            await self._store(
+                replace(present, state=ReplayState.CANCELLED, ended_at=now_us(), problem=f"The replay stopped: {error}")
+            )
+
+    async def _run_now(self, replay: Replay) -> None:
+        if self._stopping or self._waiting.pop(replay.id, None) is None:
+            return
+        selection = await select(replay.spec.source, self._captures)
+        if replay.started_at is not None:
+            sent = Counter(await self._replays.capture_ids(replay.id))
+            selection = selection.without(sent, replay.spec.times)
+        started = replace(replay, state=ReplayState.RUNNING, started_at=replay.started_at or now_us())
+        runner = ReplayRunner(
+            started,
+            selection,
+            deliveries=self._deliveries,
+            endpoints=self._endpoints,
+            sender=self._sender,
+            local_url=lambda slug: f"{self._local_base()}/catch/{slug}",
+        )
+        self._runners[replay.id] = runner
+        await self._store(replace(started, progress=runner.progress))
+        publishing = asyncio.create_task(self._publish(runner), name=f"replay-progress-{replay.id}")
+        try:
+            await runner.run()
+        finally:
+            publishing.cancel()
+            del self._runners[replay.id]
+        if not self._stopping:
+            await self._store(_ended(runner))
+
+    async def _publish(self, runner: ReplayRunner) -> None:
+        """Ten times a second, and once a second to the store."""
+        turn, before = 0, runner.progress
+        while True:
+            await asyncio.sleep(_PUBLISH_S)
+            turn += 1
+            runner.replay = replace(runner.replay, problem=runner.problem)
+            present = replace(runner.replay, progress=runner.progress)
+            if present.progress != before:
+                before = present.progress
+                self._bus.publish(ReplayChanged(replay=present))
+                if turn % _SAVE_EVERY == 0:
+                    await self._replays.save(present)
+
+    async def _store(self, replay: Replay) -> Replay:
+        runner = self._runners.get(replay.id)
+        if runner is not None:
+            runner.replay = replay
+        await self._replays.save(replay)
+        self._bus.publish(ReplayChanged(replay=replay))
+        return replay
+
+
+def _ended(runner: ReplayRunner) -> Replay:
+    replay, progress = runner.replay, runner.progress
+    state = ReplayState.CANCELLED if runner.cancelled else ReplayState.DONE
+    ended_at = now_us()
+    summary = replay_summary(
+        replay.spec,
+        state,
+        progress,
+        runner.latencies,
+        runner.results,
+        started_at=replay.started_at or replay.created_at,
+        ended_at=ended_at,
+    )
+    return replace(replay, state=state, progress=progress, ended_at=ended_at, problem=runner.problem, summary=summary)
+
+
+def _not_running() -> NotFoundError:
+    return NotFoundError("This replay is not running.")
