@@ -75,6 +75,8 @@ class Exchange:
     def timeout_text(self, limit: str) -> str:
         """What took too long when the attempt's time was over."""
         place, phase = self.key.place, self.progress.phase
+        if phase is Phase.START:
+            return f"Nothing was sent within {limit}: this computer is too busy."
         if phase is Phase.LOOKUP:
             return f"The host name {self.key.host} was not found within {limit}: looking it up takes too long."
         if phase is Phase.CONNECT:

@@ -36,6 +36,7 @@ _HANDSHAKE_S = 600.0
 class Phase(Enum):
     """How far an attempt has come."""
 
+    START = "start"
     LOOKUP = "lookup"
     CONNECT = "connect"
     TLS = "tls"
@@ -59,7 +60,7 @@ class PoolKey:
 class Progress:
     """Filled in while a connection is opened; milliseconds."""
 
-    phase: Phase = Phase.LOOKUP
+    phase: Phase = Phase.START
     lookup: float | None = None
     connect: float | None = None
     tls: float | None = None
@@ -198,6 +199,7 @@ async def _connect(key: PoolKey, progress: Progress) -> Connection:
     started = time.perf_counter()
     addresses = [key.host]
     if not _is_address(key.host):
+        progress.phase = Phase.LOOKUP
         addresses = await _lookup(key)
         progress.lookup = _ms_since(started)
         started = time.perf_counter()

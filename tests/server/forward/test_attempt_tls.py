@@ -145,10 +145,10 @@ async def test_a_port_that_closes_during_the_handshake(desk: Desk, abort: bool) 
 
 async def test_a_handshake_that_takes_too_long(desk: Desk) -> None:
     async with scripted(lambda peer: peer.closed()) as place:
-        attempt = await desk.attempt(place.url.replace("http:", "https:"), timeout_ms=400)
+        attempt = await desk.attempt(place.url.replace("http:", "https:"), timeout_ms=1_500)
     assert attempt.failure is FailureKind.TIMEOUT
     assert attempt.error is not None
-    assert attempt.error.startswith(f"The TLS handshake with 127.0.0.1:{place.port} did not finish within 0.4 s.")
+    assert attempt.error.startswith(f"The TLS handshake with 127.0.0.1:{place.port} did not finish within 1.5 s.")
 
 
 @pytest.mark.usefixtures("trusted")
