@@ -431,7 +431,10 @@ class QueuedDelivery(Record, frozen=True):
 
 
 class DeliveryFilter(Record, frozen=True):
-    """Which deliveries: all conditions that are not None apply. `replay` True: only replays, False: none."""
+    """Which deliveries: all conditions that are not None apply. `replay` True: only replays, False: none.
+
+    `beginning`: those whose ids begin with it.
+    """
 
     endpoint_id: int | None = None
     target_id: int | None = None
@@ -439,6 +442,7 @@ class DeliveryFilter(Record, frozen=True):
     replay: bool | None = None
     capture_ids: tuple[str, ...] | None = None
     delivery_ids: tuple[str, ...] | None = None
+    beginning: str | None = None
 
 
 class RequestEdit(Record, frozen=True):

@@ -334,8 +334,16 @@ class DeliveryRepository(Protocol):
 
     async def count(self, which: DeliveryFilter) -> int: ...
 
+    async def queued_by_target(self) -> dict[int, int]:
+        """How many deliveries are queued, by target; targets without any are missing."""
+        ...
+
     async def attempts(self, delivery_id: str) -> list[Attempt]:
         """In order. Raises NotFoundError."""
+        ...
+
+    async def last_attempts(self, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
+        """The last attempt of each of these deliveries that has one."""
         ...
 
     async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:

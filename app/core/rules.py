@@ -23,6 +23,7 @@ STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX = MIB, 1024 * 1024 * GIB
 """Bytes, for one endpoint."""
 STATUS_MIN, STATUS_MAX = 200, 599
 DELAY_MAX_MS = 30_000
+WAIT_MIN_MS, WAIT_MAX_MS = 100, 30_000
 TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 600_000
 PARALLEL_MAX = 64
 PAUSE_AFTER_MAX = 10_000
@@ -169,7 +170,8 @@ def _has_ipv6_address(netloc: str) -> bool:
 
 
 def response_errors(reply: ResponseSettings) -> Iterator[FieldError]:
-    """A response has a status of 200 to 599, valid headers, at most 1 MiB of body and 0 to 30 s of delay."""
+    """A response has a status of 200 to 599, valid headers, at most 1 MiB of body and 0 to 30 s of delay; it waits 0.1
+    to 30 s for a target's."""
     if not STATUS_MIN <= reply.status <= STATUS_MAX:
         text = f"Response status must be {STATUS_MIN} to {STATUS_MAX}, not {reply.status}."
         yield FieldError(field="reply.status", message=text)
@@ -182,6 +184,9 @@ def response_errors(reply: ResponseSettings) -> Iterator[FieldError]:
     message = headers_error(reply.headers)
     if message:
         yield FieldError(field="reply.headers", message=message)
+    message = _range_error("Wait for the target's response", reply.wait_ms, WAIT_MIN_MS, WAIT_MAX_MS, " ms")
+    if message:
+        yield FieldError(field="reply.wait_ms", message=message)
 
 
 def headers_error(headers: Headers, label: str = "Response headers", own: frozenset[str] = _OWN_HEADERS) -> str | None:

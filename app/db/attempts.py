@@ -6,12 +6,13 @@ import sqlite3
 from collections.abc import Sequence
 
 from msgspec.structs import replace
-from peewee import SqliteDatabase
+from peewee import SqliteDatabase, fn
 
 from app.core.errors import NotFoundError
 from app.core.model import Attempt, Delivery, DeliveryState, FailureKind
 from app.db.counts import ATTEMPT_OVERHEAD
 from app.db.insert import encode_headers
+from app.db.raw_sql import sql_list
 from app.db.records import to_attempt
 from app.db.schema import AttemptModel, DeliveryModel
 
@@ -20,9 +21,11 @@ _PLAIN = (
     *("response_truncated", "error"),
 )
 """Columns that hold a field unchanged."""
+_CONVERTED = ("trigger", "failure", "headers", "response_headers")
+_TIMES = ("lookup_ms", "connect_ms", "tls_ms", "first_byte_ms")
 _COLUMNS = (
-    *("delivery_seq", "endpoint_id", *_PLAIN, "trigger", "failure", "headers", "response_headers", "response_body"),
-    *("lookup_ms", "connect_ms", "tls_ms", "first_byte_ms"),
+    *("delivery_seq", "endpoint_id", *_PLAIN, *_CONVERTED, "response_body"),
+    *_TIMES,
 )
 _INSERT = f"INSERT INTO attempt ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
@@ -55,6 +58,18 @@ def of_delivery(database: SqliteDatabase, delivery_id: str) -> list[Attempt]:
     """In order. NotFoundError if there is no such delivery."""
     query = AttemptModel.select(*_WITHOUT_BODY).where(AttemptModel.delivery == _seq_of(database, delivery_id))
     return [to_attempt(row, delivery_id) for row in query.order_by(AttemptModel.number).execute(database)]
+
+
+def last_of(database: SqliteDatabase, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
+    """The last attempt of each of these deliveries that has one."""
+    other = AttemptModel.alias()
+    newest = other.select(fn.MAX(other.number)).where(other.delivery == DeliveryModel.seq)
+    query = (
+        AttemptModel.select(*_WITHOUT_BODY, DeliveryModel.id.alias("delivery_id"))
+        .join(DeliveryModel)
+        .where(DeliveryModel.id.in_(sql_list(delivery_ids)), AttemptModel.number == newest)
+    )
+    return {row.delivery_id: to_attempt(row, row.delivery_id) for row in query.objects().execute(database)}
 
 
 def response_body(database: SqliteDatabase, delivery_id: str, number: int | None) -> bytes:

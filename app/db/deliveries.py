@@ -294,8 +294,20 @@ class Deliveries:
         found: int = await self._readers.run(query.scalar)
         return found
 
+    async def queued_by_target(self) -> dict[int, int]:
+        number = fn.COUNT(DeliveryModel.seq)
+        query = DeliveryModel.select(DeliveryModel.target_id, number).where(_QUEUED).group_by(DeliveryModel.target_id)
+
+        def job(database: SqliteDatabase) -> dict[int, int]:
+            return {target: count for target, count in query.tuples().execute(database) if target is not None}
+
+        return await self._readers.run(job)
+
     async def attempts(self, delivery_id: str) -> list[Attempt]:
         return await self._readers.run(lambda database: attempts.of_delivery(database, delivery_id))
+
+    async def last_attempts(self, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
+        return await self._readers.run(lambda database: attempts.last_of(database, delivery_ids))
 
     async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:
         return await self._readers.run(lambda database: attempts.response_body(database, delivery_id, attempt))
@@ -318,7 +330,8 @@ def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> Model
     if which.target_id is not None:
         query = query.where(DeliveryModel.target_id == which.target_id)
     if which.state is not None:
-        query = query.where(DeliveryModel.state == which.state.value)
+        # Not a parameter: SQLite uses the index of queued or failed deliveries only when it sees the state.
+        query = query.where(SQL(f"t1.state = '{which.state.value}'"))
     if which.replay is not None:
         query = query.where(DeliveryModel.replay_id.is_null(not which.replay))
     if which.capture_ids is not None:
@@ -326,6 +339,8 @@ def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> Model
         query = query.where(DeliveryModel.capture.in_(seqs))
     if which.delivery_ids is not None:
         query = query.where(DeliveryModel.id.in_(sql_list(which.delivery_ids)))
+    if which.beginning is not None:
+        query = query.where((DeliveryModel.id >= which.beginning) & (DeliveryModel.id < which.beginning + "g"))
     return query
 
 
