@@ -275,6 +275,7 @@ class Application:
         store = self.store
         return ApiServices(
             endpoints=store.endpoints,
+            targets=store.targets,
             captures=store.captures,
             deliveries=store.deliveries,
             refused=self.refused,

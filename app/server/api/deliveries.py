@@ -1,17 +1,34 @@
-"""Calls about deliveries: of one request, or the latest of all."""
+"""Calls about deliveries: those of one request, or the latest of all; one with its attempts; retries."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from aiohttp import web
 
-from app.core.model import DeliveryState
-from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of, wrong_cursor
-from app.server.api.problems import parameter_problem
+from app.core.errors import InvalidFieldsError
+from app.core.model import Delivery, DeliveryFilter, DeliveryState
+from app.core.rules import FieldError
+from app.server.api.body import attachment_headers
+from app.server.api.parameters import (
+    PAGING,
+    beginning_of,
+    cursor_of,
+    cursor_text,
+    flag_or_none,
+    is_number,
+    limit_of,
+    number_of,
+    wrong_cursor,
+)
+from app.server.api.problems import Problem, decoded, parameter_problem
 from app.server.api.routes import Page, Route, endpoint_named, json_response, stored_request
-from app.server.api.serializers import delivery_out
+from app.server.api.schemas import DeliveryOut, RetriedOut, RetryIn
+from app.server.api.serializers import delivery_out, full_delivery_out
 from app.server.api.services import ApiServices
 
 STATES = tuple(state.value for state in DeliveryState if state is not DeliveryState.NONE)
+FILTERS = ("endpoint", "target", "state", "replay", "id")
 
 
 class DeliveryCalls:
@@ -21,15 +38,21 @@ class DeliveryCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        return [Route("GET", "/deliveries", self.list, ("request", "endpoint", "state", *PAGING))]
+        return [
+            Route("GET", "/deliveries", self.list, ("request", *FILTERS, *PAGING)),
+            Route("POST", "/deliveries/retry", self.retry_failed),
+            Route("GET", "/deliveries/{id}", self.read),
+            Route("GET", "/deliveries/{id}/attempts/{number}/body", self.body),
+            Route("POST", "/deliveries/{id}/retry", self.retry),
+        ]
 
     async def list(self, request: web.Request) -> web.Response:
-        """Deliveries of one request, oldest first; otherwise last queued first, of an endpoint or all, in one state or
-        any."""
+        """Deliveries of one request, oldest first; otherwise last queued first: of an endpoint, to a target, in a
+        state, replays or not, those whose ids begin with `id`, or all."""
         of_request = request.query.get("request")
         if of_request is None:
             return await self._latest(request)
-        for other in ("endpoint", "state"):
+        for other in FILTERS:
             if other in request.query:
                 raise parameter_problem(other, f"request and {other} cannot be combined.")
         return await self._of_request(request, of_request)
@@ -43,18 +66,95 @@ class DeliveryCalls:
             raise wrong_cursor()
         rest = rows if last is None else rows[ids.index(last) + 1 :]
         following = cursor_text(rest[limit - 1].id) if len(rest) > limit else None
-        return json_response(Page(tuple(delivery_out(row, slug) for row in rest[:limit]), following))
+        return json_response(Page(await self._out([(row, slug) for row in rest[:limit]]), following))
 
     async def _latest(self, request: web.Request) -> web.Response:
-        limit, before, state = limit_of(request), cursor_of(request, int), _state_of(request)
+        limit, before = limit_of(request), cursor_of(request, int)
         endpoints, slug = self._services.endpoints, request.query.get("endpoint")
-        endpoint_id = None if slug is None else endpoint_named(endpoints, slug).id
-        rows = await self._services.deliveries.page(endpoint_id, state, before=before, limit=limit + 1)
-        following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
-        found = ((row, endpoints.by_id(row.endpoint_id)) for _, row in rows[:limit])
-        return json_response(
-            Page(tuple(delivery_out(row, one.slug) for row, one in found if one is not None), following)
+        which = DeliveryFilter(
+            endpoint_id=None if slug is None else endpoint_named(endpoints, slug).id,
+            target_id=number_of(request, "target"),
+            state=_state_of(request),
+            replay=flag_or_none(request, "replay"),
+            beginning=beginning_of(request, "delivery"),
         )
+        rows = await self._services.deliveries.page(which, before=before, limit=limit + 1)
+        following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
+        found = [(row, endpoints.by_id(row.endpoint_id)) for _, row in rows[:limit]]
+        return json_response(
+            Page(await self._out([(row, one.slug) for row, one in found if one is not None]), following)
+        )
+
+    async def read(self, request: web.Request) -> web.Response:
+        """One delivery with its attempts."""
+        delivery, slug = await self._stored(request)
+        return await self._full(delivery, slug)
+
+    async def body(self, request: web.Request) -> web.Response:
+        """The stored bytes of an attempt's response body."""
+        delivery, _ = await self._stored(request)
+        number = request.match_info["number"]
+        if not is_number(number):
+            raise Problem(404, "not-found", f"The delivery has no attempt {number!r}.")
+        body = await self._services.deliveries.response_body(delivery.id, int(number))
+        return web.Response(body=body, headers=attachment_headers(f"{delivery.id}-{int(number)}.bin"))
+
+    async def retry(self, request: web.Request) -> web.Response:
+        """Queues a failed delivery again; 409 when it cannot be."""
+        delivery, _ = await self._stored(request)
+        if reason := self._no_retry_reason(delivery):
+            raise Problem(409, "cannot-retry", reason)
+        await self._services.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
+        return await self._full(*await self._stored(request))
+
+    async def retry_failed(self, request: web.Request) -> web.Response:
+        """Queues failed deliveries again, of an endpoint, to a target, or all."""
+        given = decoded(await request.read(), RetryIn)
+        endpoint_id, errors = None, []
+        if given.endpoint is not None:
+            endpoint = self._services.endpoints.by_slug(given.endpoint)
+            if endpoint is None:
+                errors.append(FieldError(field="endpoint", message=f"No endpoint has the slug {given.endpoint!r}."))
+            else:
+                endpoint_id = endpoint.id
+        if given.target is not None:
+            target = self._services.targets.by_id(given.target)
+            if target is None:
+                errors.append(FieldError(field="target", message=f"No target has the ID {given.target}."))
+            elif endpoint_id not in (None, target.endpoint_id):
+                message = f"Target {given.target} belongs to another endpoint than {given.endpoint!r}."
+                errors.append(FieldError(field="target", message=message))
+        if errors:
+            raise InvalidFieldsError(errors)
+        which = DeliveryFilter(endpoint_id=endpoint_id, target_id=given.target)
+        return json_response(RetriedOut(queued=await self._services.deliveries.retry(which)))
+
+    def _no_retry_reason(self, delivery: Delivery) -> str | None:
+        if delivery.replay_id is not None:
+            return "It is part of a replay. Replay the request again instead."
+        if delivery.state is not DeliveryState.FAILED:
+            return f"Only a failed delivery can be retried; this one is {delivery.state.value}."
+        if delivery.target_id is None or self._services.targets.by_id(delivery.target_id) is None:
+            return "Its target was removed."
+        return None
+
+    async def _stored(self, request: web.Request) -> tuple[Delivery, str]:
+        """The delivery that the path names and its endpoint's slug, or a 404 problem."""
+        delivery_id = request.match_info["id"]
+        rows = await self._services.deliveries.page(DeliveryFilter(delivery_ids=(delivery_id,)), limit=1)
+        endpoint = self._services.endpoints.by_id(rows[0][1].endpoint_id) if rows else None
+        if endpoint is None:
+            raise Problem(404, "not-found", f"No delivery has the ID {delivery_id!r}.")
+        return rows[0][1], endpoint.slug
+
+    async def _full(self, delivery: Delivery, slug: str) -> web.Response:
+        attempts = await self._services.deliveries.attempts(delivery.id)
+        return json_response(full_delivery_out(delivery, slug, attempts))
+
+    async def _out(self, rows: Sequence[tuple[Delivery, str]]) -> tuple[DeliveryOut, ...]:
+        """`rows`, each with its endpoint's slug."""
+        last = await self._services.deliveries.last_attempts([row.id for row, _ in rows])
+        return tuple(delivery_out(row, slug, last.get(row.id)) for row, slug in rows)
 
 
 def _state_of(request: web.Request) -> DeliveryState | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection
-from typing import TypeVar, get_args
+from collections.abc import Collection, Sequence
+from typing import Annotated, Protocol, TypeVar, get_args
 
 import msgspec
 from aiohttp import web
@@ -17,9 +17,24 @@ from app.core.search.query import Query, QueryError
 from app.server.api.problems import Problem, parameter_problem, query_problem
 
 K = TypeVar("K")
+N = TypeVar("N", bound="Numbered")
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
 PAGING = ("limit", "cursor")
+
+
+class Numbered(Protocol):
+    """A record with a number as its id."""
+
+    @property
+    def id(self) -> int: ...
+
+
+class After(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+    """A cursor: the record that ended the page, which was the `place`th."""
+
+    id: int
+    place: Annotated[int, msgspec.Meta(ge=1)]
 
 
 def check_names(request: web.Request, known: Collection[str]) -> None:
@@ -44,10 +59,45 @@ def limit_of(request: web.Request) -> int:
 
 def flag_of(request: web.Request, name: str) -> bool:
     """A parameter that is `true` or `false`, by default false."""
-    text = request.query.get(name, "false")
+    return flag_or_none(request, name) or False
+
+
+def flag_or_none(request: web.Request, name: str) -> bool | None:
+    """A parameter that is `true` or `false`; None when it is not given."""
+    text = request.query.get(name)
+    if text is None:
+        return None
     if text not in ("true", "false"):
         raise parameter_problem(name, f"{name} must be true or false, not {text!r}.")
     return text == "true"
+
+
+def number_of(request: web.Request, name: str) -> int | None:
+    """A parameter that is the number of a record; None when it is not given."""
+    text = request.query.get(name)
+    if text is None:
+        return None
+    if not is_number(text):
+        raise parameter_problem(name, f"{name} must be a whole number, not {text!r}.")
+    return int(text)
+
+
+def is_number(text: str) -> bool:
+    """Whether `text` can be the number of a record."""
+    return text.isascii() and text.isdigit() and len(text) <= 18
+
+
+def ordered_page(request: web.Request, rows: Sequence[N]) -> tuple[list[tuple[int, N]], str | None]:
+    """The page of a list in the user's order, each row with its place from 1, and the cursor of what follows."""
+    limit, cursor = limit_of(request), cursor_of(request, After)
+    numbered = list(enumerate(rows, 1))
+    begin = 0
+    if cursor is not None:
+        # Continues after that record wherever it was moved to, and after its old place if it was deleted.
+        begin = next((place for place, one in numbered if one.id == cursor.id), cursor.place - 1)
+    page = numbered[begin : begin + limit]
+    following = cursor_text(After(page[-1][1].id, page[-1][0])) if len(numbered) > begin + limit else None
+    return page, following
 
 
 def marks_of(request: web.Request) -> frozenset[Mark]:
@@ -60,14 +110,14 @@ def marks_of(request: web.Request) -> frozenset[Mark]:
     return frozenset(mark for mark in known if mark in names)
 
 
-def beginning_of(request: web.Request) -> str | None:
-    """The parameter `id`, the beginning of ids; None when it is not given."""
+def beginning_of(request: web.Request, kind: str = "request") -> str | None:
+    """The parameter `id`, the beginning of the ids of records of this kind; None when it is not given."""
     text = request.query.get("id")
     if text is None:
         return None
     beginning = id_beginning(text)
     if beginning is None:
-        message = f"id must be the start of a request's ID, {BEGINNING_MIN} or more digits, not {text!r}."
+        message = f"id must be the start of a {kind}'s ID, {BEGINNING_MIN} or more digits, not {text!r}."
         raise parameter_problem("id", message)
     return beginning
 

@@ -34,6 +34,7 @@ _TITLES = {
     "bad-request": "Bad request",
     "body-too-large": "The request body is too large",
     "cannot-decode": "The body cannot be decoded",
+    "cannot-retry": "This delivery cannot be retried",
     "forbidden-host": "The Host is not a loopback address",
     "forbidden-origin": "Browsers may not call this API",
     "internal": "Internal error",

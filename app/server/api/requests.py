@@ -70,7 +70,8 @@ class RequestCalls:
         """One request in full, with its deliveries, without its body."""
         capture, slug = await stored_request(self._services, request.match_info["id"])
         deliveries = await self._services.deliveries.of_capture(capture.id)
-        return json_response(request_out(capture, slug, deliveries))
+        last = await self._services.deliveries.last_attempts([one.id for one in deliveries])
+        return json_response(request_out(capture, slug, deliveries, last))
 
     async def change(self, request: web.Request) -> web.Response:
         """Sets or removes the given marks; all others stay."""

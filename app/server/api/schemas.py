@@ -8,14 +8,19 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.core.model import (
+    AttemptTrigger,
     Auth,
     DeliveryState,
     EndpointDraft,
+    FailureKind,
     Forward,
     Headers,
+    PausedBy,
     Plan,
     Record,
     ResponseSettings,
+    TargetDraft,
+    Timing,
     WhenFull,
 )
 
@@ -39,12 +44,44 @@ EndpointPatch = patch_of(EndpointDraft, slug=str, position=int)
 is the place in the list of endpoints, from 1."""
 
 
+TargetIn = TargetDraft
+"""The body of `POST /endpoints/{slug}/targets` is the draft itself."""
+
+TargetPatch = patch_of(TargetDraft, position=int)
+"""The body of `PATCH /endpoints/{slug}/targets/{id}`: absent fields stay; null clears `client_certificate` and
+`client_key`. `position` is the place among the endpoint's targets, from 1."""
+
+
 class RequestPatch(Record, frozen=True, omit_defaults=True):
     """The body of `PATCH /requests/{id}`: absent fields stay; `"note": null` removes the note."""
 
     read: bool | UnsetType = UNSET
     starred: bool | UnsetType = UNSET
     note: str | UnsetType | None = UNSET
+
+
+class RetryIn(Record, frozen=True):
+    """The body of `POST /deliveries/retry`: failed deliveries of this endpoint (a slug) or target (an id), otherwise
+    all."""
+
+    endpoint: str | None = None
+    target: int | None = None
+
+
+class RetriedOut(Record, frozen=True):
+    """How many deliveries were queued again."""
+
+    queued: int
+
+
+class TargetOut(TargetDraft, frozen=True, kw_only=True):
+    """A target of an endpoint. `position` is its place among them, from 1. `paused` says who paused it, null: it is not
+    paused. `queued` counts the deliveries that wait for it. Of certificate and key it has only the paths."""
+
+    id: int
+    position: int
+    paused: PausedBy | None
+    queued: int
 
 
 class EndpointOut(Record, frozen=True):
@@ -71,6 +108,7 @@ class EndpointOut(Record, frozen=True):
     last_request_at: str | None
     stored_bytes: int
     storage_limit_reached: bool
+    targets: tuple[TargetOut, ...]
 
 
 class ResponseOut(Record, frozen=True):
@@ -110,8 +148,10 @@ class SummaryOut(Record, frozen=True):
 
 
 class DeliveryOut(Record, frozen=True):
-    """One delivery of a request and its result; `endpoint` is a slug, `url` the requested URL with sub-path and
-    query."""
+    """One delivery of a request and the result of its last attempt; `endpoint` is a slug, `url` the requested URL with
+    sub-path and query. `target` and `replay` are ids: `target` is null for a URL that is no target, `replay` unless the
+    user replayed the request. `due_at` is when the next attempt starts; null: now, or never. `responded`: the sender
+    got this response."""
 
     id: str
     request: str
@@ -126,6 +166,41 @@ class DeliveryOut(Record, frozen=True):
     response_size: int
     response_truncated: bool
     error: str | None
+    target: int | None
+    replay: str | None
+    attempt_count: int
+    due_at: str | None
+    responded: bool
+
+
+class AttemptOut(Record, frozen=True):
+    """One try of a delivery: what was sent, how long each part took (milliseconds, null for parts that it did not have
+    or reach) and what came back. `failure` is null if it succeeded. `GET /deliveries/{id}/attempts/{number}/body` has
+    the first `response_size` bytes of the response's body; `response_truncated`: there were more."""
+
+    number: int
+    trigger: AttemptTrigger
+    started_at: str
+    ms: float
+    method: str
+    url: str
+    headers: Headers
+    size: int
+    reused: bool
+    timing: Timing
+    http_version: str
+    status: int | None
+    response_headers: Headers
+    response_size: int
+    response_truncated: bool
+    failure: FailureKind | None
+    error: str | None
+
+
+class FullDeliveryOut(DeliveryOut, frozen=True):
+    """A delivery with its attempts, in order."""
+
+    attempts: tuple[AttemptOut, ...]
 
 
 class RequestOut(SummaryOut, frozen=True):

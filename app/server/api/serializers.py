@@ -3,6 +3,7 @@ value."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
 import msgspec
@@ -10,10 +11,23 @@ from msgspec import UNSET
 
 from app.core.clock import rfc3339
 from app.core.clock_problem import ClockProblem
-from app.core.model import Capture, Counts, Delivery, Endpoint, Refusal, StorageUse, Summary
+from app.core.model import (
+    Attempt,
+    Capture,
+    Counts,
+    Delivery,
+    DeliveryState,
+    Endpoint,
+    Refusal,
+    StorageUse,
+    Summary,
+    Target,
+)
 from app.server.api.schemas import (
+    AttemptOut,
     DeliveryOut,
     EndpointOut,
+    FullDeliveryOut,
     RefusalOut,
     RequestOut,
     ResponseOut,
@@ -21,6 +35,7 @@ from app.server.api.schemas import (
     SourceAddress,
     StoredOut,
     SummaryOut,
+    TargetOut,
 )
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -37,8 +52,10 @@ def merged(base: S, patch: msgspec.Struct) -> S:
     return msgspec.structs.replace(base, **changes)
 
 
-def endpoint_out(endpoint: Endpoint, url: str, position: int, counts: Counts, use: StorageUse) -> EndpointOut:
-    """`endpoint`, which is at `position` in the list."""
+def endpoint_out(
+    endpoint: Endpoint, url: str, position: int, counts: Counts, use: StorageUse, *, queued: Mapping[int, int]
+) -> EndpointOut:
+    """`endpoint`, which is at `position` in the list. `queued` counts deliveries by target."""
     return _from_record(
         EndpointOut,
         endpoint,
@@ -49,7 +66,13 @@ def endpoint_out(endpoint: Endpoint, url: str, position: int, counts: Counts, us
         last_request_at=_time(counts.last_received_at),
         stored_bytes=counts.stored_bytes,
         storage_limit_reached=use.reached,
+        targets=tuple(target_out(one, place, queued.get(one.id, 0)) for place, one in enumerate(endpoint.targets, 1)),
     )
+
+
+def target_out(target: Target, position: int, queued: int) -> TargetOut:
+    """`target`, which is at `position` among its endpoint's, with `queued` deliveries."""
+    return _from_record(TargetOut, target, position=position, queued=queued)
 
 
 def stored_out(use: StorageUse) -> StoredOut:
@@ -61,20 +84,46 @@ def summary_out(row: Summary, slug: str) -> SummaryOut:
     return _from_record(SummaryOut, row, endpoint=slug, reply=_reply(row))
 
 
-def request_out(capture: Capture, slug: str, deliveries: list[Delivery]) -> RequestOut:
+def request_out(capture: Capture, slug: str, deliveries: Sequence[Delivery], last: Mapping[str, Attempt]) -> RequestOut:
+    """`last` has the last attempts of the deliveries, by their ids."""
     return _from_record(
         RequestOut,
         capture,
         endpoint=slug,
         source=_source(capture),
         reply=_reply(capture),
-        deliveries=tuple(delivery_out(delivery, slug) for delivery in deliveries),
+        deliveries=tuple(delivery_out(delivery, slug, last.get(delivery.id)) for delivery in deliveries),
     )
 
 
-def delivery_out(delivery: Delivery, slug: str) -> DeliveryOut:
+def delivery_out(delivery: Delivery, slug: str, last: Attempt | None) -> DeliveryOut:
+    """`slug` is the endpoint's, `last` the delivery's last attempt."""
+    return _delivery(DeliveryOut, delivery, slug, last)
+
+
+def full_delivery_out(delivery: Delivery, slug: str, attempts: Sequence[Attempt]) -> FullDeliveryOut:
     """`slug` is the endpoint's."""
-    return _from_record(DeliveryOut, delivery, request=delivery.capture_id, endpoint=slug, url=delivery.request_url)
+    made = tuple(_from_record(AttemptOut, attempt) for attempt in attempts)
+    return _delivery(FullDeliveryOut, delivery, slug, attempts[-1] if attempts else None, attempts=made)
+
+
+def _delivery(shape: type[S], delivery: Delivery, slug: str, last: Attempt | None, **others: Any) -> S:
+    waits = delivery.state is DeliveryState.QUEUED and delivery.due_at > 0
+    return _from_record(
+        shape,
+        delivery,
+        request=delivery.capture_id,
+        endpoint=slug,
+        url=delivery.request_url,
+        response_headers=() if last is None else last.response_headers,
+        response_size=0 if last is None else last.response_size,
+        response_truncated=last is not None and last.response_truncated,
+        target=delivery.target_id,
+        replay=delivery.replay_id,
+        attempt_count=delivery.attempts,
+        due_at=_time(delivery.due_at) if waits else None,
+        **others,
+    )
 
 
 def refusal_out(refusal: Refusal, endpoint: str | None) -> RefusalOut:

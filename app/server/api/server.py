@@ -19,6 +19,7 @@ from app.server.api.routes import register
 from app.server.api.services import ApiServices
 from app.server.api.settings import SettingsCalls
 from app.server.api.status import StateCalls
+from app.server.api.targets import TargetCalls
 from app.server.capture.head import parser_reason
 from app.server.listening import find_holder, stop_listening
 
@@ -115,6 +116,14 @@ class ApiServer:
     def _application(self) -> web.Application:
         app = web.Application(middlewares=[problems, guard(self._token)], client_max_size=BODY_MAX)
         app.on_response_prepare.append(name_server)
-        for calls in (StateCalls, AccountCalls, SettingsCalls, EndpointCalls, RequestCalls, DeliveryCalls):
+        for calls in (
+            StateCalls,
+            AccountCalls,
+            SettingsCalls,
+            EndpointCalls,
+            TargetCalls,
+            RequestCalls,
+            DeliveryCalls,
+        ):
             register(app, calls(self._services).routes())
         return app

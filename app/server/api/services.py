@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.core.model import Endpoint
 from app.core.repositories import (
@@ -13,6 +14,7 @@ from app.core.repositories import (
     EndpointRepository,
     RetentionRepository,
     StorageLimitRepository,
+    TargetRepository,
 )
 from app.core.settings import Settings
 from app.server.refused import RefusedLog
@@ -23,6 +25,7 @@ class ApiServices:
     """The callables are called for each request, so that changed settings apply at once."""
 
     endpoints: EndpointRepository
+    targets: TargetRepository
     captures: CaptureRepository
     deliveries: DeliveryRepository
     refused: RefusedLog
@@ -44,3 +47,5 @@ class ApiServices:
     settings: Callable[[], Settings]
     apply_settings: Callable[[Settings], Awaitable[None]]
     """Applies other settings; InvalidFieldsError or PortInUseError changes nothing."""
+    changing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while an endpoint or target is patched: two patches at once must not undo each other's fields."""

@@ -38,6 +38,7 @@ class Desk:
     def services(self) -> ApiServices:
         return ApiServices(
             endpoints=self.store.endpoints,
+            targets=self.store.targets,
             captures=self.store.captures,
             deliveries=self.store.deliveries,
             refused=self.refused,

@@ -2,64 +2,248 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
-import msgspec
-
-from app.core.events import Bus, DeliveryChanged
-from app.core.model import DeliveryState, Endpoint
+from app.core.clock import now_us, rfc3339
+from app.core.events import Bus, DeliveriesQueued
+from app.core.ids import uuid7
+from app.core.model import Delivery, DeliveryState, Endpoint, TargetDraft, Timing
 from app.server.api.parameters import cursor_text
-from app.server.forward import Forwarder
-from tests import factories
+from tests import deliveries
 from tests.server.api.conftest import Desk, fields, problem
 
 
-async def test_deliveries_tell_what_became_of_mirroring(desk: Desk, bus: Bus) -> None:
-    store = desk.store
-    endpoint = await desk.endpoint(forward_url="http://127.0.0.1:9/")
-    capture = factories.capture(b"", endpoint_id=endpoint.id, seq=store.captures.new_seq(), mirror=DeliveryState.QUEUED)
-    await store.captures.add(capture, b"", forward_url=endpoint.forward_url)
-    queued = (await desk.client.get("/deliveries", params={"request": capture.id})).json()["items"]
-    assert [(row["state"], row["status"], row["started_at"]) for row in queued] == [("queued", None, None)]
-    told = asyncio.Event()
-    bus.subscribe(DeliveryChanged, lambda _: told.set())
-    forwarder = Forwarder(store.captures, store.deliveries, store.endpoints, bus, store.account.instance_id)
-    await forwarder.start()
-    await asyncio.wait_for(told.wait(), 10)
-    await forwarder.stop()
-    page = (await desk.client.get("/deliveries", params={"request": capture.id})).json()
+async def test_deliveries_of_a_request_tell_what_became_of_it(desk: Desk) -> None:
+    endpoint = await desk.endpoint(forward_url=deliveries.URL)
+    (waiting,) = await deliveries.queued(desk.store, endpoint)
+    query = {"request": waiting.capture_id}
+    queued = (await desk.client.get("/deliveries", params=query)).json()["items"]
+    assert queued == [
+        {
+            "id": waiting.id,
+            "request": waiting.capture_id,
+            "endpoint": endpoint.slug,
+            "url": "http://127.0.0.1:9/in/orders?x=1",
+            "state": "queued",
+            "queued_at": rfc3339(waiting.queued_at),
+            "started_at": None,
+            "ms": None,
+            "status": None,
+            "response_headers": [],
+            "response_size": 0,
+            "response_truncated": False,
+            "error": None,
+            "target": endpoint.targets[0].id,
+            "replay": None,
+            "attempt_count": 0,
+            "due_at": None,
+            "responded": False,
+        }
+    ]
+    await deliveries.fail(desk.store, waiting, attempts=2)
+    page = (await desk.client.get("/deliveries", params=query)).json()
     row = page["items"][0]
-    assert (row["id"], row["request"], row["url"]) == (queued[0]["id"], capture.id, "http://127.0.0.1:9/orders?x=1")
-    assert (row["state"], row["error"]) == ("failed", "Nothing is listening at 127.0.0.1:9 (connection refused).")
+    assert (row["state"], row["error"], row["attempt_count"]) == ("failed", deliveries.REFUSED, 2)
     assert page["next"] is None
-    onward = {"request": capture.id, "cursor": cursor_text(row["id"])}
+    onward = {**query, "cursor": cursor_text(row["id"])}
     assert (await desk.client.get("/deliveries", params=onward)).json()["items"] == []
     onward["cursor"] = cursor_text("another")
     assert fields(await desk.client.get("/deliveries", params=onward), 400, "invalid-parameter") == ["cursor"]
-    full = (await desk.client.get(f"/requests/{capture.id}")).json()
+    full = (await desk.client.get(f"/requests/{waiting.capture_id}")).json()
     assert full["deliveries"] == page["items"]
     assert full["mirror"] == "failed"
 
 
+async def test_the_response_is_that_of_the_last_attempt(desk: Desk) -> None:
+    endpoint = await desk.endpoint(forward_url=deliveries.URL)
+    (waiting,) = await deliveries.queued(desk.store, endpoint)
+    failed = deliveries.attempt(waiting, 1, status=500, response_headers=(("A", "1"),), response_size=3)
+    first = deliveries.after(waiting, failed, DeliveryState.QUEUED, due_at=waiting.queued_at + 60_000_000)
+    await desk.store.deliveries.finish(first, [(failed, b"bad")])
+    row = (await desk.client.get("/deliveries")).json()["items"][0]
+    assert (row["status"], row["response_headers"], row["response_size"]) == (500, [["A", "1"]], 3)
+    assert (row["state"], row["due_at"]) == ("queued", rfc3339(first.due_at))
+    good = deliveries.attempt(
+        waiting, 2, status=200, failure=None, error=None, response_size=4, response_truncated=True
+    )
+    done = deliveries.after(first, good, DeliveryState.DELIVERED)
+    await desk.store.deliveries.finish(done, [(good, b"good")])
+    await desk.store.deliveries.responded(done.id, 200)
+    row = (await desk.client.get("/deliveries")).json()["items"][0]
+    assert (row["status"], row["response_headers"], row["response_size"]) == (200, [], 4)
+    assert (row["response_truncated"], row["responded"], row["due_at"]) == (True, True, None)
+
+
+async def test_a_delivery_in_full_has_its_attempts(desk: Desk) -> None:
+    endpoint = await desk.endpoint(forward_url=deliveries.URL)
+    (waiting,) = await deliveries.queued(desk.store, endpoint)
+    bad = deliveries.attempt(waiting, 1)
+    good = deliveries.attempt(
+        waiting,
+        2,
+        status=200,
+        failure=None,
+        error=None,
+        http_version="1.1",
+        response_headers=(("X-A", "\xff"),),
+        response_size=2,
+        timing=Timing(lookup=0.5, connect=1.5, first_byte=9.0),
+    )
+    await desk.store.deliveries.finish(
+        deliveries.after(waiting, good, DeliveryState.DELIVERED), [(bad, b""), (good, b"ok")]
+    )
+    full = (await desk.client.get(f"/deliveries/{waiting.id}")).json()
+    made = full.pop("attempts")
+    assert full == (await desk.client.get("/deliveries")).json()["items"][0]
+    assert made[0] == {
+        "number": 1,
+        "trigger": "forward",
+        "started_at": rfc3339(bad.started_at),
+        "ms": 2.5,
+        "method": "POST",
+        "url": "http://127.0.0.1:9/in/orders?x=1",
+        "headers": [["Host", "127.0.0.1:9"], ["X-Dup", "1"], ["x-dup", "2"]],
+        "size": len(deliveries.BODY),
+        "reused": False,
+        "timing": {"lookup": None, "connect": None, "tls": None, "first_byte": None},
+        "http_version": "",
+        "status": None,
+        "response_headers": [],
+        "response_size": 0,
+        "response_truncated": False,
+        "failure": "connection",
+        "error": deliveries.REFUSED,
+    }
+    second = {name: made[1][name] for name in ("trigger", "status", "response_headers", "timing", "failure")}
+    assert second == {
+        "trigger": "retry",
+        "status": 200,
+        "response_headers": [["X-A", "\xff"]],
+        "timing": {"lookup": 0.5, "connect": 1.5, "tls": None, "first_byte": 9.0},
+        "failure": None,
+    }
+
+
+async def test_the_body_of_a_response_is_an_attachment(desk: Desk) -> None:
+    endpoint = await desk.endpoint(forward_url=deliveries.URL)
+    (waiting,) = await deliveries.queued(desk.store, endpoint)
+    await deliveries.deliver(desk.store, waiting, b"<script>\0\xff")
+    response = await desk.client.get(f"/deliveries/{waiting.id}/attempts/1/body")
+    assert response.content == b"<script>\0\xff"
+    assert response.headers["content-type"] == "application/octet-stream"
+    assert response.headers["x-content-type-options"] == "nosniff"
+    assert response.headers["content-disposition"] == f'attachment; filename="{waiting.id}-1.bin"'
+    head = await desk.client.head(f"/deliveries/{waiting.id}/attempts/1/body")
+    assert (head.content, head.headers["content-length"]) == (b"", "10")
+    for number in ("0", "2", "x", "9" * 30):
+        problem(await desk.client.get(f"/deliveries/{waiting.id}/attempts/{number}/body"), 404, "not-found")
+
+
+async def test_retry_queues_a_failed_delivery_again(desk: Desk, bus: Bus) -> None:
+    endpoint = await desk.endpoint(forward_url=deliveries.URL)
+    rows = [(await deliveries.queued(desk.store, endpoint))[0] for _ in range(2)]
+    for row in rows:
+        await deliveries.fail(desk.store, row)
+    events: list[DeliveriesQueued] = []
+    bus.subscribe(DeliveriesQueued, events.append)
+    response = await desk.client.post(f"/deliveries/{rows[0].id}/retry")
+    assert response.status_code == 200
+    full = response.json()
+    assert (full["id"], full["state"], full["attempt_count"], len(full["attempts"])) == (rows[0].id, "queued", 1, 1)
+    assert events == [DeliveriesQueued(target_ids=(endpoint.targets[0].id,), capture_ids=(rows[0].capture_id,))]
+    told = problem(await desk.client.post(f"/deliveries/{rows[0].id}/retry"), 409, "cannot-retry")
+    assert told["detail"] == "Only a failed delivery can be retried; this one is queued."
+    failed = (await desk.client.get("/deliveries?state=failed")).json()["items"]
+    assert [one["id"] for one in failed] == [rows[1].id]
+
+
+async def test_a_replay_and_a_delivery_whose_target_is_gone_cannot_be_retried(desk: Desk) -> None:
+    endpoint = await desk.endpoint(forward_url=deliveries.URL)
+    (row,) = await deliveries.queued(desk.store, endpoint)
+    await deliveries.fail(desk.store, row)
+    replay = await replayed(desk, row)
+    told = problem(await desk.client.post(f"/deliveries/{replay.id}/retry"), 409, "cannot-retry")
+    assert "replay" in told["detail"]
+    await desk.store.targets.delete(endpoint.targets[0].id)
+    told = problem(await desk.client.post(f"/deliveries/{row.id}/retry"), 409, "cannot-retry")
+    assert told["detail"] == "Its target was removed."
+    assert (await desk.client.post("/deliveries/retry", json={})).json() == {"queued": 0}
+
+
+async def replayed(desk: Desk, of: Delivery) -> Delivery:
+    """A failed replay of the request that `of` delivered."""
+    replay = Delivery(
+        id=uuid7(now_us()),
+        capture_id=of.capture_id,
+        endpoint_id=of.endpoint_id,
+        url=deliveries.URL,
+        state=DeliveryState.QUEUED,
+        queued_at=now_us(),
+        target_id=of.target_id,
+        replay_id="a-replay",
+    )
+    await desk.store.deliveries.add_replays([replay])
+    return await deliveries.fail(desk.store, replay)
+
+
+async def test_retry_all_of_an_endpoint_or_a_target(desk: Desk) -> None:
+    one = await desk.endpoint(slug="one", forward_url=deliveries.URL)
+    two = await desk.endpoint(slug="two", forward_url=deliveries.URL)
+    second = await desk.store.targets.create(one.id, TargetDraft(url="http://127.0.0.1:9/second"))
+
+    async def fail_all() -> None:
+        for endpoint in (desk.store.endpoints.by_id(one.id), two):
+            assert endpoint is not None
+            for row in await deliveries.queued(desk.store, endpoint):
+                await deliveries.fail(desk.store, row)
+
+    async def retried(**given: Any) -> int:
+        response = await desk.client.post("/deliveries/retry", json=given)
+        assert response.status_code == 200, response.text
+        count: int = response.json()["queued"]
+        return count
+
+    await fail_all()
+    assert await retried(target=second.id) == 1
+    assert await retried(endpoint="one") == 1
+    assert await retried(endpoint="one", target=second.id) == 0
+    assert await retried() == 1
+    await fail_all()
+    assert await retried(endpoint=None, target=None) == 3
+
+
+async def test_what_cannot_be_retried_is_named(desk: Desk) -> None:
+    one = await desk.endpoint(slug="one", forward_url=deliveries.URL)
+    await desk.endpoint(slug="two")
+    for body, named in (
+        ({"endpoint": "none"}, ["endpoint"]),
+        ({"target": 99}, ["target"]),
+        ({"endpoint": "none", "target": 99}, ["endpoint", "target"]),
+        ({"endpoint": "two", "target": one.targets[0].id}, ["target"]),
+        ({"endpoint": 1}, ["endpoint"]),
+        ({"target": "1"}, ["target"]),
+        ({"request": "x"}, ["request"]),
+    ):
+        assert fields(await desk.client.post("/deliveries/retry", json=body)) == named
+    problem(await desk.client.post("/deliveries/retry"), 400, "invalid-json")
+
+
 async def queue(desk: Desk, endpoint: Endpoint, outcomes: list[DeliveryState]) -> list[str]:
     """One request for each outcome; their ids, oldest first."""
-    store, ids = desk.store, []
+    ids = []
     for state in outcomes:
-        capture = factories.capture(
-            b"", endpoint_id=endpoint.id, seq=store.captures.new_seq(), mirror=DeliveryState.QUEUED
-        )
-        await store.captures.add(capture, b"", forward_url="http://127.0.0.1:9/")
-        (delivery,) = await store.deliveries.of_capture(capture.id)
-        if state is not DeliveryState.QUEUED:
-            await store.deliveries.finish(msgspec.structs.replace(delivery, state=state, error="no answer"), b"")
-        ids.append(capture.id)
+        (delivery,) = await deliveries.queued(desk.store, endpoint)
+        if state is DeliveryState.FAILED:
+            await deliveries.fail(desk.store, delivery)
+        elif state is DeliveryState.DELIVERED:
+            await deliveries.deliver(desk.store, delivery)
+        ids.append(delivery.capture_id)
     return ids
 
 
 async def test_the_latest_of_all_endpoints_or_one_in_any_state_or_one(desk: Desk) -> None:
     failed, delivered, queued = DeliveryState.FAILED, DeliveryState.DELIVERED, DeliveryState.QUEUED
-    one, two, gone = await desk.endpoint(slug="one"), await desk.endpoint(slug="two"), await desk.endpoint(slug="gone")
+    one, two, gone = [await desk.endpoint(slug=slug, forward_url=deliveries.URL) for slug in ("one", "two", "gone")]
     of_one = await queue(desk, one, [failed, delivered, failed, queued])
     of_two = await queue(desk, two, [failed])
     await queue(desk, gone, [failed])
@@ -74,16 +258,41 @@ async def test_the_latest_of_all_endpoints_or_one_in_any_state_or_one(desk: Desk
     assert await found(state="failed") == [of_two[0], of_one[2], of_one[0]]
     assert await found(state="failed", endpoint="one") == [of_one[2], of_one[0]]
     assert await found(state="queued") == [of_one[3]]
+    assert await found(target=one.targets[0].id) == of_one[::-1]
+    assert await found(target=one.targets[0].id, state="failed") == [of_one[2], of_one[0]]
+    assert await found(target=two.targets[0].id, endpoint="one") == []
+    assert await found(target=99) == []
     page = (await desk.client.get("/deliveries?limit=1&state=failed&endpoint=one")).json()
     assert (page["items"][0]["request"], page["items"][0]["endpoint"]) == (of_one[2], "one")
     page = (await desk.client.get(f"/deliveries?limit=1&state=failed&endpoint=one&cursor={page['next']}")).json()
     assert ([item["request"] for item in page["items"]], page["next"]) == ([of_one[0]], None)
 
 
+async def test_replays_alone_or_none_and_those_whose_ids_begin_alike(desk: Desk) -> None:
+    endpoint = await desk.endpoint(forward_url=deliveries.URL)
+    (row,) = await deliveries.queued(desk.store, endpoint)
+    replay = await replayed(desk, row)
+
+    async def found(**query: Any) -> list[tuple[str, str | None]]:
+        items = (await desk.client.get("/deliveries", params=query)).json()["items"]
+        return [(item["id"], item["replay"]) for item in items]
+
+    assert await found(replay="true") == [(replay.id, "a-replay")]
+    assert await found(replay="false") == [(row.id, None)]
+    assert await found() == [(replay.id, "a-replay"), (row.id, None)]
+    assert await found(id=row.id[:30].upper()) == [(row.id, None)]
+
+
 async def test_what_cannot_be_asked_for(desk: Desk) -> None:
     problem(await desk.client.get("/deliveries?endpoint=none"), 404, "not-found")
     assert fields(await desk.client.get("/deliveries?state=none"), 400, "invalid-parameter") == ["state"]
+    for wrong in ("target=x", "target=-1", f"target={'9' * 19}", "replay=yes", "id=abc"):
+        response = await desk.client.get(f"/deliveries?{wrong}")
+        assert fields(response, 400, "invalid-parameter") == [wrong.partition("=")[0]]
+    for path in ("", "/attempts/1/body"):
+        problem(await desk.client.get(f"/deliveries/none{path}"), 404, "not-found")
+    problem(await desk.client.post("/deliveries/none/retry"), 404, "not-found")
     one = (await desk.capture(await desk.endpoint(slug="one"))).id
-    for other in ("state=failed", "endpoint=one"):
+    for other in ("state=failed", "endpoint=one", "target=1", "replay=true", "id=01234567"):
         response = await desk.client.get(f"/deliveries?request={one}&{other}")
         assert fields(response, 400, "invalid-parameter") == [other.partition("=")[0]]

@@ -1,0 +1,104 @@
+"""Calls about the targets of an endpoint: list, create, read, change, pause, resume, delete."""
+
+from __future__ import annotations
+
+import msgspec
+from aiohttp import web
+from msgspec import UNSET
+
+from app.core.errors import InvalidFieldsError
+from app.core.model import Endpoint, Target
+from app.core.rules import FieldError, position_error
+from app.server.api.parameters import PAGING, ordered_page
+from app.server.api.problems import Problem, decoded
+from app.server.api.routes import Page, Route, done, endpoint_named, json_response
+from app.server.api.schemas import TargetIn, TargetOut, TargetPatch
+from app.server.api.serializers import merged, target_out
+from app.server.api.services import ApiServices
+
+ALL = "/endpoints/{slug}/targets"
+ONE = f"{ALL}/{{id}}"
+
+
+class TargetCalls:
+    """Handlers of `/endpoints/{slug}/targets`."""
+
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
+
+    def routes(self) -> list[Route]:
+        return [
+            Route("GET", ALL, self.list, PAGING),
+            Route("POST", ALL, self.create),
+            Route("GET", ONE, self.read),
+            Route("PATCH", ONE, self.change),
+            Route("DELETE", ONE, self.delete),
+            Route("POST", f"{ONE}/pause", self.pause),
+            Route("POST", f"{ONE}/resume", self.resume),
+        ]
+
+    async def list(self, request: web.Request) -> web.Response:
+        """In the user's order, new ones last."""
+        queued = await self._services.deliveries.queued_by_target()
+        page, following = ordered_page(request, self._endpoint(request).targets)
+        items = (target_out(one, place, queued.get(one.id, 0)) for place, one in page)
+        return json_response(Page(tuple(items), following))
+
+    async def create(self, request: web.Request) -> web.Response:
+        """201 with the target; 422 for fields that break a rule."""
+        draft = decoded(await request.read(), TargetIn)
+        endpoint = self._endpoint(request)
+        target = await self._services.targets.create(endpoint.id, draft)
+        location = f"/endpoints/{endpoint.slug}/targets/{target.id}"
+        return json_response(await self._out(target), 201, location=location)
+
+    async def read(self, request: web.Request) -> web.Response:
+        """One target."""
+        return json_response(await self._out(self._named(request)))
+
+    async def change(self, request: web.Request) -> web.Response:
+        """Changes the given fields; all others stay."""
+        patch = decoded(await request.read(), TargetPatch)
+        async with self._services.changing:
+            target, position = self._named(request), patch.position
+            fields = msgspec.structs.replace(patch, position=UNSET)
+            if position is not UNSET:  # before anything is changed
+                wrong = position_error(position, len(self._endpoint(request).targets))
+                if wrong is not None:
+                    raise InvalidFieldsError([FieldError(field="position", message=wrong)])
+            if position is UNSET or fields != TargetPatch():
+                target = await self._services.targets.update(target.id, merged(target.draft(), fields))
+            if position is not UNSET:
+                await self._services.targets.move(target.id, position)
+        return json_response(await self._out(target))
+
+    async def delete(self, request: web.Request) -> web.Response:
+        """Deletes the target; deliveries queued for it fail."""
+        await self._services.targets.delete(self._named(request).id)
+        return done()
+
+    async def pause(self, request: web.Request) -> web.Response:
+        """Keeps deliveries to it queued."""
+        return json_response(await self._out(await self._services.targets.pause(self._named(request).id)))
+
+    async def resume(self, request: web.Request) -> web.Response:
+        """Sends the queued deliveries."""
+        return json_response(await self._out(await self._services.targets.resume(self._named(request).id)))
+
+    def _endpoint(self, request: web.Request) -> Endpoint:
+        return endpoint_named(self._services.endpoints, request.match_info["slug"])
+
+    def _named(self, request: web.Request) -> Target:
+        text = request.match_info["id"]
+        endpoint = self._endpoint(request)
+        for target in endpoint.targets:
+            if str(target.id) == text:
+                return target
+        raise Problem(404, "not-found", f"Endpoint {endpoint.slug!r} has no target {text!r}.")
+
+    async def _out(self, target: Target) -> TargetOut:
+        queued = (await self._services.deliveries.queued_by_target()).get(target.id, 0)
+        endpoint = self._services.endpoints.by_id(target.endpoint_id)
+        ids = [one.id for one in endpoint.targets] if endpoint is not None else []
+        position = ids.index(target.id) + 1 if target.id in ids else len(ids) + 1  # deleted just now
+        return target_out(target, position, queued)
