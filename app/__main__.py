@@ -46,6 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         portable_folder=portable_folder,
         stored_slugs=_stored_slugs,
         stored_ids=_stored_ids,
+        stored_targets=_stored_targets,
+        stored_deliveries=_stored_deliveries,
         require_database=_require_database,
     )
     return run_command_line(given, services)
@@ -118,6 +120,18 @@ def _stored_ids(folder: Path, beginning: str) -> list[tuple[str, str]]:
     from app.db.completion import stored_ids  # start-up time, see above
 
     return stored_ids(folder, beginning)
+
+
+def _stored_targets(folder: Path) -> list[tuple[str, str]]:
+    from app.db.completion import stored_targets  # start-up time, see above
+
+    return stored_targets(folder)
+
+
+def _stored_deliveries(folder: Path, beginning: str) -> list[tuple[str, str]]:
+    from app.db.completion import stored_deliveries  # start-up time, see above
+
+    return stored_deliveries(folder, beginning)
 
 
 @asynccontextmanager

@@ -1,6 +1,6 @@
 """`hookline --complete`, which the shells' completions call while the user types: fast, and silent on every error.
 
-It is called as `hookline --complete KIND WORD LINE...`: the kind of the word (`slugs` or `ids`), the part of it that is
+It is called as `hookline --complete KIND WORD LINE...`: the kind of the word (such as `slugs`), the part of it that is
 typed, and all words of the line. It prints candidates, each with a tab and a description.
 """
 
@@ -18,7 +18,8 @@ from app.cli.text import visible
 from app.core.errors import HooklineError
 
 COMPLETE = "--complete"
-SLUGS, IDS = "slugs", "ids"
+SLUGS, IDS, DELIVERIES, TARGETS = "slugs", "ids", "deliveries", "targets"
+LAST_MEANS = {IDS: "the newest request", DELIVERIES: "the delivery queued last"}
 OPTION = "--data-dir"
 TARGET_MAX = 60
 
@@ -29,13 +30,21 @@ def complete(arguments: Sequence[str], services: CliServices) -> None:
     kind, word, *line = arguments
     with contextlib.suppress(HooklineError, OSError, RuntimeError, ValueError):
         folder = (_named_folder(line) or default_folder(services.portable_folder())).expanduser().absolute()
-        names = services.stored_slugs(folder) if kind == SLUGS else services.stored_ids(folder, word.lower())
-        if kind == IDS:
-            names = [(LAST, "the newest request"), *names]
+        names = _stored(kind, folder, word.lower(), services)
+        if kind in LAST_MEANS:
+            names = [(LAST, LAST_MEANS[kind]), *names]
         out = Output().out
         for name, meaning in names:
             if name.startswith(word.lower()):
                 print(name, visible(meaning)[:TARGET_MAX], sep="\t", file=out)
+
+
+def _stored(kind: str, folder: Path, word: str, services: CliServices) -> list[tuple[str, str]]:
+    if kind == SLUGS:
+        return services.stored_slugs(folder)
+    if kind == TARGETS:
+        return services.stored_targets(folder)
+    return services.stored_deliveries(folder, word) if kind == DELIVERIES else services.stored_ids(folder, word)
 
 
 def _named_folder(line: Sequence[str]) -> Path | None:

@@ -14,10 +14,11 @@ from urllib.parse import urlsplit
 import httpx
 import msgspec
 
-from app.cli.client import ApiClient, http_client
+from app.cli.client import ApiClient
 from app.cli.errors import CliError, Exit
 from app.cli.options import FOLDER_VARIABLE
 from app.cli.services import ApiAddress, CliServices
+from app.cli.transport import http_client
 from app.core.errors import FolderInUseError
 
 DATABASE = "hookline.db"

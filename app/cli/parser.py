@@ -10,16 +10,19 @@ from typing import Any, NoReturn
 from app.cli.commands import (
     delete,
     deliveries,
+    delivery,
     endpoint,
     mark,
     plan,
     refused,
     requests,
     retention,
+    retry,
     selftest,
     settings,
     show,
     status,
+    target,
 )
 from app.cli.errors import CliError, Exit
 from app.cli.options import FOLDER_VARIABLE, NAMES, START_NAMES, add_serve, listen_parser, start_parser
@@ -40,9 +43,12 @@ OTHER_NAMES = {
     "endpoint": ("endpoints", "hook", "hooks", "url"),
     "list": ("ls",),
     "requests": ("list", "ls", "log", "logs", "search"),
+    "retry": ("resend", "redeliver", "again"),
     "rm": ("delete", "del", "remove"),
     "serve": ("start", "run", "listen", "server"),
     "settings": ("config", "set", "get"),
+    "pause": ("stop", "hold"),
+    "resume": ("continue", "start"),
     "show": ("get", "cat", "view"),
 }
 """Common names of commands and verbs in other programs, by their names here."""
@@ -109,8 +115,12 @@ def build_parser() -> argparse.ArgumentParser:
         title="commands", dest="command", metavar="COMMAND", parser_class=CommandParser
     )
     add_serve(commands, [folder, listen])
-    for noun in (endpoint, requests, show, mark, delete, deliveries, refused, status, plan, settings, retention):
-        noun.add_parser(commands, [as_json, folder])
+    shared: list[argparse.ArgumentParser] = [as_json, folder]
+    for noun in (endpoint, requests, show, mark, delete):
+        noun.add_parser(commands, shared)
+    target.add_list_parser(commands, shared)
+    for noun in (target, deliveries, delivery, retry, refused, status, plan, settings, retention):
+        noun.add_parser(commands, shared)
     selftest.add_parser(commands, [as_json])
     text = "print the version"
     commands.add_parser(VERSION, parents=[as_json], help=text, description=text)

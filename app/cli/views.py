@@ -12,12 +12,49 @@ class EndpointResponseView(TypedDict):
     headers: list[list[str]]
     body: str | None
     delay_ms: int
+    from_target: bool
+    wait_ms: int
 
 
 class ForwardView(TypedDict):
     """How requests are forwarded."""
 
     timeout_ms: int
+
+
+class RetryView(TypedDict):
+    """When a failed attempt is repeated: at most `retries` times, on these results."""
+
+    retries: int
+    on: list[str]
+    first_delay_ms: int
+    longest_delay_ms: int
+    total_ms: int
+
+
+class TargetView(TypedDict):
+    """A target of an endpoint. `paused` says who paused it, None: it is not; `queued` deliveries wait for it."""
+
+    id: int
+    position: int
+    url: str
+    active: bool
+    paused: str | None
+    queued: int
+    append_path: bool
+    keep_query: bool
+    set_headers: list[list[str]]
+    add_headers: list[list[str]]
+    remove_headers: list[str]
+    host: str
+    timeout_ms: int
+    verify_tls: bool
+    client_certificate: str | None
+    client_key: str | None
+    follow_redirects: bool
+    retry: RetryView
+    parallel: int
+    pause_after: int
 
 
 class AuthView(TypedDict):
@@ -48,6 +85,7 @@ class EndpointView(TypedDict):
     url: str
     request_count: int
     last_request_at: str | None
+    targets: list[TargetView]
 
 
 class ResponseView(TypedDict):
@@ -85,8 +123,9 @@ class SummaryView(TypedDict):
 
 
 class DeliveryView(TypedDict):
-    """One delivery of a request; `error` says why it failed."""
+    """One delivery of a request; `error` says why its last attempt failed, `due_at` when the next one starts."""
 
+    id: str
     request: str
     endpoint: str
     queued_at: str
@@ -95,6 +134,54 @@ class DeliveryView(TypedDict):
     status: int | None
     ms: float | None
     error: str | None
+    target: int | None
+    replay: str | None
+    attempt_count: int
+    due_at: str | None
+    responded: bool
+
+
+class TimingView(TypedDict):
+    """Milliseconds of the parts of an attempt, None for parts it did not have or reach."""
+
+    lookup: float | None
+    connect: float | None
+    tls: float | None
+    first_byte: float | None
+
+
+class AttemptView(TypedDict):
+    """One try of a delivery. `failure` is None if it succeeded."""
+
+    number: int
+    trigger: str
+    started_at: str
+    ms: float
+    method: str
+    url: str
+    headers: list[tuple[str, str]]
+    size: int
+    reused: bool
+    timing: TimingView
+    http_version: str
+    status: int | None
+    response_headers: list[tuple[str, str]]
+    response_size: int
+    response_truncated: bool
+    failure: str | None
+    error: str | None
+
+
+class FullDeliveryView(DeliveryView):
+    """A delivery with its attempts, in order."""
+
+    attempts: list[AttemptView]
+
+
+class RetriedView(TypedDict):
+    """How many deliveries were queued again."""
+
+    queued: int
 
 
 class RequestView(SummaryView):
@@ -116,6 +203,10 @@ SettingsView = dict[str, Any]
 
 EndpointFields = dict[str, Any]
 """Settable fields of an endpoint, only those given."""
+
+
+TargetFields = dict[str, Any]
+"""Settable fields of a target, only those given."""
 
 
 RequestMarks = dict[str, Any]

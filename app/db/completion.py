@@ -1,4 +1,4 @@
-"""Slugs and request ids for completing a command line, read from the database file, which is never created or
+"""Slugs, ids and numbers for completing a command line, read from the database file, which is never created or
 changed."""
 
 from __future__ import annotations
@@ -23,6 +23,24 @@ def stored_ids(folder: Path, beginning: str) -> Names:
     read."""
     statement = (
         "SELECT id, method || ' ' || target FROM capture WHERE id >= ? AND id < ? AND endpoint_id NOT IN"
+        " (SELECT id FROM endpoint WHERE removed) ORDER BY id DESC LIMIT ?"
+    )
+    return _read(folder, statement, (beginning, beginning + "g", IDS_MAX))
+
+
+def stored_targets(folder: Path) -> Names:
+    """The targets' numbers with endpoint and URL; empty where no store can be read."""
+    statement = (
+        "SELECT CAST(target.id AS TEXT), slug || ' to ' || url FROM target JOIN endpoint ON endpoint.id = endpoint_id"
+        " WHERE removed = 0 ORDER BY target.id"
+    )
+    return _read(folder, statement, ())
+
+
+def stored_deliveries(folder: Path, beginning: str) -> Names:
+    """The newest deliveries' ids that begin with `beginning`, with state and URL; empty where no store can be read."""
+    statement = (
+        "SELECT id, state || ' ' || url FROM delivery WHERE id >= ? AND id < ? AND endpoint_id NOT IN"
         " (SELECT id FROM endpoint WHERE removed) ORDER BY id DESC LIMIT ?"
     )
     return _read(folder, statement, (beginning, beginning + "g", IDS_MAX))

@@ -28,6 +28,10 @@ REFUSED: list[tuple[list[str], int, str]] = [
 ]
 
 
+NO_TARGET = {"from_target": False, "wait_ms": 10_000}
+"""What a response has unless it is a target's."""
+
+
 def endpoint(run: Run) -> Any:
     return run("endpoint", "show", "orders", "--json").json
 
@@ -56,6 +60,7 @@ def test_the_response_credentials_and_timeout_are_set(run: Run, tmp_path: Path) 
         "headers": [["Retry-After", "5"], ["X-A", "b:c"]],
         "body": "later",
         "delay_ms": 250,
+        **NO_TARGET,
     }
     assert endpoint(run)["auth"] == {"kind": "basic", "name": "bob", "secret": "s3cret"}
     assert endpoint(run)["forward"] == {"timeout_ms": 2500}
@@ -68,9 +73,12 @@ def test_an_edit_changes_one_and_leaves_the_others(run: Run, tmp_path: Path) -> 
     run("endpoint", "add", "Orders", "--slug", "orders", "--response-status", "201", "--response-header", "A: b")
     (tmp_path / "body").write_bytes("a\r\nž\n".encode())
     run("endpoint", "edit", "orders", "--response-body-file", str(tmp_path / "body"))
-    assert endpoint(run)["reply"] == {"status": 201, "headers": [["A", "b"]], "body": "a\r\nž\n", "delay_ms": 0}
+    assert (
+        endpoint(run)["reply"]
+        == {"status": 201, "headers": [["A", "b"]], "body": "a\r\nž\n", "delay_ms": 0} | NO_TARGET
+    )
     run("endpoint", "edit", "orders", "--no-response-headers", "--no-response-body")
-    assert endpoint(run)["reply"] == {"status": 201, "headers": [], "body": None, "delay_ms": 0}
+    assert endpoint(run)["reply"] == {"status": 201, "headers": [], "body": None, "delay_ms": 0} | NO_TARGET
 
 
 def test_a_secret_comes_from_a_file_a_variable_or_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

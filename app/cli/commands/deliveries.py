@@ -5,31 +5,38 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from app.cli.argument_types import row_count
+from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
 from app.cli.errors import Exit
-from app.cli.identifiers import short_id, slug_given
+from app.cli.identifiers import short_id, slug_given, with_short_ids
 from app.cli.output import GREEN, RED, JsonList
 from app.cli.table import Column, Table
-from app.cli.text import when_text
+from app.cli.text import brief_time, when_text
 from app.cli.views import DeliveryView
 from app.core.text import ms_text
 
 HELP = "list deliveries, newest first"
-DETAILS = f"{HELP}. STATUS is the target's response, ERROR why the delivery failed."
+DETAILS = (
+    f"{HELP}. STATUS is the target's response to the last attempt, ERROR why that failed; NEXT is when the next attempt"
+    " starts."
+)
 EXAMPLES = (
     ("See which deliveries of an endpoint failed", "hookline deliveries stripe --failed"),
+    ("See what is queued for a target, and what became of the rest", "hookline deliveries --target 3"),
     ("Count failed deliveries", "hookline deliveries --failed -n 1000 --json | jq length"),
 )
 COLUMNS = (
-    Column("QUEUED", left_out=1),
-    Column("ENDPOINT", least=10, left_out=2),
-    Column("REQUEST"),
+    Column("ID"),
+    Column("QUEUED", left_out=3, short=brief_time, shortened=6),
+    Column("ENDPOINT", least=10, left_out=4),
+    Column("REQUEST", left_out=7),
     Column("STATE"),
     Column("STATUS"),
-    Column("TOOK", left_out=4),
-    Column("TARGET", least=16, left_out=3),
-    Column("ERROR", least=12),
+    Column("TOOK", left_out=8),
+    Column("ATTEMPTS", left_out=4),
+    Column("NEXT", left_out=2, short=brief_time, shortened=6, empty="-"),
+    Column("TARGET", least=16, left_out=5),
+    Column("ERROR", least=12, left_out=1, empty="-"),
 )
 CODES = {"delivered": GREEN, "failed": RED}
 
@@ -41,12 +48,13 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser.add_argument("which", metavar="SLUG", nargs="?", help="the endpoint; all endpoints if omitted")
     text = "only failed deliveries"
     parser.add_argument("--failed", dest="state", action="store_const", const="failed", help=text)
+    parser.add_argument("--target", type=whole_number, metavar="TARGET", help="only deliveries to this target")
     parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
 
 
 async def list_deliveries(call: Call) -> int:
     slug = None if call.options.which is None else slug_given(call.options.which)
-    found = call.api.deliveries(slug, call.options.count, call.options.state)
+    found = call.api.deliveries(slug, call.options.count, state=call.options.state, target=call.options.target)
     if call.out.as_json:
         array = JsonList(call.out)
         async for delivery in found:
@@ -55,23 +63,42 @@ async def list_deliveries(call: Call) -> int:
         return Exit.DONE
     printed = 0
     with Table(call.out, COLUMNS) as table:
-        async for delivery in found:
-            _row(call, table, delivery)
+        async for identity, delivery in with_short_ids(found):
+            _row(call, table, delivery, identity if call.out.terminal else delivery["id"])
             printed += 1
     if not printed:
         call.out.message("No delivery has failed." if call.options.state else "Nothing has been forwarded yet.")
     return Exit.DONE
 
 
-def _row(call: Call, table: Table, delivery: DeliveryView) -> None:
+def _row(call: Call, table: Table, delivery: DeliveryView, identity: str) -> None:
     table.row(
+        identity,
         when_text(delivery["queued_at"]),
         delivery["endpoint"],
         short_id(delivery["request"]) if call.out.terminal else delivery["request"],
         delivery["state"],
         "-" if delivery["status"] is None else str(delivery["status"]),
         "-" if delivery["ms"] is None else ms_text(delivery["ms"]),
+        str(delivery["attempt_count"]),
+        next_text(delivery),
         delivery["url"],
         delivery["error"] or "-",
-        codes=("", "", "", CODES.get(delivery["state"], "")),
+        codes=("", "", "", "", CODES.get(delivery["state"], "")),
     )
+
+
+def next_text(delivery: DeliveryView) -> str:
+    """When the next attempt starts: a local time, or `now`; `-` for never."""
+    if delivery["state"] != "queued":
+        return "-"
+    return "now" if delivery["due_at"] is None else when_text(delivery["due_at"])
+
+
+def result_text(delivery: DeliveryView) -> str:
+    """The state with the number of attempts and what the last one gave."""
+    count = delivery["attempt_count"]
+    text = delivery["state"] + (f" after {count:,} attempts" if count > 1 else "")
+    if delivery["error"]:
+        return f"{text}. {delivery['error']}"
+    return text if delivery["status"] is None else f"{text}, response {delivery['status']}"

@@ -8,6 +8,7 @@ from typing import Any
 from app.cli.argument_types import whole_number
 from app.cli.call import Call, Command
 from app.cli.commands.endpoint_fields import add_fields, changed_fields, given_fields
+from app.cli.commands.target_text import state_text
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import slug_given
@@ -216,8 +217,14 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
         out.field("Storage", _storage(endpoint))
     out.field("Response", _response_text(endpoint["reply"]))
     out.field("Credentials", _auth_text(endpoint["auth"]))
-    timeout = f", timeout {ms_text(endpoint['forward']['timeout_ms'])}" if endpoint["forward_url"] else ""
-    out.field("Forwarded to", f"{endpoint['forward_url'] or '-'}{timeout}")
+    for target in endpoint["targets"]:
+        state = state_text(target)
+        others = [] if state == "on" else [state]
+        if target["queued"]:
+            others.append(f"{target['queued']:,} queued")
+        out.field("Forwarded to", ", ".join([target["url"], f"timeout {ms_text(target['timeout_ms'])}", *others]))
+    if not endpoint["targets"]:
+        out.field("Forwarded to", "-")
     last = f", last {when_text(endpoint['last_request_at'])}" if endpoint["last_request_at"] else ""
     out.field("Requests", f"{endpoint['request_count']:,}{last}")
 
@@ -225,6 +232,8 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
 def _response_text(reply: EndpointResponseView) -> str:
     """`503, 1 header, body of 12 B, after 1.5 s`."""
     parts = [str(reply["status"])]
+    if reply["from_target"]:
+        parts = [f"the first target's, after {ms_text(reply['wait_ms'])} without one {reply['status']}"]
     if reply["headers"]:
         parts.append(count_of(len(reply["headers"]), "header"))
     if reply["body"] is not None:

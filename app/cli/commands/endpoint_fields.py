@@ -13,7 +13,16 @@ from app.cli.argument_types import milliseconds, size_or_none, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.views import EndpointFields, EndpointView
 from app.core.model import WhenFull
-from app.core.rules import DELAY_MAX_MS, RETENTION_DEFAULT, RETENTION_MAX, RETENTION_MIN, TIMEOUT_MAX_MS, TIMEOUT_MIN_MS
+from app.core.rules import (
+    DELAY_MAX_MS,
+    RETENTION_DEFAULT,
+    RETENTION_MAX,
+    RETENTION_MIN,
+    TIMEOUT_MAX_MS,
+    TIMEOUT_MIN_MS,
+    WAIT_MAX_MS,
+    WAIT_MIN_MS,
+)
 
 FLAT = ("name", "slug", "description", "retention_days", "storage_limit", "when_full", "forward_url", "position")
 SECRET_VARIABLE = "HOOKLINE_AUTH_SECRET"
@@ -94,6 +103,27 @@ def _add_response(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--response-delay", type=milliseconds, metavar="SECONDS", help=f"wait this long before responding, {limit}"
     )
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--response-from-target",
+        action="store_const",
+        const=True,
+        help="respond with what the first target responds; the response above is sent only if none comes in time",
+    )
+    source.add_argument(
+        "--no-response-from-target",
+        action="store_const",
+        const=False,
+        dest="response_from_target",
+        help="respond without waiting for a target",
+    )
+    limit = f"{WAIT_MIN_MS / 1000:g} to {WAIT_MAX_MS // 1000} s"
+    parser.add_argument(
+        "--response-wait",
+        type=milliseconds,
+        metavar="SECONDS",
+        help=f"how long to wait for the target's response, {limit}",
+    )
 
 
 def given_fields(options: argparse.Namespace) -> EndpointFields:
@@ -103,13 +133,18 @@ def given_fields(options: argparse.Namespace) -> EndpointFields:
     if hasattr(options, "response_status"):
         reply["status"] = options.response_status
     if hasattr(options, "response_headers"):
-        reply["headers"] = [_header(line) for line in options.response_headers]
+        reply["headers"] = [header_of(line, "--response-header") for line in options.response_headers]
     if hasattr(options, "response_body"):
         reply["body"] = options.response_body
     if hasattr(options, "response_body_file"):
         reply["body"] = _text_of(options.response_body_file)
-    if hasattr(options, "response_delay"):
-        reply["delay_ms"] = options.response_delay
+    for option, name in (
+        ("response_delay", "delay_ms"),
+        ("response_from_target", "from_target"),
+        ("response_wait", "wait_ms"),
+    ):
+        if hasattr(options, option):
+            reply[name] = getattr(options, option)
     if reply:
         fields["reply"] = reply
     if hasattr(options, "forward_timeout"):
@@ -131,10 +166,11 @@ def _has(present: Any, expected: Any) -> bool:
     return bool(present == expected)
 
 
-def _header(line: str) -> list[str]:
+def header_of(line: str, option: str) -> list[str]:
+    """The name and value in `Name: value`; CliError when there is no colon."""
     name, colon, value = line.partition(":")
     if not colon:
-        message = f'--response-header takes a name and a value, as "Retry-After: 5"; {line!r} has no colon.'
+        message = f'{option} takes a name and a value, as "Retry-After: 5"; {line!r} has no colon.'
         raise CliError(message, Exit.USAGE)
     return [name.strip(), value.strip()]
 

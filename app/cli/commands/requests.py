@@ -9,7 +9,7 @@ from typing import Any
 from app.cli.argument_types import row_count
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import LAST, is_last, request_id, short_id
+from app.cli.identifiers import LAST, is_last, request_id, with_short_ids
 from app.cli.output import JsonList
 from app.cli.table import Column, Table
 from app.cli.text import brief_time, visible, when_text
@@ -80,7 +80,7 @@ async def list_requests(call: Call) -> int:
         return Exit.DONE
     printed, of_all = 0, which is None or by_id
     with Table(call.out, OF_ALL if of_all else COLUMNS) as table:
-        async for identity, request in _with_short_ids(found):
+        async for identity, request in with_short_ids(found):
             _row(call, table, request, identity if call.out.terminal else request["id"], of_all)
             printed += 1
     if not printed:
@@ -109,20 +109,6 @@ async def _by_id(call: Call, which: str) -> AsyncIterator[SummaryView]:
         raise CliError(
             f"No endpoint has the slug {which!r}, and no request has an ID that starts with it.", Exit.FAILURE
         )
-
-
-async def _with_short_ids(found: AsyncIterator[SummaryView]) -> AsyncIterator[tuple[str, SummaryView]]:
-    """Each request with the part of its id that distinguishes it from its neighbours: the list is in the order of
-    ids."""
-    before: str | None = None
-    previous: SummaryView | None = None
-    async for request in found:
-        if previous is not None:
-            yield short_id(previous["id"], request["id"], *([before] if before else [])), previous
-            before = previous["id"]
-        previous = request
-    if previous is not None:
-        yield short_id(previous["id"], *([before] if before else [])), previous
 
 
 def _checked(text: str) -> str:

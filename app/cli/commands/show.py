@@ -8,6 +8,7 @@ from contextlib import aclosing
 from typing import Any
 
 from app.cli.call import Call
+from app.cli.commands.deliveries import next_text, result_text
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import ID_HELP, request_id
 from app.cli.output import Output, is_text, write_bytes
@@ -144,7 +145,7 @@ async def _overview(call: Call, request: RequestView) -> None:
         for line in rest:
             out.line(f"  {line}")
     for delivery in request["deliveries"]:
-        out.field("Forwarded to", f"{delivery['url']}: {_result(delivery)}")
+        _delivery(out, delivery)
     out.line()
     _headers(out, request)
     if request["trailers"]:
@@ -157,12 +158,12 @@ async def _overview(call: Call, request: RequestView) -> None:
         await _preview(call, request)
 
 
-def _result(delivery: DeliveryView) -> str:
-    if delivery["error"]:
-        return f"{delivery['state']}. {delivery['error']}"
-    if delivery["status"] is None:
-        return delivery["state"]
-    return f"{delivery['state']}, response {delivery['status']}"
+def _delivery(out: Output, delivery: DeliveryView) -> None:
+    upcoming = "" if delivery["due_at"] is None else f" Next attempt: {next_text(delivery)}"
+    label = "Forwarded to" if delivery["replay"] is None else "Replayed to"
+    out.field(label, f"{delivery['url']}: {result_text(delivery)}{upcoming}")
+    if delivery["attempt_count"]:
+        out.line(f"  Attempts: hookline delivery {delivery['id']}")
 
 
 async def _preview(call: Call, request: RequestView) -> None:

@@ -1,0 +1,80 @@
+"""`hookline retry`: queue failed deliveries again."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from app.cli.call import Call
+from app.cli.errors import CliError, Exit
+from app.cli.identifiers import DELIVERY_HELP, delivery_id, slug_given, target_named
+from app.core.text import count_of
+
+HELP = "send failed deliveries again, each to its target"
+EXAMPLES = (
+    ("Send the delivery that was queued last again", "hookline retry @last"),
+    ("Send all failed deliveries of an endpoint again", "hookline retry --endpoint stripe"),
+)
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("retry", parents=shared, help=HELP, description=HELP, examples=EXAMPLES)
+    parser.set_defaults(run=retry)
+    parser.add_argument("ids", metavar="DELIVERY", nargs="*", help=DELIVERY_HELP)
+    which = parser.add_mutually_exclusive_group()
+    which.add_argument("--endpoint", metavar="SLUG", help="all failed deliveries of this endpoint")
+    which.add_argument("--target", metavar="TARGET", help="all failed deliveries to this target (its number)")
+    which.add_argument("--all", action="store_true", default=False, help="all failed deliveries")
+
+
+async def retry(call: Call) -> int:
+    options = call.options
+    several = bool(options.all or options.endpoint is not None or options.target is not None)
+    if several == bool(options.ids):
+        raise CliError("Name deliveries, or use --endpoint, --target or --all. See hookline retry --help.", Exit.USAGE)
+    refusals: list[CliError] = []
+    queued = await _retry_failed(call) if several else await _retry_named(call, refusals)
+    if call.out.as_json:
+        call.out.json({"queued": queued})
+    elif queued:
+        call.out.line(f"Queued {count_of(queued, 'delivery', 'deliveries')} again.")
+    elif several:
+        call.out.message("No delivery has failed.")
+    if queued and (await call.api.status())["capture_url"] is None:
+        call.out.message("Hookline is not running, so nothing is sent yet. Start it with hookline, or hookline serve.")
+    for refusal in refusals:
+        call.out.message(str(refusal))
+    return max((refusal.code for refusal in refusals), default=Exit.DONE)
+
+
+async def _retry_failed(call: Call) -> int:
+    slug, target = call.options.endpoint, None
+    if slug is not None:
+        slug = (await call.api.endpoint(slug_given(slug)))["slug"]
+    if call.options.target is not None:
+        target = (await target_named(call.api, call.options.target))[1]["id"]
+    return (await call.api.retry_failed(endpoint=slug, target=target))["queued"]
+
+
+async def _retry_named(call: Call, refusals: list[CliError]) -> int:
+    """Queue the deliveries that exist and have failed; adds an error for each of the others.
+
+    CliError when an id is ambiguous; then none is queued.
+    """
+    ids: dict[str, None] = {}
+    for text in dict.fromkeys(call.options.ids):
+        try:
+            ids[await delivery_id(call.api, text)] = None
+        except CliError as error:
+            if error.code is not Exit.FAILURE:
+                raise
+            refusals.append(error)
+    queued = 0
+    for identity in ids:
+        try:
+            await call.api.retry(identity)
+            queued += 1
+        except CliError as error:
+            refusals.append(CliError(f"Delivery {identity}: {error}", error.code))
+    return queued

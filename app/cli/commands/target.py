@@ -1,0 +1,174 @@
+"""`hookline targets` and `hookline target`: list, create, show, change, switch, pause and delete targets."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from app.cli.argument_types import whole_number
+from app.cli.call import Call, Command
+from app.cli.commands.target_fields import add_fields, given_fields
+from app.cli.commands.target_text import described, retry_text, state_code, state_text
+from app.cli.confirm import add_yes, confirm_delete
+from app.cli.errors import CliError, Exit
+from app.cli.identifiers import TARGET_HELP, slug_given, target_named
+from app.cli.table import Column, Table
+from app.cli.views import EndpointView, TargetView
+from app.core.text import count_of
+
+LIST_HELP = "list the targets of an endpoint: the URLs to which its requests are forwarded"
+HELP = "create and change targets"
+SLUG_HELP = "the last part of the endpoint's URL"
+POSITION_HELP = "position among the endpoint's targets, counted from 1; senders can get the first one's response"
+LIST_EXAMPLES = (("List only the URLs", "hookline targets stripe | cut -f2"),)
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "add": (
+        ("Forward each request to a second URL as well", "hookline target add stripe http://localhost:3001"),
+        (
+            "Forward to a server whose certificate nobody signed",
+            "hookline target add stripe https://localhost:8443 --insecure",
+        ),
+    ),
+    "edit": (
+        ("Send a header that your server expects", "hookline target edit 3 --set-header 'X-Env: dev'"),
+        ("Repeat also what ends with a 5xx", "hookline target edit 3 --retries 8 --retry-on connection,5xx"),
+    ),
+    "pause": (("Keep what comes in queued while your server is down", "hookline target pause 3"),),
+}
+COLUMNS = (
+    Column("ID"),
+    Column("URL", least=20),
+    Column("STATE"),
+    Column("QUEUED", left_out=2, empty="0"),
+    Column("RETRIES", least=8, left_out=1),
+)
+
+
+def add_list_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add `hookline targets` to the command line."""
+    parser = commands.add_parser(
+        "targets", parents=shared, help=LIST_HELP, description=LIST_HELP, examples=LIST_EXAMPLES
+    )
+    parser.set_defaults(run=list_targets)
+    parser.add_argument("which", metavar="SLUG", help=SLUG_HELP)
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the noun and its verbs to the command line."""
+    noun = commands.add_parser("target", help=HELP, description=HELP)
+    verbs = noun.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
+
+    def verb(name: str, run: Command, text: str, target: bool = True) -> argparse.ArgumentParser:
+        # Absent options are missing from the namespace, so that an edit changes nothing else.
+        parser: argparse.ArgumentParser = verbs.add_parser(
+            name,
+            parents=shared,
+            help=text,
+            description=text,
+            examples=EXAMPLES.get(name, ()),
+            argument_default=argparse.SUPPRESS,
+        )
+        parser.set_defaults(run=run)
+        if target:
+            parser.add_argument("which", metavar="TARGET", help=TARGET_HELP)
+        return parser
+
+    add = verb("add", make, "add a target to an endpoint", target=False)
+    add.add_argument("which", metavar="SLUG", help=SLUG_HELP)
+    add.add_argument("url", metavar="URL", help="where to forward each request")
+    add_fields(add)
+    verb("show", show, "show one target")
+    edit = verb("edit", change, "change a target; options you leave out change nothing")
+    edit.add_argument("--url", metavar="URL", help="where to forward each request")
+    edit.add_argument("--position", type=whole_number, metavar="N", help=POSITION_HELP)
+    add_fields(edit)
+    verb("on", switch_on, "switch a target on: new requests are queued for it again")
+    verb("off", switch_off, "switch a target off: nothing new is queued for it")
+    verb("pause", pause, "pause a target: deliveries to it stay queued")
+    verb("resume", resume, "resume a target: the queued deliveries are sent")
+    add_yes(verb("rm", remove, "delete a target; deliveries queued for it fail"))
+
+
+async def list_targets(call: Call) -> int:
+    endpoint = await call.api.endpoint(slug_given(call.options.which))
+    if call.out.as_json:
+        call.out.json(endpoint["targets"])
+        return Exit.DONE
+    if not endpoint["targets"]:
+        call.out.message(f"No targets yet. Add one: hookline target add {endpoint['slug']} URL")
+    with Table(call.out, COLUMNS) as table:
+        for target in endpoint["targets"]:
+            row = (str(target["id"]), target["url"], state_text(target), str(target["queued"]))
+            table.row(*row, retry_text(target["retry"]), codes=("", "", state_code(target)))
+    return Exit.DONE
+
+
+async def make(call: Call) -> int:
+    slug = slug_given(call.options.which)
+    target = await call.api.create_target(slug, given_fields(call.options))
+    return await _print(call, slug, target)
+
+
+async def show(call: Call) -> int:
+    endpoint, target = await _named(call)
+    return await _print(call, endpoint["slug"], target)
+
+
+async def change(call: Call) -> int:
+    fields = given_fields(call.options)
+    if not fields:
+        raise CliError("Nothing to change. See hookline target edit --help for the options.", Exit.USAGE)
+    endpoint, target = await _named(call)
+    return await _print(call, endpoint["slug"], await call.api.change_target(endpoint["slug"], target["id"], fields))
+
+
+async def switch_on(call: Call) -> int:
+    return await _switch(call, active=True)
+
+
+async def switch_off(call: Call) -> int:
+    return await _switch(call, active=False)
+
+
+async def _switch(call: Call, *, active: bool) -> int:
+    endpoint, target = await _named(call)
+    changed = await call.api.change_target(endpoint["slug"], target["id"], {"active": active})
+    return await _print(call, endpoint["slug"], changed)
+
+
+async def pause(call: Call) -> int:
+    endpoint, target = await _named(call)
+    return await _print(call, endpoint["slug"], await call.api.pause_target(endpoint["slug"], target["id"]))
+
+
+async def resume(call: Call) -> int:
+    endpoint, target = await _named(call)
+    return await _print(call, endpoint["slug"], await call.api.resume_target(endpoint["slug"], target["id"]))
+
+
+async def remove(call: Call) -> int:
+    endpoint, target = await _named(call)
+    queued = count_of(target["queued"], "queued delivery", "queued deliveries")
+    lost = f" {queued} will not be sent." if target["queued"] else ""
+    confirm_delete(call.options, f"Delete the target {target['url']} of {endpoint['name']}?{lost}")
+    await call.api.remove_target(endpoint["slug"], target["id"])
+    if call.out.as_json:
+        call.out.json({"deleted": target["id"]})
+    else:
+        call.out.line(f"Deleted the target {target['url']} of {endpoint['name']}.")
+    return Exit.DONE
+
+
+async def _named(call: Call) -> tuple[EndpointView, TargetView]:
+    return await target_named(call.api, call.options.which)
+
+
+async def _print(call: Call, slug: str, target: TargetView) -> int:
+    if call.out.as_json:
+        call.out.json(target)
+        return Exit.DONE
+    call.out.field("Target", str(target["id"]))
+    call.out.field("Endpoint", slug)
+    for name, value in described(target):
+        call.out.field(name, value)
+    return Exit.DONE

@@ -1,0 +1,175 @@
+"""The options of `hookline target add` and `edit`, and the target fields made from them."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import get_args
+
+from app.cli.argument_types import milliseconds, whole_number
+from app.cli.commands.endpoint_fields import header_of
+from app.cli.views import TargetFields
+from app.core.model import RetryOn
+from app.core.rules import PARALLEL_MAX, PAUSE_AFTER_MAX, RETRIES_MAX, TIMEOUT_MAX_MS, TIMEOUT_MIN_MS
+
+FLAT = (
+    *("url", "position", "timeout_ms", "parallel", "pause_after", "remove_headers"),
+    *("verify_tls", "append_path", "keep_query", "follow_redirects"),
+)
+RETRY = {
+    "retries": "retries",
+    "retry_on": "on",
+    "retry_delay": "first_delay_ms",
+    "retry_longest_delay": "longest_delay_ms",
+    "retry_time": "total_ms",
+}
+"""The fields of the retry rule by the names of their options."""
+KINDS = get_args(RetryOn)
+
+
+def add_fields(parser: argparse.ArgumentParser) -> None:
+    """Add the options that `add` and `edit` share. The parser must leave out absent options."""
+    _add_request(parser)
+    _add_connection(parser)
+    limit = f"0 to {RETRIES_MAX}"
+    parser.add_argument(
+        "--retries", type=whole_number, metavar="N", help=f"how often a failed attempt is repeated, {limit} (4)"
+    )
+    parser.add_argument(
+        "--retry-on",
+        type=_kinds,
+        metavar="RESULTS",
+        help=f"what is repeated, separated by commas: {', '.join(KINDS)} (connection)",
+    )
+    for option, text in (
+        ("--retry-delay", "longest delay before the first retry, doubled for each one after it (1)"),
+        ("--retry-longest-delay", "what the delay is doubled to at most (60)"),
+        ("--retry-time", "no retry starts later than this after the first attempt (600)"),
+    ):
+        parser.add_argument(option, type=milliseconds, metavar="SECONDS", help=text)
+    parser.add_argument(
+        "--parallel",
+        type=whole_number,
+        metavar="N",
+        help=f"how many are sent at once, 1 to {PARALLEL_MAX}; 1 keeps the order in which they were captured (1)",
+    )
+    parser.add_argument(
+        "--pause-after",
+        type=whole_number,
+        metavar="N",
+        help=f"pause the target after this many failed deliveries in a row, up to {PAUSE_AFTER_MAX:,}; 0: never (10)",
+    )
+
+
+def _add_request(parser: argparse.ArgumentParser) -> None:
+    for verb, text in (
+        ("set", "replaces all the sender's headers of that name"),
+        ("add", "in addition to the sender's"),
+    ):
+        headers = parser.add_mutually_exclusive_group()
+        headers.add_argument(
+            f"--{verb}-header",
+            action="append",
+            metavar="HEADER",
+            dest=f"{verb}_headers",
+            help=f'send this header, as "Name: value"; {text}; may be repeated; replaces all previous --{verb}-header',
+        )
+        headers.add_argument(
+            f"--no-{verb}-headers",
+            action="store_const",
+            const=[],
+            dest=f"{verb}_headers",
+            help=f"forget all --{verb}-header",
+        )
+    removed = parser.add_mutually_exclusive_group()
+    removed.add_argument(
+        "--remove-header",
+        action="append",
+        metavar="NAME",
+        dest="remove_headers",
+        help="leave out the sender's headers of this name; may be repeated; replaces all previous --remove-header",
+    )
+    removed.add_argument(
+        "--no-remove-headers",
+        action="store_const",
+        const=[],
+        dest="remove_headers",
+        help="forget all --remove-header",
+    )
+    _switch(parser, "append_path", "--append-path", "add the captured path below the slug to the URL (the default)")
+    _switch(parser, "keep_query", "--query", "add the captured query to the URL (the default)")
+    parser.add_argument(
+        "--host",
+        choices=("target", "sender"),
+        dest="host_header",  # `host` is an option of `serve`
+        help="the Host header: the target's own (the default), or the sender's",
+    )
+
+
+def _add_connection(parser: argparse.ArgumentParser) -> None:
+    limits = f"{TIMEOUT_MIN_MS / 1000:g} to {TIMEOUT_MAX_MS // 1000} s"
+    parser.add_argument(
+        "--timeout",
+        type=milliseconds,
+        metavar="SECONDS",
+        dest="timeout_ms",
+        help=f"maximum time for one attempt, {limits} (10)",
+    )
+    tls = parser.add_mutually_exclusive_group()
+    tls.add_argument(
+        "--insecure", action="store_const", const=False, dest="verify_tls", help="accept any certificate of the target"
+    )
+    tls.add_argument(
+        "--no-insecure", action="store_const", const=True, dest="verify_tls", help="verify it (the default)"
+    )
+    for name, text in (
+        ("cert", "present the certificate in this PEM file"),
+        ("key", "the key of --client-cert, unless it is in the same file"),
+    ):
+        group = parser.add_mutually_exclusive_group()
+        group.add_argument(f"--client-{name}", type=Path, metavar="FILE", help=text)
+        group.add_argument(
+            f"--no-client-{name}",
+            action="store_const",
+            const=None,
+            dest=f"client_{name}",
+            help=f"use no --client-{name}",
+        )
+    _switch(parser, "follow_redirects", "--follow-redirects", "follow redirects within the time limit")
+
+
+def _switch(parser: argparse.ArgumentParser, field: str, option: str, text: str) -> None:
+    """Add an option for a field that is true or false, and its opposite."""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(option, action="store_const", const=True, dest=field, help=text)
+    no = f"--no-{option.removeprefix('--')}"
+    group.add_argument(no, action="store_const", const=False, dest=field, help=f"the opposite of {option}")
+
+
+def given_fields(options: argparse.Namespace) -> TargetFields:
+    """The target fields given on the command line; CliError when a value cannot be read."""
+    fields: TargetFields = {name: getattr(options, name) for name in FLAT if hasattr(options, name)}
+    if hasattr(options, "host_header"):
+        fields["host"] = options.host_header
+    for verb in ("set", "add"):
+        if hasattr(options, f"{verb}_headers"):
+            lines = getattr(options, f"{verb}_headers")
+            fields[f"{verb}_headers"] = [header_of(line, f"--{verb}-header") for line in lines]
+    for option, name in (("client_cert", "client_certificate"), ("client_key", "client_key")):
+        if hasattr(options, option):
+            file: Path | None = getattr(options, option)
+            # The program that reads it may run in another folder.
+            fields[name] = None if file is None else str(file.expanduser().absolute())
+    given = {option: name for option, name in RETRY.items() if hasattr(options, option)}
+    retry = {name: getattr(options, option) for option, name in given.items()}
+    if retry:
+        fields["retry"] = retry
+    return fields
+
+
+def _kinds(text: str) -> list[str]:
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in KINDS:
+            raise argparse.ArgumentTypeError(f"{name!r} is not a result; use any of {', '.join(KINDS)}")
+    return list(dict.fromkeys(names))

@@ -1,0 +1,83 @@
+"""A target's state and settings in words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from app.cli.output import DIM, GREEN, RED
+from app.cli.views import RetryView, TargetView
+from app.core.text import count_of, ms_text
+
+CODES = {"on": GREEN, "off": DIM}
+
+
+def state_text(target: TargetView) -> str:
+    """`on`, `off`, `paused` or `paused (failures)`."""
+    if not target["active"]:
+        return "off"
+    if target["paused"] is None:
+        return "on"
+    return "paused (failures)" if target["paused"] == "failures" else "paused"
+
+
+def state_code(target: TargetView) -> str:
+    """The colour of its state."""
+    return CODES.get(state_text(target), RED)
+
+
+def retry_text(retry: RetryView) -> str:
+    """`4 times on connection, 5xx`."""
+    if not retry["retries"] or not retry["on"]:
+        return "never"
+    return f"{'once' if retry['retries'] == 1 else count_of(retry['retries'], 'time')} on {', '.join(retry['on'])}"
+
+
+def full_retry_text(retry: RetryView) -> str:
+    """The same, with its delays."""
+    text = retry_text(retry)
+    if text == "never":
+        return text
+    first, longest = ms_text(retry["first_delay_ms"]), ms_text(retry["longest_delay_ms"])
+    return f"{text}; first after up to {first}, then up to {longest}, within {ms_text(retry['total_ms'])}"
+
+
+def described(target: TargetView) -> Iterator[tuple[str, str]]:
+    """Name and value of what a target is set to, those that are off left out."""
+    yield "URL", target["url"]
+    yield "State", _full_state(target)
+    yield "Queued", f"{target['queued']:,}"
+    added = [what for what, kept in (("path", target["append_path"]), ("query", target["keep_query"])) if kept]
+    yield "Adds", " and ".join(added) + " of the request" if added else "nothing of the request's path or query"
+    if target["host"] == "sender":
+        yield "Host", "as the sender sent it"
+    for label, headers in (("Sets header", target["set_headers"]), ("Adds header", target["add_headers"])):
+        for name, value in headers:
+            yield label, f"{name}: {value}"
+    if target["remove_headers"]:
+        yield "Removes", ", ".join(target["remove_headers"])
+    yield "Timeout", ms_text(target["timeout_ms"])
+    yield "Retries", full_retry_text(target["retry"])
+    yield "Parallel", f"{target['parallel']}, in order" if target["parallel"] == 1 else str(target["parallel"])
+    yield (
+        "Pauses",
+        f"after {count_of(target['pause_after'], 'failed delivery', 'failed deliveries')} in a row"
+        if (target["pause_after"])
+        else "never by itself",
+    )
+    if not target["verify_tls"]:
+        yield "TLS", "certificate not verified"
+    if target["client_certificate"]:
+        yield "Certificate", target["client_certificate"]
+    if target["client_key"]:
+        yield "Key", target["client_key"]
+    if target["follow_redirects"]:
+        yield "Redirects", "followed"
+
+
+def _full_state(target: TargetView) -> str:
+    state = state_text(target)
+    if state == "off":
+        return "off (nothing is queued for it)"
+    if state == "paused (failures)":
+        return "paused after too many failures in a row; deliveries stay queued"
+    return "paused (deliveries stay queued)" if state == "paused" else state

@@ -1,0 +1,63 @@
+"""The local API's calls about targets, deliveries and retries."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import cast
+
+from app.cli.transport import NO_READ_TIMEOUT, Transport, path_of, query_of
+from app.cli.views import DeliveryView, FullDeliveryView, RetriedView, TargetFields, TargetView
+
+
+class DeliveryClient(Transport):
+    """The calls about what is forwarded."""
+
+    async def create_target(self, slug: str, fields: TargetFields) -> TargetView:
+        return cast(TargetView, await self.json("POST", path_of("endpoints", slug, "targets"), fields))
+
+    async def change_target(self, slug: str, target_id: int, fields: TargetFields) -> TargetView:
+        """Change the given fields; returns the target."""
+        return cast(TargetView, await self.json("PATCH", _target(slug, target_id), fields))
+
+    async def pause_target(self, slug: str, target_id: int) -> TargetView:
+        return cast(TargetView, await self.json("POST", _target(slug, target_id) + "/pause"))
+
+    async def resume_target(self, slug: str, target_id: int) -> TargetView:
+        return cast(TargetView, await self.json("POST", _target(slug, target_id) + "/resume"))
+
+    async def remove_target(self, slug: str, target_id: int) -> None:
+        async with self.stream("DELETE", _target(slug, target_id)):
+            pass
+
+    async def deliveries(
+        self,
+        slug: str | None,
+        count: int,
+        *,
+        state: str | None = None,
+        target: int | None = None,
+        beginning: str | None = None,
+    ) -> AsyncIterator[DeliveryView]:
+        """The latest `count` deliveries of an endpoint, or of all (None), in one state or any (None), to a target or
+        all (None), whose ids begin with `beginning`."""
+        number = None if target is None else str(target)
+        query = query_of(endpoint=slug, state=state, target=number, id=beginning)
+        async for item in self.items("/deliveries", query, count):
+            yield cast(DeliveryView, item)
+
+    async def delivery(self, delivery_id: str) -> FullDeliveryView:
+        return cast(FullDeliveryView, await self.json("GET", path_of("deliveries", delivery_id)))
+
+    async def retry(self, delivery_id: str) -> FullDeliveryView:
+        """Queue a failed delivery again."""
+        return cast(FullDeliveryView, await self.json("POST", path_of("deliveries", delivery_id, "retry")))
+
+    async def retry_failed(self, *, endpoint: str | None = None, target: int | None = None) -> RetriedView:
+        """Queue failed deliveries again: of an endpoint, to a target, or all."""
+        which = {"endpoint": endpoint, "target": target}
+        # takes minutes for a million
+        return cast(RetriedView, await self.json("POST", "/deliveries/retry", which, timeout=NO_READ_TIMEOUT))
+
+
+def _target(slug: str, target_id: int) -> str:
+    return path_of("endpoints", slug, "targets", str(target_id))
