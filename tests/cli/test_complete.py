@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,6 +11,9 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
+from app.core.model import Delivery
+from app.db.store import Store
+from tests import deliveries, factories
 from tests.cli.conftest import ROOT, Program, Run
 from tests.cli.stored import store_requests
 
@@ -42,6 +46,31 @@ def test_slugs_with_their_names_and_ids_with_their_targets(folder: Path, complet
     assert [line[:36] for line in complete("ids", "019A1B2C-0001")] == [IDS[1]]
     assert complete("ids", "@") == ["@last\tthe newest request"]
     assert complete("slugs", "", "hookline", f"--data-dir={folder}", "show")[0] == "orders\tOrders"
+
+
+def test_targets_with_their_urls_and_deliveries_with_their_state(
+    folder: Path, complete: Callable[..., list[str]], run: Run
+) -> None:
+    async def make() -> list[Delivery]:
+        store = await Store.open(folder, lambda _: None)
+        endpoint = await store.endpoints.create(factories.draft(slug="orders", forward_url=deliveries.URL))
+        gone = await store.endpoints.create(factories.draft(slug="gone", forward_url=deliveries.URL))
+        rows = [(await deliveries.queued(store, one))[0] for one in (endpoint, endpoint, gone)]
+        await deliveries.fail(store, rows[0])
+        await store.endpoints.delete(gone.id)
+        await store.close()
+        return rows
+
+    folder.mkdir(mode=0o700)
+    failed, queued, _ = asyncio.run(make())
+    assert complete("targets", "") == [f"{failed.target_id}\torders to {deliveries.URL}"]
+    assert complete("targets", "9") == []
+    assert complete("deliveries", "") == [
+        "@last\tthe delivery queued last",
+        f"{queued.id}\tqueued {deliveries.URL}",
+        f"{failed.id}\tfailed {deliveries.URL}/orders?x=1",
+    ]
+    assert [line[:36] for line in complete("deliveries", failed.id[:30].upper())] == [failed.id]
 
 
 def test_what_a_running_program_stored_a_moment_ago(

@@ -50,14 +50,15 @@ def test_refused_requests_are_listed_with_their_reason(program: Program, run: Ru
 
 
 def test_deliveries_are_listed_and_the_failed_ones_alone(program: Program, run: Run) -> None:
-    run("endpoint", "edit", "orders", "--forward-url", "http://127.0.0.1:9/in")
+    run("target", "add", "orders", "http://127.0.0.1:9/in", "--retries", "0")
     send(program, "/catch/orders/paid?a=%20b")
     end = time.monotonic() + 20
     while not (rows := run("deliveries", "orders", "--failed").out.splitlines()):
         assert time.monotonic() < end, run("deliveries").out
     (row,) = rows
-    _, endpoint, request, state, status, _, target, error = row.split("\t")
-    assert (endpoint, state, status) == ("orders", "failed", "-")
+    delivery, _, endpoint, request, state, status, _, attempts, upcoming, target, error = row.split("\t")
+    assert (endpoint, state, status, attempts, upcoming) == ("orders", "failed", "-", "1", "-")
+    assert run("delivery", delivery, "--json").json["request"] == request
     assert request == run("requests", "orders", "--json").json[0]["id"]
     assert target == "http://127.0.0.1:9/in/paid?a=%20b"
     assert error != "-"
