@@ -25,7 +25,7 @@ Sets header: X-Env: b:c
 Adds header: X-More: 1
 Removes: Authorization, Cookie
 Timeout: 2.5 s
-Retries: 8 times on connection, 5xx; first after up to 500 ms, then up to 5.0 s, within 60.0 s
+Retries: 8 times on connection, 5xx; first after up to 0.5 s, then up to 5 s, within 1 min
 Parallel: 4
 Pauses: never by itself
 TLS: certificate not verified

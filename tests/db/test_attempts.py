@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import time
+from typing import Any
+
+import pytest
+
 from app.core.model import DeliveryFilter, DeliveryState, TargetDraft
+from app.db.raw_sql import raw
 from app.db.store import Store
 from tests import deliveries, factories
 
@@ -44,3 +51,32 @@ async def test_a_page_of_ids_with_the_same_beginning(store: Store) -> None:
         assert [one.id for _, one in found] == [row.id]
     assert await store.deliveries.count(DeliveryFilter(beginning=rows[0].id[:3])) == 3
     assert await store.deliveries.page(DeliveryFilter(beginning=rows[0].id, state=DeliveryState.FAILED)) == []
+
+
+@pytest.mark.parametrize(
+    ("which", "index"),
+    [
+        (DeliveryFilter(endpoint_id=1, state=DeliveryState.FAILED), "delivery_failed"),
+        (DeliveryFilter(target_id=1, state=DeliveryState.QUEUED), "delivery_queued"),
+        (None, "delivery_queued"),
+    ],
+)
+async def test_failed_and_queued_deliveries_are_found_by_their_indexes(
+    store: Store, which: DeliveryFilter | None, index: str
+) -> None:
+    await store.endpoints.create(factories.draft(forward_url=deliveries.URL))
+    statements: list[str] = []
+
+    def traced(database: Any) -> None:
+        database.connection().set_trace_callback(statements.append)
+        time.sleep(0.05)  # long enough for each of the two readers to take one
+
+    await asyncio.gather(*(store._readers.run(traced) for _ in range(2)))
+    await (store.deliveries.queued_by_target() if which is None else store.deliveries.page(which))
+    (statement,) = {one for one in statements if "delivery" in one}
+    rows = await store._readers.run(
+        lambda database: raw(database).execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()
+    )
+    plan = "; ".join(row[3] for row in rows)
+    assert f"INDEX {index}" in plan, plan
+    assert "TEMP B-TREE" not in plan

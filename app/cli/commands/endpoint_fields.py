@@ -47,9 +47,13 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--storage-limit", type=size_or_none, metavar="SIZE", help=LIMIT_HELP)
     parser.add_argument("--when-full", choices=get_args(WhenFull), help=WHEN_FULL_HELP)
     forward = parser.add_mutually_exclusive_group()
-    forward.add_argument("--forward-url", metavar="URL", help="forward each request to this URL")
     forward.add_argument(
-        "--no-forward-url", action="store_const", const=None, dest="forward_url", help="stop forwarding"
+        "--forward-url",
+        metavar="URL",
+        help="forward each request to this URL: the first target's, if there are several",
+    )
+    forward.add_argument(
+        "--no-forward-url", action="store_const", const=None, dest="forward_url", help="remove the first target"
     )
     limits = f"{TIMEOUT_MIN_MS / 1000:g} to {TIMEOUT_MAX_MS // 1000}"
     parser.add_argument(

@@ -37,8 +37,13 @@ def full_retry_text(retry: RetryView) -> str:
     text = retry_text(retry)
     if text == "never":
         return text
-    first, longest = ms_text(retry["first_delay_ms"]), ms_text(retry["longest_delay_ms"])
-    return f"{text}; first after up to {first}, then up to {longest}, within {ms_text(retry['total_ms'])}"
+    first, longest = _duration(retry["first_delay_ms"]), _duration(retry["longest_delay_ms"])
+    return f"{text}; first after up to {first}, then up to {longest}, within {_duration(retry['total_ms'])}"
+
+
+def _duration(ms: int) -> str:
+    """`0.5 s`, `90 s`, `10 min`."""
+    return f"{ms // 60_000} min" if ms and ms % 60_000 == 0 else f"{ms / 1000:g} s"
 
 
 def described(target: TargetView) -> Iterator[tuple[str, str]]:
