@@ -371,7 +371,8 @@ class Delivery(Record, frozen=True):
 
 
 class FailureKind(StrEnum):
-    """Why an attempt failed, as retry rules see it. INTERRUPTED: Hookline ended while it was being sent."""
+    """Why an attempt failed, as retry rules see it. INTERRUPTED: Hookline ended while it was being sent. CUT_OFF: a
+    replay closed the connection on purpose."""
 
     CONNECTION = "connection"
     TIMEOUT = "timeout"
@@ -381,6 +382,7 @@ class FailureKind(StrEnum):
     LOOP = "loop"
     NOT_SENT = "not_sent"
     INTERRUPTED = "interrupted"
+    CUT_OFF = "cut_off"
     INTERNAL = "internal"
 
 

@@ -25,6 +25,7 @@ _NAMES = {
 _NEVER = {
     FailureKind.LOOP: "the target leads back to Hookline",
     FailureKind.NOT_SENT: "the request cannot be sent to this target",
+    FailureKind.CUT_OFF: "the replay cut it off on purpose",
     FailureKind.INTERNAL: "an error in Hookline stopped it",
 }
 

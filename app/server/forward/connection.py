@@ -152,6 +152,11 @@ class Connection(asyncio.Protocol):
                 self.sent_body += len(piece)
                 await self._drained()
 
+    async def flush(self) -> None:
+        """Return once all that was written has left, or the connection is lost."""
+        while self.transport.get_write_buffer_size() and not self._lost.done():
+            await asyncio.sleep(0.001)
+
     async def _drained(self) -> None:
         while self._writing_paused and not self._lost.done():
             self._drainer = self._loop.create_future()

@@ -96,6 +96,9 @@ class Exchange:
         body = self.request.body
         if isinstance(body, bytes):
             connection.write(head, body)
+            if self.request.cut_off:
+                await connection.flush()
+                raise AttemptError(FailureKind.CUT_OFF, f"Cut off on purpose after {len(body):,} bytes of the body.")
         else:
             connection.write(head, b"")
             self._sending = asyncio.get_running_loop().create_task(

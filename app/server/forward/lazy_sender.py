@@ -48,11 +48,16 @@ class LazySender:
         trigger: AttemptTrigger,
         number: int,
         edit: RequestEdit | None = None,
+        *,
+        cut_off: float | None = None,
+        to_hookline: bool = False,
     ) -> list[tuple[Attempt, bytes]]:
         """As `AttemptSender.attempt`."""
         if self._sender is None:
             await load("app.server.forward.sender", ())
-        return await self._loaded().attempt(queued, target, trigger, number, edit)
+        return await self._loaded().attempt(
+            queued, target, trigger, number, edit, cut_off=cut_off, to_hookline=to_hookline
+        )
 
     async def close(self) -> None:
         """Close what is still open."""

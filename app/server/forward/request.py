@@ -48,6 +48,12 @@ class StoredBody:
         """Whether `begin` has found it."""
         return self._first is not None
 
+    @property
+    def first_part(self) -> bytes:
+        """What `begin` has read."""
+        assert self._first is not None
+        return self._first
+
     async def parts(self) -> AsyncIterator[bytes]:
         """The whole body, also a second time. Raises as `begin`."""
         await self.begin()
@@ -71,6 +77,8 @@ class OutgoingRequest:
     url: RequestUrl
     headers: Headers
     body: bytes | StoredBody
+    cut_off: bool = False
+    """Close the connection after `body`, which is only a part."""
 
     def head(self) -> bytes:
         """Request line and headers. AttemptError if that would not be HTTP/1.1."""
@@ -96,8 +104,10 @@ def make_request(
     instance_id: str,
     body: StoredBody | None = None,
     edit: RequestEdit | None = None,
+    cut_off: float | None = None,
 ) -> OutgoingRequest:
-    """`body` is needed if `queued` does not have it. AttemptError when it cannot be sent."""
+    """`body` is needed if `queued` does not have it; `cut_off` is the part of it to send (0 to 1; None: all of it).
+    AttemptError when it cannot be sent."""
     capture = queued.capture
     edit = edit or RequestEdit()
     url = _url(capture, target, edit)
@@ -114,6 +124,9 @@ def make_request(
     method = capture.method if edit.method is None else edit.method
     if not _TOKEN.fullmatch(method):
         raise _unsendable(f"{method[:40]!r} is not a method")
+    if cut_off is not None:
+        part = content if isinstance(content, bytes) else content.first_part
+        return OutgoingRequest(method, url, headers, part[: min(int(size * cut_off), len(part))], cut_off=True)
     return OutgoingRequest(method, url, headers, content)
 
 
@@ -163,7 +176,8 @@ def delivery_headers(
     out = _with_forwarded([("Host", host), *framed_headers], capture, original_host)
     if target is not None:
         out = _changed(out, target)
-    out.append((LOOP_HEADER, instance_id))
+    if instance_id:
+        out.append((LOOP_HEADER, instance_id))
     return tuple(out)
 
 
@@ -175,7 +189,7 @@ def edited_headers(headers: Headers, host: str, instance_id: str, size: int) -> 
     out = _framed(headers, size)
     if not any(name.lower() == "host" for name, _ in out):
         out.insert(0, ("Host", host))
-    return (*out, (LOOP_HEADER, instance_id))
+    return (*out, (LOOP_HEADER, instance_id)) if instance_id else tuple(out)
 
 
 def _framed(headers: Headers | list[tuple[str, str]], size: int) -> list[tuple[str, str]]:

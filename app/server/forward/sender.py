@@ -46,8 +46,14 @@ class AttemptSender:
         trigger: AttemptTrigger,
         number: int,
         edit: RequestEdit | None = None,
+        *,
+        cut_off: float | None = None,
+        to_hookline: bool = False,
     ) -> list[AttemptResult]:
         """Send the request to `target` within `target.timeout_ms`.
+
+        `cut_off` closes the connection after that part (0 to 1) of the body, on purpose. `to_hookline` leaves out the
+        header by which Hookline refuses what it forwarded itself.
 
         Two attempts if a reused connection closed without a response: the failed one, and the next on a new connection.
         StorageUnavailableError when a long body cannot be read; then nothing was sent. Any other failure is a result.
@@ -57,7 +63,8 @@ class AttemptSender:
             body = StoredBody(self._captures, queued.capture)
             with suppress(NotFoundError):  # is told when the request is made
                 await body.begin()
-        run = _Run(self._pool, self._instance_id, queued, target, body, edit)
+        instance_id = "" if to_hookline else self._instance_id
+        run = _Run(self._pool, instance_id, queued, target, body, edit, cut_off)
         first = await run.attempt(trigger, number, fresh=False)
         if not run.stale:
             return [first]
@@ -74,6 +81,7 @@ class _Run:
     target: Target
     body: StoredBody | None
     edit: RequestEdit | None
+    cut_off: float | None = None
     stale: bool = False
     request: OutgoingRequest | None = None
     exchange: Exchange | None = None
@@ -102,7 +110,7 @@ class _Run:
 
     async def _send(self, *, fresh: bool) -> tuple[FailureKind, str] | None:
         """Send, and follow redirects; what is wrong with the last response."""
-        request = make_request(self.queued, self.target, self.instance_id, self.body, self.edit)
+        request = make_request(self.queued, self.target, self.instance_id, self.body, self.edit, self.cut_off)
         seen: set[tuple[str, str]] = set()
         followed = self.followed = [request.url.text]
         while True:

@@ -53,7 +53,10 @@ class ReplayService:
         self._stopping = False
 
     async def start(self, spec: ReplaySpec) -> Replay:
-        """Begin a replay, or queue it behind the one that runs. Raises InvalidFieldsError or StorageUnavailableError."""
+        """Begin a replay, or queue it behind the one that runs.
+
+        Raises InvalidFieldsError or StorageUnavailableError.
+        """
         errors = replay_errors(spec, self._own_bases())
         if isinstance(spec.destination, OtherEndpoint) and self._endpoints.by_slug(spec.destination.slug) is None:
             text = f"No endpoint has the slug {spec.destination.slug!r}."
