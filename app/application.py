@@ -34,6 +34,7 @@ from app.server.api.auth import load_or_create_token
 from app.server.capture import CaptureServer
 from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
+from app.server.replay import ReplayService
 from app.server.target_responses import TargetResponses
 from app.system import installation
 
@@ -68,6 +69,7 @@ class Application:
         self._capture: CaptureServer | None = None
         self._api: ApiServer | None = None
         self._forwarder: Forwarder | None = None
+        self.replays: ReplayService
         self._retiring: set[asyncio.Task[None]] = set()
         self._opened = False
         self._started_at = time.monotonic()
@@ -99,6 +101,7 @@ class Application:
         except BaseException:
             self.folder_lock.release(unchecked=self.folder_lock.was_unclean)
             raise
+        self.replays = self._replay_service()
         self._opened = True
 
     async def listen(self) -> None:
@@ -145,6 +148,8 @@ class Application:
             self.store.begin_shutdown()
         if self._forwarder is not None:
             await self._forwarder.stop()
+        if self._opened:
+            await self.replays.stop()
         if self._api is not None:
             await self._api.stop()
         await asyncio.gather(*self._retiring)
@@ -270,6 +275,19 @@ class Application:
         )
         await server.start(settings.host, settings.port)
         return server
+
+    def _replay_service(self) -> ReplayService:
+        store = self.store
+        return ReplayService(
+            store.captures,
+            store.deliveries,
+            store.endpoints,
+            store.replays,
+            self.bus,
+            instance_id=store.account.instance_id,
+            own_bases=self.own_bases,
+            local_base=self.local_base,
+        )
 
     def _api_services(self) -> ApiServices:
         store = self.store

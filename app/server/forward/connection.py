@@ -154,7 +154,7 @@ class Connection(asyncio.Protocol):
 
     async def flush(self) -> None:
         """Return once all that was written has left, or the connection is lost."""
-        while self.transport.get_write_buffer_size() and not self._lost.done():
+        while self.transport.get_write_buffer_size() and not self._lost.done():  # noqa: ASYNC110 - nobody tells
             await asyncio.sleep(0.001)
 
     async def _drained(self) -> None:

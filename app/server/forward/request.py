@@ -104,6 +104,7 @@ def make_request(
     instance_id: str,
     body: StoredBody | None = None,
     edit: RequestEdit | None = None,
+    *,
     cut_off: float | None = None,
 ) -> OutgoingRequest:
     """`body` is needed if `queued` does not have it; `cut_off` is the part of it to send (0 to 1; None: all of it).

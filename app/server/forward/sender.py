@@ -110,7 +110,7 @@ class _Run:
 
     async def _send(self, *, fresh: bool) -> tuple[FailureKind, str] | None:
         """Send, and follow redirects; what is wrong with the last response."""
-        request = make_request(self.queued, self.target, self.instance_id, self.body, self.edit, self.cut_off)
+        request = make_request(self.queued, self.target, self.instance_id, self.body, self.edit, cut_off=self.cut_off)
         seen: set[tuple[str, str]] = set()
         followed = self.followed = [request.url.text]
         while True:

@@ -154,20 +154,29 @@ class ReplayRunner:
         if send.dropped:
             self._dropped += 1
             return
-        self._sent += 1
-        self._duplicated += send.duplicate
-        self._moments.append(time.monotonic())
-        targets = () if request is None else tuple(self._targets(request[0]))
-        if request is None or not targets:
-            self._failed += 1
-            self._skipped += 1
-            return
         await self._under_way.acquire()
         if not send.delay_ms:
             await self._free.acquire()
+        await self._running.wait()
+        targets = () if request is None else tuple(self._targets(request[0]))
+        if self.cancelled or request is None or not targets:
+            self._under_way.release()
+            if not send.delay_ms:
+                self._free.release()
+            if not self.cancelled:
+                self._count(send)
+                self._failed += 1
+                self._skipped += 1
+            return
+        self._count(send)
         task = asyncio.create_task(self._send(send, *request, targets), name=f"replay-{send.position}")
         self._tasks.add(task)
         task.add_done_callback(self._ended)
+
+    def _count(self, send: PlannedSend) -> None:
+        self._sent += 1
+        self._duplicated += send.duplicate
+        self._moments.append(time.monotonic())
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)

@@ -89,8 +89,7 @@ class Stage:
             body,
             endpoint_id=endpoint.id,
             seq=self.store.captures.new_seq(),
-            mirror=DeliveryState.QUEUED,
-            **{"target": f"/catch/{endpoint.slug}", **fields},
+            **{"target": f"/catch/{endpoint.slug}", "mirror": DeliveryState.QUEUED, **fields},
         )
         parts = [body[at : at + PART_SIZE] for at in range(0, len(body), PART_SIZE)] or [b""]
         for number, part in enumerate(parts[:-1]):

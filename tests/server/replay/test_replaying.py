@@ -1,0 +1,294 @@
+"""Replays over real sockets from a real store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from app.core.errors import InvalidFieldsError, NotFoundError
+from app.core.events import ReplayChanged
+from app.core.model import Capture, DeliveryFilter, DeliveryState, Endpoint, FailureKind, RequestEdit
+from app.core.replay.spec import (
+    ChosenRequests,
+    Faults,
+    FixedRate,
+    MatchingRequests,
+    OneUrl,
+    OriginalGaps,
+    OtherEndpoint,
+    Replay,
+    ReplaySpec,
+    ReplayState,
+)
+from app.server.replay import ReplayService
+from tests import factories
+from tests.server.forward.conftest import Stage, capture_port  # noqa: F401 - a fixture
+from tests.server.forward.targets import OK, Received, answering, silent, target
+
+
+class ReplayStage(Stage):
+    """A store with a replay service, and what it announced."""
+
+    replays: ReplayService
+
+    async def open(self) -> None:
+        await super().open()
+        self.announced: list[Replay] = []
+        self._progress = asyncio.Event()
+        self.base = ""
+        store = self.store
+        self.replays = ReplayService(
+            store.captures,
+            store.deliveries,
+            store.endpoints,
+            store.replays,
+            self.bus,
+            instance_id=store.account.instance_id,
+            own_bases=lambda: (),
+            local_base=lambda: self.base,
+        )
+        self.bus.subscribe(ReplayChanged, self._changed)
+
+    def _changed(self, event: ReplayChanged) -> None:
+        self.announced.append(event.replay)
+        self._progress.set()
+
+    async def close(self) -> None:
+        await self.replays.stop()
+        await super().close()
+
+    async def until(self, replay_id: str, *states: ReplayState) -> Replay:
+        """Wait until a replay is in one of these states."""
+        async with asyncio.timeout(30):
+            while True:
+                for replay in reversed(self.announced):
+                    if replay.id == replay_id:
+                        if replay.state in states:
+                            return replay
+                        break
+                self._progress.clear()
+                await self._progress.wait()
+
+    async def replay(self, source: Any, **fields: Any) -> Replay:
+        """Run a replay to its end."""
+        started = await self.replays.start(ReplaySpec(source=source, **fields))
+        return await self.until(started.id, ReplayState.DONE, ReplayState.CANCELLED)
+
+    async def captures(self, endpoint: Endpoint, count: int) -> list[Capture]:
+        """Requests that were not queued for any target."""
+        bare = replace(endpoint, targets=())
+        return [
+            await self.capture(bare, b"%d" % n, target=f"/catch/{endpoint.slug}/{n}", mirror=DeliveryState.NONE)
+            for n in range(count)
+        ]
+
+
+@pytest.fixture
+async def stage(tmp_path: Path) -> AsyncIterator[ReplayStage]:
+    stage = ReplayStage(tmp_path)
+    await stage.open()
+    yield stage
+    await stage.close()
+
+
+def paths(received: list[Received]) -> list[str]:
+    return [one.line.split()[1] for one in received]
+
+
+async def test_requests_go_to_their_targets_again_oldest_first(stage: ReplayStage) -> None:
+    async with target() as place, target() as second:
+        endpoint = await stage.endpoint(place.url)
+        await stage.store.targets.create(endpoint.id, replace(endpoint.targets[0].draft(), url=second.url))
+        made = await stage.captures(endpoint, 130)
+        done = await stage.replay(MatchingRequests(endpoint_id=endpoint.id))
+    assert paths(place.received) == paths(second.received) == [f"/{n}" for n in range(130)]
+    assert (done.state, done.progress.total, done.progress.delivered, done.progress.failed) == (
+        ReplayState.DONE,
+        130,
+        130,
+        0,
+    )
+    assert done.summary is not None
+    assert "130" in done.summary
+    found = await stage.store.deliveries.of_capture(made[0].id)
+    assert [(one.replay_id, one.state, one.attempts) for one in found] == [(done.id, DeliveryState.DELIVERED, 1)] * 2
+    assert (await stage.store.captures.page(None))[0].mirror is DeliveryState.DELIVERED
+
+
+async def test_chosen_requests_go_to_another_url(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint("http://127.0.0.1:9/")
+        made = await stage.captures(endpoint, 4)
+        await stage.replay(ChosenRequests(ids=(made[3].id, made[1].id)), destination=OneUrl(url=place.url + "/new"))
+    assert paths(place.received) == ["/new/1", "/new/3"]
+
+
+async def test_what_matches_a_query_and_a_time_is_sent(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        made = await stage.captures(endpoint, 20)
+        source = MatchingRequests(endpoint_id=endpoint.id, query="path:/1")
+        await stage.replay(source)
+        assert paths(place.received) == ["/1", *(f"/1{n}" for n in range(10))]
+        place.received.clear()
+        times = {"received_after": made[5].received_at, "received_before": made[8].received_at}
+        await stage.replay(MatchingRequests(endpoint_id=endpoint.id, **times))
+    assert paths(place.received) == ["/5", "/6", "/7"]
+
+
+async def test_an_edited_request_is_sent_as_edited(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        (made,) = await stage.captures(endpoint, 1)
+        edit = RequestEdit(method="PUT", url=f"{place.url}/changed?x", headers=(("A", "1"), ("a", "2")), body=b"new")
+        done = await stage.replay(ChosenRequests(ids=(made.id,)), edit=edit)
+    (received,) = place.received
+    assert (received.line, received.body) == ("PUT /changed?x HTTP/1.1", b"new")
+    assert received.headers[1:3] == [("A", "1"), ("a", "2")]
+    (delivery,) = await stage.store.deliveries.of_capture(made.id)
+    (attempt,) = await stage.attempts(delivery)
+    assert (attempt.method, attempt.url, attempt.size) == ("PUT", f"{place.url}/changed?x", 3)
+    assert done.spec.edit == edit
+
+
+async def test_another_endpoint_captures_them(stage: ReplayStage, capture_port: str) -> None:  # noqa: F811
+    stage.base = capture_port
+    endpoint = await stage.endpoint("http://127.0.0.1:9/")
+    other = await stage.store.endpoints.create(factories.draft(slug="other"))
+    await stage.captures(endpoint, 3)
+    done = await stage.replay(MatchingRequests(endpoint_id=endpoint.id), destination=OtherEndpoint(slug="other"))
+    assert done.progress.delivered == 3
+    rows = await stage.store.captures.page(other.id)
+    assert [row.target for row in rows] == [f"/catch/other/{n}" for n in (2, 1, 0)]
+
+
+async def test_the_number_at_once_is_never_exceeded(stage: ReplayStage) -> None:
+    here, most = 0, 0
+    all_here = asyncio.Event()
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        nonlocal here, most
+        here += 1
+        most = max(most, here)
+        if here == 4:
+            all_here.set()
+        await all_here.wait()
+        await asyncio.sleep(0.005)
+        here -= 1
+        await answering(OK)(received, writer)
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url)
+        (made,) = await stage.captures(endpoint, 1)
+        done = await stage.replay(ChosenRequests(ids=(made.id,)), times=40, concurrency=4)
+    assert (most, done.progress.delivered, len(place.received)) == (4, 40, 40)
+    assert "p99" in (done.summary or "") or "99" in (done.summary or "")
+
+
+async def test_the_same_seed_makes_the_same_faults(stage: ReplayStage) -> None:
+    faults = Faults(duplicate=0.2, swap=0.2, drop=0.2, cut_off=0.2)
+    runs = []
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 60)
+        for _ in range(2):
+            place.received.clear()
+            done = await stage.replay(MatchingRequests(endpoint_id=endpoint.id), faults=faults, seed=7)
+            runs.append((paths(place.received), done.progress.dropped, done.progress.duplicated, done.progress.failed))
+    assert runs[0] == runs[1]
+    assert runs[0][0] != [f"/{n}" for n in range(60)]
+    cut = [
+        (await stage.attempts(one))[0]
+        for _, one in await stage.store.deliveries.page(DeliveryFilter(state=DeliveryState.FAILED), limit=500)
+    ]
+    assert {attempt.failure for attempt in cut} == {FailureKind.CUT_OFF}
+
+
+async def test_a_pause_stops_and_a_resume_goes_on(stage: ReplayStage) -> None:
+    arrived = asyncio.Event()
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        arrived.set()
+        await answering(OK)(received, writer)
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 30)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        replay = await stage.replays.start(ReplaySpec(source=source, pace=FixedRate(per_second=50)))
+        await arrived.wait()
+        assert (await stage.replays.pause(replay.id)).state is ReplayState.PAUSED
+        assert len(place.received) < 30
+        await stage.replays.resume(replay.id)
+        done = await stage.until(replay.id, ReplayState.DONE)
+    assert done.progress.delivered == 30
+
+
+async def test_a_cancelled_replay_sends_no_more(stage: ReplayStage) -> None:
+    async with target(silent) as place:
+        endpoint = await stage.endpoint(place.url, {"timeout_ms": 300})
+        await stage.captures(endpoint, 30)
+        replay = await stage.replays.start(ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id)))
+        second = await stage.replays.start(ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id)))
+        await place.arrival()
+        assert (await stage.replays.cancel(second.id)).state is ReplayState.CANCELLED
+        await stage.replays.cancel(replay.id)
+        done = await stage.until(replay.id, ReplayState.CANCELLED)
+    assert (done.progress.sent, done.progress.failed, len(place.received)) == (1, 1, 1)
+    with pytest.raises(NotFoundError):
+        await stage.replays.cancel(replay.id)
+
+
+async def test_what_an_end_interrupts_can_be_resumed_and_sends_only_the_rest(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 40)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        replay = await stage.replays.start(ReplaySpec(source=source, pace=FixedRate(per_second=50)))
+        await place.arrival(3)
+        await stage.close()
+        await stage.open()
+        found = await stage.replays.get(replay.id)
+        assert found is not None
+        assert found.state is ReplayState.INTERRUPTED
+        await stage.replays.resume(replay.id)
+        await stage.until(replay.id, ReplayState.DONE)
+    assert paths(place.received) == [f"/{n}" for n in range(40)]
+
+
+async def test_original_gaps_are_kept(stage: ReplayStage) -> None:
+    times: list[float] = []
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        times.append(asyncio.get_running_loop().time())
+        await answering(OK)(received, writer)
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url)
+        bare = replace(endpoint, targets=())
+        for offset in (0, 40_000, 400_000):
+            await stage.capture(bare, received_at=1_700_000_000_000_000 + offset, mirror=DeliveryState.NONE)
+        await stage.replay(MatchingRequests(endpoint_id=endpoint.id), pace=OriginalGaps(scale=0.5))
+    assert times[1] - times[0] >= 0.015
+    assert times[2] - times[0] >= 0.195
+
+
+async def test_what_cannot_be_sent_is_counted_and_explained(stage: ReplayStage) -> None:
+    endpoint = await stage.store.endpoints.create(factories.draft())
+    await stage.captures(endpoint, 2)
+    done = await stage.replay(MatchingRequests(endpoint_id=endpoint.id))
+    assert (done.state, done.progress.failed) == (ReplayState.DONE, 2)
+    assert done.problem == "2 requests could not be sent: no longer stored, or without a target."
+
+
+async def test_a_wrong_replay_is_refused(stage: ReplayStage) -> None:
+    with pytest.raises(InvalidFieldsError, match="nowhere"):
+        to = OtherEndpoint(slug="nowhere")
+        await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=("x",)), destination=to))
+    with pytest.raises(InvalidFieldsError):
+        await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=()), concurrency=0))
