@@ -287,8 +287,8 @@ async def test_what_cannot_be_sent_is_counted_and_explained(stage: ReplayStage) 
 
 
 async def test_a_wrong_replay_is_refused(stage: ReplayStage) -> None:
+    to = OtherEndpoint(slug="nowhere")
     with pytest.raises(InvalidFieldsError, match="nowhere"):
-        to = OtherEndpoint(slug="nowhere")
         await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=("x",)), destination=to))
     with pytest.raises(InvalidFieldsError):
         await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=()), concurrency=0))
