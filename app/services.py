@@ -51,6 +51,7 @@ def services_of(application: Application) -> Services:
         captures=store.captures,
         activity=store.activity,
         senders=store.senders,
+        targets=store.targets,
         deliveries=store.deliveries,
         account=store.account,
         retention=store.retention,

@@ -21,6 +21,7 @@ from app.core.repositories import (
     RefusedRepository,
     RetentionRepository,
     StorageLimitRepository,
+    TargetRepository,
 )
 from app.core.settings import Settings
 
@@ -66,6 +67,7 @@ class Services:
     captures: CaptureRepository
     activity: ActivityRepository
     senders: ProviderStatsRepository
+    targets: TargetRepository
     deliveries: DeliveryRepository
     account: AccountRepository
     retention: RetentionRepository

@@ -73,6 +73,7 @@ class Desk:
             captures=self.store.captures,
             activity=self.store.activity,
             senders=self.store.senders,
+            targets=self.store.targets,
             deliveries=self.store.deliveries,
             account=self.store.account,
             retention=self.store.retention,

@@ -224,10 +224,8 @@ def _preview(draft: EndpointDraft, slug: str) -> Endpoint:
         retention_days=draft.retention_days,
         storage_limit=draft.storage_limit,
         when_full=draft.when_full,
-        forward_url=draft.forward_url,
         active=draft.active,
         reply=draft.reply,
-        forward=draft.forward,
         auth=draft.auth,
         created_at=0,
     )
