@@ -22,6 +22,7 @@ from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
 
 from app.core.model import Counts, DeliveryState, Endpoint, StorageUse
 from app.core.text import count_of, exact_time, use_text
+from app.ui.endpoints.targets.target_text import more_text
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
@@ -174,8 +175,14 @@ def _paint_target(painter: QPainter, contents: RowContents, room: QRect, theme: 
         return
     icon, colour, _ = OUTCOMES[contents.outcome]
     theme.icon(icon, colour).paint(painter, QRect(room.left(), HEIGHT // 2 - 8, 16, 16))
-    parts = urlsplit(target)
-    _text(painter, room.adjusted(22, 0, 0, 0), parts.netloc + parts.path, tokens.text_muted, ui_font())
+    parts, more = urlsplit(target), more_text(contents.endpoint.targets)
+    words, font = room.adjusted(22, 0, 0, 0), ui_font()
+    if more and QFontMetrics(font).horizontalAdvance(more) > words.width() // 2:
+        more = f" +{len(contents.endpoint.targets) - 1}"
+    needed = QFontMetrics(font).horizontalAdvance(more)
+    used = _text(painter, words.adjusted(0, 0, -needed, 0), parts.netloc + parts.path, tokens.text_muted, font)
+    if more:
+        _text(painter, words.adjusted(used, 0, 0, 0), more, tokens.text_faint, font)
 
 
 def _paint_requests(painter: QPainter, contents: RowContents, room: QRect, tokens: Tokens) -> None:
@@ -274,7 +281,8 @@ class DashboardRow(PaintedButton):
         """The tooltip of the column at `place`."""
         contents, columns = self._contents, self._columns()
         if columns.target.contains(place) and contents.endpoint.forward_url:
-            return f"{contents.endpoint.forward_url}\n{OUTCOMES[contents.outcome][2]}"
+            urls = "\n".join(target.url for target in contents.endpoint.targets)
+            return f"{urls}\n{OUTCOMES[contents.outcome][2]}"
         if columns.requests.contains(place) and contents.counts.last_received_at is not None:
             return f"Last request {exact_time(contents.counts.last_received_at)}"
         if columns.retention.contains(place) and contents.use.limit is not None:

@@ -116,7 +116,8 @@ class DashboardRows(Card):
 
     def _fits(self, row: DashboardRow) -> bool:
         endpoint = row.contents.endpoint
-        texts = (endpoint.name, endpoint.description, row.contents.url, endpoint.forward_url or "")
+        urls = (target.url for target in endpoint.targets)
+        texts = (endpoint.name, endpoint.description, row.contents.url, *urls)
         return self._filter in "\n".join(texts).casefold()
 
     @Slot()

@@ -19,6 +19,7 @@ from app.core.text import sent_text
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.notification_settings import NotificationSettings
+from app.ui.endpoints.targets.target_actions import TargetActions
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -80,6 +81,8 @@ class EndpointActions(QObject):
         self._confirming: set[int] = set()
         self.notify = NotificationSettings(services.data_folder, self)
         self.order = EndpointOrder(services, tasks, self)
+        self.targets = TargetActions(services, theme, tasks, window)
+        self.targets.announced.connect(self.announced)
         self.new = Command(
             "New endpoint",
             theme,

@@ -12,6 +12,7 @@ from app.core.model import Endpoint
 from app.ui.commands.command import Command, CommandGroup
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.notification_settings import NotifyMenu
+from app.ui.endpoints.targets.target_actions import pause_refusal, resume_refusal
 from app.ui.services import Services
 from app.ui.theme.theme import Theme
 
@@ -38,6 +39,10 @@ class EndpointCommands(QObject):
         self.copy_link = self._command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
         self.send_test = self._command("Send test request", "send", actions.send_test)
         self.switch = self._command("Switch off", "pause", actions.toggle, name="Switch endpoint off")
+        self.targets = self._command("Targets…", "targets", actions.targets.edit, name="Edit targets…")
+        pause, resume = "Pause forwarding", "Resume forwarding"
+        self.pause_forwarding = self._command(pause, "paused", actions.targets.pause, unavailable=pause_refusal)
+        self.resume_forwarding = self._command(resume, "play", actions.targets.resume, unavailable=resume_refusal)
         self.mark_read = self._command("Mark all as read", "read", actions.mark_all_read, unavailable=self._none_unread)
         self.clear = self._command("Delete all requests…", "delete", actions.clear, unavailable=self._is_empty)
         move_up, move_down = partial(self._move, -1), partial(self._move, 1)
@@ -51,7 +56,8 @@ class EndpointCommands(QObject):
         """All but `open`: the palette opens every endpoint by its name."""
         copies = (self.copy_url, self.copy_curl, self.copy_link)
         return (
-            *(self.edit, *copies, self.send_test, self.switch),
+            *(self.edit, self.targets, *copies, self.send_test, self.switch),
+            *(self.pause_forwarding, self.resume_forwarding),
             *(self.mark_read, self.clear, self.up, self.down, self.delete),
         )
 
@@ -64,6 +70,9 @@ class EndpointCommands(QObject):
             self.switch.show_as("Switch on", "play", name="Switch endpoint on")
         for command in (self.open, *self.for_palette()):
             command.refresh()
+        # In menus, of the two only what can be done now.
+        self.resume_forwarding.setVisible(not self.resume_forwarding.reason)
+        self.pause_forwarding.setVisible(not self.pause_forwarding.reason or bool(self.resume_forwarding.reason))
 
     def _command(
         self,
@@ -125,7 +134,8 @@ class EndpointMenus(QObject):
         commands = EndpointCommands(current, self._services, self._actions, self._theme, menu)
         menu.addActions([commands.open, commands.copy_url, commands.copy_link, commands.send_test])
         menu.addSeparator()
-        menu.addActions([commands.edit, commands.switch, commands.up, commands.down])
+        menu.addActions([commands.edit, commands.targets, commands.switch])
+        menu.addActions([commands.pause_forwarding, commands.resume_forwarding, commands.up, commands.down])
         notify = NotifyMenu(self._actions.notify, menu, endpoint.slug)
         notify.setIcon(self._theme.icon("notify"))
         menu.addMenu(notify)

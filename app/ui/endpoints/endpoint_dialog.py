@@ -13,6 +13,7 @@ from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.ui.endpoints.endpoint_form import EndpointForm
+from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -58,6 +59,7 @@ class EndpointDialog(EditDialog):
         self._lay_out()
         self.form.more_button.toggled.connect(self._fit)
         self.form.changed.connect(self._changed)
+        self.form.forwarding.targets.clicked.connect(self.open_targets)
         self.cancel.clicked.connect(self.reject)
         self.submit_button.clicked.connect(self.submit)
         QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
@@ -100,6 +102,25 @@ class EndpointDialog(EditDialog):
         elif self.submit_button.isEnabled():
             self._set_busy(True)
             self._tasks.start(self._save(self._draft()), "save endpoint")
+
+    @Slot()
+    def open_targets(self) -> None:
+        """Open the dialog of all targets above this one."""
+        current = self._services.endpoints.by_id(self._endpoint.id) if self._endpoint is not None else None
+        if current is not None:
+            dialog = TargetsDialog(self._services, self.theme, self._tasks, self, current)
+            dialog.finished.connect(self._targets_closed)
+            dialog.open()
+
+    @Slot()
+    def _targets_closed(self) -> None:
+        """Follow what was saved there of the first target; its fields here had no changes."""
+        current = self._services.endpoints.by_id(self._endpoint.id) if self._endpoint is not None else None
+        if current is not None:
+            draft = current.draft()
+            self.form.load_forward(draft)
+            self._loaded = replace(self._loaded, forward_url=draft.forward_url, forward=draft.forward)
+            self._refresh()
 
     @Slot()
     def _fit(self) -> None:
@@ -177,6 +198,17 @@ class EndpointDialog(EditDialog):
         reason = refusal or (errors[0].message if errors else None)
         self.submit_button.set_refusal("Saving…" if self._busy else reason)
         self._show_url(slug_is_valid=all(error.field != "slug" for error in errors))
+        self._show_targets()
+
+    def _show_targets(self) -> None:
+        if self._endpoint is None:
+            return
+        current = self._services.endpoints.by_id(self._endpoint.id) or self._endpoint
+        edited, loaded = self.form.draft(), self._loaded
+        same = (edited.forward_url, edited.forward) == (loaded.forward_url, loaded.forward)
+        valid = self.form.forwarding.timeout.problem() is None
+        reason = None if same and valid else "Save the forward URL and its timeout first."
+        self.form.show_targets(len(current.targets), reason)
 
     def _show_url(self, *, slug_is_valid: bool) -> None:
         if self._endpoint is not None:

@@ -89,6 +89,9 @@ class _Slider(QSlider):
         event.ignore()
 
 
+FORWARDED = "Every captured request is forwarded there as it was received."
+
+
 class EndpointForm(QWidget):
     """`changed` carries a field's path (`name`, `reply.status`); `fields` holds every field by its path."""
 
@@ -121,7 +124,7 @@ class EndpointForm(QWidget):
                 self.forward_url,
                 self,
                 optional=True,
-                help_text="Every captured request is forwarded there as it was received.",
+                help_text=FORWARDED,
             ),
         }
         self.more_button = Button(
@@ -135,7 +138,8 @@ class EndpointForm(QWidget):
         self.more_button.toggled.connect(self.show_more)
         # Created after the button: the Tab order is the order of creation.
         self.storage = StorageLimitField(self)
-        self.response, self.forwarding = ResponseSection(self), ForwardingSection(self)
+        self.response = ResponseSection(self)
+        self.forwarding = ForwardingSection(theme, self, with_targets=not with_slug)
         self.security = SecuritySection(self)
         self.slug = SlugSection(self) if with_slug else None
         self._lay_out()
@@ -162,11 +166,21 @@ class EndpointForm(QWidget):
         self.name.setText(draft.name)
         self.description.setPlainText(draft.description)
         self.retention.set_value(draft.retention_days)
-        self.forward_url.setText(draft.forward_url or "")
+        self.load_forward(draft)
         self.storage.load(draft)
         self.response.load(draft.reply)
-        self.forwarding.load(draft.forward)
         self.security.load(draft.auth)
+
+    def load_forward(self, draft: EndpointDraft) -> None:
+        """Show the first target."""
+        self.forward_url.setText(draft.forward_url or "")
+        self.forwarding.load(draft.forward)
+
+    def show_targets(self, count: int, reason: str | None) -> None:
+        """Say how many targets the endpoint has, and why they cannot be edited now (None: they can)."""
+        several = f"The first of {count} targets; the others are under More. Each gets every captured request."
+        self.fields["forward_url"].set_help(several if count > 1 else FORWARDED)
+        self.forwarding.show_targets(count, reason)
 
     def own_errors(self) -> list[FieldError]:
         """Errors that a draft cannot represent: invalid numbers and sizes, values out of range, and malformed header

@@ -21,13 +21,15 @@ from app.core.rules import (
 from app.core.sizes import exact_size
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.labels import label
 from app.ui.widgets.number_field import NumberField
 from app.ui.widgets.storage_limit import SizeField
 
 
-def parse_lines(text: str) -> tuple[Headers, str | None]:
+def parse_lines(text: str, field: str = "Response headers") -> tuple[Headers, str | None]:
     """The headers, and an error about the first malformed line; empty lines are skipped."""
     headers: list[tuple[str, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
@@ -35,7 +37,7 @@ def parse_lines(text: str) -> tuple[Headers, str | None]:
             continue
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
-            return tuple(headers), f"Response headers: line {number} must read “Name: value”."
+            return tuple(headers), f"{field}: line {number} must read “Name: value”."
         headers.append((name.strip(), value.strip()))
     return tuple(headers), None
 
@@ -66,7 +68,7 @@ class Section(QWidget):
         self.column.setSpacing(metrics.SPACE_3)
         self.column.addWidget(label(title.upper(), "section", self))
 
-    def side_by_side(self, *fields: LabeledField) -> None:
+    def side_by_side(self, *fields: QWidget) -> None:
         """Add fields on one line, of equal width."""
         row = QHBoxLayout()
         row.setSpacing(metrics.SPACE_4)
@@ -85,6 +87,12 @@ def mono_edit(parent: QWidget, height: int, placeholder: str = "") -> QPlainText
     return edit
 
 
+FROM_TARGET = (
+    "Senders wait for the first target, and get its status, headers and body as they came. If it fails, is paused or"
+    " switched off, or takes longer, they get the response set below; what failed is retried as its target says."
+)
+
+
 class ResponseSection(Section):
     """The response to senders."""
 
@@ -95,6 +103,9 @@ class ResponseSection(Section):
         self.headers = mono_edit(self, 64, "X-Served-By: hookline")
         self.default_body = QCheckBox("Default body with the request’s ID", self)
         self.body = mono_edit(self, 88)
+        self.from_target = QCheckBox("Respond with the target’s response", self)
+        self.wait = NumberField("Wait", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self, unit="ms", step=500)
+        self._wait_text = label(FROM_TARGET, "faint", self, wrap=True)
         body_area = QWidget(self)
         area = QVBoxLayout(body_area)
         area.setContentsMargins(0, 0, 0, 0)
@@ -102,11 +113,16 @@ class ResponseSection(Section):
         area.addWidget(self.default_body)
         area.addWidget(self.body)
         self.fields = {
+            "reply.wait_ms": LabeledField("Wait at most", self.wait, self, help_text=f"{self.wait.range_text()}."),
             "reply.status": LabeledField("Status", self.status, self, help_text=f"{self.status.range_text()}."),
             "reply.delay_ms": LabeledField("Delay", self.delay, self, help_text=f"{self.delay.range_text()}."),
             "reply.headers": LabeledField("Headers", self.headers, self, help_text="One per line, “Name: value”."),
             "reply.body": LabeledField("Body", body_area, self),
         }
+        self.column.addWidget(self.from_target)
+        self.column.addWidget(self._wait_text)
+        self.side_by_side(self.fields["reply.wait_ms"], QWidget(self))
+        self.from_target.setAccessibleDescription(FROM_TARGET)
         self.side_by_side(self.fields["reply.status"], self.fields["reply.delay_ms"])
         self.column.addWidget(self.fields["reply.headers"])
         self.column.addWidget(self.fields["reply.body"])
@@ -117,10 +133,15 @@ class ResponseSection(Section):
         self.headers.textChanged.connect(self._headers_changed)
         self.body.textChanged.connect(self._body_changed)
         self.default_body.toggled.connect(self._body_changed)
+        self.from_target.toggled.connect(self._source_changed)
+        self.wait.changed.connect(self._wait_changed)
 
     def load(self, reply: ResponseSettings) -> None:
         self.status.set_value(reply.status)
         self.delay.set_value(reply.delay_ms)
+        self.from_target.setChecked(reply.from_target)
+        self.wait.set_value(reply.wait_ms)
+        self._show_wait()
         self.headers.setPlainText(to_lines(reply.headers))
         self.default_body.setChecked(reply.body is None)
         self.body.setPlainText(reply.body or "")
@@ -133,15 +154,32 @@ class ResponseSection(Section):
             headers=parse_lines(self.headers.toPlainText())[0],
             body=None if self.default_body.isChecked() else self.body.toPlainText(),
             delay_ms=self.delay.value(),
+            from_target=self.from_target.isChecked(),
+            wait_ms=self.wait.value(),
         )
 
     def problems(self) -> dict[str, str | None]:
         """Errors by field that `ResponseSettings` cannot represent."""
         return {
+            "reply.wait_ms": self.wait.problem(),
             "reply.status": self.status.problem(),
             "reply.delay_ms": self.delay.problem(),
             "reply.headers": parse_lines(self.headers.toPlainText())[1],
         }
+
+    def _show_wait(self) -> None:
+        on = self.from_target.isChecked()
+        self._wait_text.setVisible(on)
+        self.fields["reply.wait_ms"].setVisible(on)
+
+    @Slot()
+    def _source_changed(self) -> None:
+        self._show_wait()
+        self.changed.emit("reply.from_target")
+
+    @Slot()
+    def _wait_changed(self) -> None:
+        self.changed.emit("reply.wait_ms")
 
     @Slot()
     def _status_changed(self) -> None:
@@ -162,19 +200,34 @@ class ResponseSection(Section):
 
 
 class ForwardingSection(Section):
-    """The timeout of a delivery."""
+    """The timeout of the first target; `targets` opens the dialog of all of an endpoint that exists."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, with_targets: bool = False) -> None:
         super().__init__("Forwarding", parent)
         self.timeout = NumberField("Forward timeout", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self, unit="ms", step=500)
         text = f"The longest a delivery may take, {self.timeout.range_text()}. Only used with a forward URL."
         self.fields = {"forward.timeout_ms": LabeledField("Timeout", self.timeout, self, help_text=text)}
         self.column.addWidget(self.fields["forward.timeout_ms"])
+        self.targets = Button("Targets…", theme, self, icon="targets")
+        self.targets_text = label("", "faint", self, wrap=True)
+        row = QHBoxLayout()
+        row.setSpacing(metrics.SPACE_3)
+        row.addWidget(self.targets)
+        row.addWidget(self.targets_text, 1)
+        self.column.addLayout(row)
+        self.targets.setVisible(with_targets)
+        self.targets_text.setVisible(with_targets)
         self.load(Forward())
         self.timeout.changed.connect(self._changed)
 
     def load(self, forward: Forward) -> None:
         self.timeout.set_value(forward.timeout_ms)
+
+    def show_targets(self, count: int, reason: str | None) -> None:
+        """Say how many there are; the button is disabled for this reason."""
+        what = f"{count} targets" if count > 1 else "More targets"
+        self.targets_text.setText(reason or f"{what}, headers, retries and TLS settings.")
+        self.targets.set_refusal(reason)
 
     def value(self) -> Forward:
         return Forward(timeout_ms=self.timeout.value())

@@ -203,6 +203,12 @@ QFrame[part="bar"] QPushButton { background: $surface; min-height: 26px; }
 QFrame[part="bar"] QPushButton:hover { background: $hover; }
 QFrame[part="bar"] QPushButton[kind="link"] { background: transparent; min-height: 22px; }
 
+QFrame[part="notice"] { border: 1px solid $border; border-radius: ${radius}px; }
+QFrame[part="notice"][tone="danger"] { background: $danger_soft; }
+QFrame[part="notice"][tone="warning"] { background: $warning_soft; }
+QFrame[part="notice"] QPushButton { background: $surface; min-height: 26px; }
+QFrame[part="notice"] QPushButton:hover { background: $hover; }
+
 QFrame[part="segmented"] { background: $pressed; border: none; border-radius: 6px; }
 QFrame[part="segmented"] QToolButton {
     background: transparent; color: $text_muted; border: 1px solid transparent; border-radius: 4px;

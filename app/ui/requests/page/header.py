@@ -13,6 +13,7 @@ from app.ui.commands.command import Command
 from app.ui.commands.command_button import CommandButton
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu
+from app.ui.endpoints.targets.target_text import more_text
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
@@ -92,10 +93,16 @@ class EndpointHeader(QFrame):
         self.banner.setVisible(not active)
         self._commands.refresh()
 
+    def add_notice(self, notice: QWidget) -> None:
+        """Show `notice` at the lower edge, as wide as the header."""
+        self._notices.addWidget(notice)
+
     def _build_menu(self) -> None:
         commands = self._commands
         self._menu.setToolTipsVisible(True)
         self._menu.addMenu(self.notify)
+        self._menu.addActions([commands.targets, commands.pause_forwarding, commands.resume_forwarding])
+        self._menu.addSeparator()
         self._menu.addActions([commands.switch, commands.copy_curl, commands.copy_link, commands.mark_read])
         self._menu.addSeparator()
         self._menu.addActions([commands.clear, commands.delete])
@@ -118,11 +125,11 @@ class EndpointHeader(QFrame):
         inside.addLayout(facts)
         inside.addWidget(self.description)
         inside.addWidget(self.url)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(inside)
-        column.addWidget(self.banner)
+        self._notices = QVBoxLayout(self)
+        self._notices.setContentsMargins(0, 0, 0, 0)
+        self._notices.setSpacing(0)
+        self._notices.addLayout(inside)
+        self._notices.addWidget(self.banner)
 
     @Slot()
     def _open_menu(self) -> None:
@@ -131,11 +138,11 @@ class EndpointHeader(QFrame):
 
 
 def facts_of(endpoint: Endpoint) -> tuple[str, str]:
-    """`Kept 7 days · forwards to` and the URL; `Switched off · kept 1 day · not forwarded` and nothing."""
-    target = endpoint.forward_url
+    """`Kept 7 days · forwards to` and `http://…`; `Switched off · kept 1 day · not forwarded` and nothing."""
+    target = (endpoint.forward_url or "") + more_text(endpoint.targets)
     kept = f"ept {count_of(endpoint.retention_days, 'day')}"
     state = f"K{kept}" if endpoint.active else f"Switched off · k{kept}"
-    return f"{state} · {'forwards to' if target else 'not forwarded'}", escape(target or "")
+    return f"{state} · {'forwards to' if target else 'not forwarded'}", escape(target)
 
 
 class _Banner(QFrame):

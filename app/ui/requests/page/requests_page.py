@@ -13,6 +13,7 @@ from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Sub
 from app.core.model import Capture, Endpoint
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
+from app.ui.endpoints.targets.paused_notice import PausedNotice
 from app.ui.pause import Pause
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import RequestPane
@@ -63,6 +64,9 @@ class RequestsPage(QWidget):
         self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
         self.feed = RequestFeed(services.captures, services.bus, tasks, self)
         self.header = EndpointHeader(self.endpoint_commands, endpoint_actions.notify, theme, self)
+        resume = self.endpoint_commands.resume_forwarding
+        self.paused_notice = PausedNotice(services, tasks, resume, theme, self.header)
+        self.header.add_notice(self.paused_notice)
         self.activity = ActivityStrip(services.activity, services.bus, theme, tasks, self)
         self.list = RequestList(self.feed, theme, self)
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
@@ -115,6 +119,7 @@ class RequestsPage(QWidget):
         self._marks.stop()
         self.request.stop()
         self.activity.stop()
+        self.paused_notice.stop()
         self.detail.stop()
         self.windows.close_all()
         self.drag_files.remove()
@@ -273,6 +278,7 @@ class RequestsPage(QWidget):
         endpoint = self._endpoint
         url = self._services.capture_url(endpoint) if endpoint else None
         self.header.show_endpoint(endpoint, url or "")
+        self.paused_notice.show_endpoint(endpoint)
         self.list_area.empty.show_endpoint(url, endpoint is None or endpoint.active)
         names = {one.id: escape(one.name) for one in self._services.endpoints.all()}
         self.list.request_delegate.names = names if self.endpoint_id is None else None

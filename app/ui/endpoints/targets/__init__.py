@@ -1,0 +1,1 @@
+"""The targets of an endpoint: their dialog, their words, and pausing them."""

@@ -1,0 +1,75 @@
+"""Counts the deliveries that wait for the targets of an endpoint."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, RequestsRemoved, Subscriptions, TargetChanged
+from app.core.model import DeliveryFilter, DeliveryState, Target
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.throttle import Throttle
+
+COUNT_MS = 500
+
+
+class QueuedCounts(QObject):
+    """`counts` are by target id. It counts only while it watches any; `changed` follows each count."""
+
+    changed = Signal()
+
+    def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services, self._tasks = services, tasks
+        self.counts: dict[int, int] = {}
+        self._watched: tuple[int, ...] = ()
+        self._counting = asyncio.Lock()
+        self._throttle = Throttle(COUNT_MS, self)
+        self._throttle.fired.connect(self._count)
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(Captured, self._call)
+        self._subscriptions.add(DeliveryChanged, self._call)
+        self._subscriptions.add(DeliveriesQueued, self._call)
+        self._subscriptions.add(RequestsRemoved, self._call)
+        self._subscriptions.add(TargetChanged, self._call)
+
+    def watch(self, targets: Sequence[Target]) -> None:
+        """Count for these from now on."""
+        target_ids = tuple(target.id for target in targets)
+        if target_ids != self._watched:
+            self._watched = target_ids
+            self.counts = {number: count for number, count in self.counts.items() if number in target_ids}
+            self._call()
+
+    def of(self, targets: Sequence[Target | None]) -> int | None:
+        """The sum of these; None until all were counted. None stands for a target that is not stored yet."""
+        target_ids = [target.id for target in targets if target is not None]
+        if any(number not in self.counts for number in target_ids):
+            return None
+        return sum(self.counts[number] for number in target_ids)
+
+    def stop(self) -> None:
+        self._watched = ()
+        self._subscriptions.end()
+
+    def _call(self, event: object = None) -> None:
+        if self._watched:
+            self._throttle.call()
+
+    @Slot()
+    def _count(self) -> None:
+        if self._watched:
+            self._tasks.start(self._read(), "count queued deliveries")
+
+    async def _read(self) -> None:
+        async with self._counting:
+            counts = {}
+            for number in self._watched:
+                which = DeliveryFilter(target_id=number, state=DeliveryState.QUEUED)
+                counts[number] = await self._services.deliveries.count(which)
+            if counts != self.counts:
+                self.counts = {number: count for number, count in counts.items() if number in self._watched}
+                self.changed.emit()

@@ -1,0 +1,121 @@
+"""The words for targets: their state, their retry rule, and where a request is sent."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.core.bodies.escape import escape
+from app.core.forward_target import forwarded_url
+from app.core.model import PausedBy, RetryOn, RetryRule, Target, TargetDraft
+from app.core.text import count_of
+from app.ui.widgets.duration_field import duration_text
+
+RESULTS: dict[RetryOn, tuple[str, str]] = {
+    "connection": ("Connection errors", "connection errors"),
+    "timeout": ("Timeouts", "timeouts"),
+    "tls": ("TLS errors", "TLS errors"),
+    "protocol": ("Invalid responses", "invalid responses"),
+    "429": ("429 Too Many Requests", "429"),
+    "3xx": ("3xx, if not followed", "3xx"),
+    "4xx": ("4xx client errors", "4xx"),
+    "5xx": ("5xx server errors", "5xx"),
+}
+"""Each result that a rule can name: as a check box, and within a sentence."""
+_BREAKS = re.compile(r"[/?&=.-](?=\S)|[^\s/?&=.-]{16}(?=\S)")
+_URL_MAX = 80
+_LISTED_MAX = 5
+"""Maximum number of delays that are listed one by one."""
+
+
+@dataclass(frozen=True)
+class StateWords:
+    """A target's state as an icon, the token of its colour, and words."""
+
+    icon: str
+    colour: str
+    text: str
+
+
+def state_words(draft: TargetDraft, paused: PausedBy | None) -> StateWords:
+    if not draft.active:
+        return StateWords("off", "text_faint", "Off")
+    if paused is PausedBy.USER:
+        return StateWords("paused", "warning", "Paused by you")
+    if paused is PausedBy.FAILURES:
+        count = draft.pause_after
+        return StateWords("failed", "danger", f"Paused after {count_of(count, 'failure')}" if count else "Paused")
+    return StateWords("check-circle", "success", "On")
+
+
+def paused_text(targets: Sequence[Target], waiting: int | None) -> str:
+    """What the user is told about paused targets; `waiting` is None until it is counted."""
+    if len(targets) == 1:
+        target = targets[0]
+        url = target.url if len(target.url) <= _URL_MAX else f"{target.url[: _URL_MAX - 1]}…"
+        text = f"Forwarding to {escape(url)} is paused"
+        if target.paused is PausedBy.FAILURES and target.pause_after:
+            text += f" after {count_of(target.pause_after, 'failed delivery', 'failed deliveries')} in a row"
+    else:
+        text = f"Forwarding to {len(targets)} targets is paused"
+    if not waiting:
+        return f"{text}."
+    return f"{text}. {count_of(waiting, 'request')} {'is' if waiting == 1 else 'are'} waiting."
+
+
+def more_text(targets: Sequence[TargetDraft]) -> str:
+    """` and 2 more targets`, to follow the first target's URL; empty if there is only one."""
+    more = len(targets) - 1
+    return f" and {count_of(more, 'more target')}" if more > 0 else ""
+
+
+def breakable(text: str) -> str:
+    """`text` with zero-width spaces that let long URLs in it wrap; to be shown, not to be copied."""
+    return _BREAKS.sub("\\g<0>\u200b", text)
+
+
+def retry_text(rule: RetryRule) -> str:
+    """`Retries timeouts up to 4 times, after at most 1, 2, 4 and 8 s, until 10 min after the first attempt.`"""
+    if not rule.retries:
+        return "Never retries a failed delivery."
+    if not rule.on:
+        return "Never retries a failed delivery: no result is selected."
+    times = "once" if rule.retries == 1 else f"up to {rule.retries} times"
+    end = f"until {duration_text(rule.total_ms)} after the first attempt" if rule.total_ms else "all at once"
+    return f"Retries {_results_text(rule)} {times}, {_delays_text(rule)}, {end}."
+
+
+def _results_text(rule: RetryRule) -> str:
+    failures = [words for key, (_, words) in RESULTS.items() if key in rule.on and not key[0].isdigit()]
+    statuses = [words for key, (_, words) in RESULTS.items() if key in rule.on and key[0].isdigit()]
+    return listed([*failures, f"{listed(statuses)} responses"] if statuses else failures)
+
+
+def _delays_text(rule: RetryRule) -> str:
+    delays = [min(rule.first_delay_ms * 2**number, rule.longest_delay_ms) for number in range(rule.retries)]
+    if not delays[-1]:
+        return "without waiting"
+    if len(set(delays)) == 1:
+        each = " each time" if len(delays) > 1 else ""
+        return f"after at most {duration_text(delays[0])}{each}"
+    if len(delays) > _LISTED_MAX:
+        first = duration_text(delays[0])
+        return f"after at most {first}, then twice as long each time up to {duration_text(delays[-1])}"
+    texts = [duration_text(delay) for delay in delays]
+    numbers, units = zip(*(text.split(" ") for text in texts), strict=True)
+    if len(set(units)) == 1:
+        return f"after at most {listed(numbers)} {units[0]}"
+    return f"after at most {listed(texts)}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """`a`, `a and b`, `a, b and c`."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), words[-1]))) if words else ""
+
+
+def sample_url(draft: TargetDraft, slug: str, below: str = "/orders?id=7") -> str:
+    """Where a request to `slug` and `below` would be sent; `draft.url` must be valid."""
+    path, mark, query = below.partition("?")
+    captured = f"/catch/{slug}{path if draft.append_path else ''}"
+    return forwarded_url(draft.url, captured + (mark + query if draft.keep_query else ""))

@@ -1,0 +1,113 @@
+"""What is said about targets."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.core.model import PausedBy, RetryRule, Target, TargetDraft
+from app.ui.endpoints.targets.target_text import breakable, more_text, paused_text, retry_text, sample_url, state_words
+
+END = "until 10 min after the first attempt."
+
+
+def target(**fields: object) -> Target:
+    return Target(**{"id": 1, "endpoint_id": 1, "url": "http://localhost:3000/hook", **fields})  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text"),
+    [
+        (RetryRule(), f"Retries connection errors up to 4 times, after at most 1, 2, 4 and 8 s, {END}"),
+        (RetryRule(retries=0), "Never retries a failed delivery."),
+        (RetryRule(on=()), "Never retries a failed delivery: no result is selected."),
+        (
+            RetryRule(retries=1, on=("timeout", "5xx")),
+            f"Retries timeouts and 5xx responses once, after at most 1 s, {END}",
+        ),
+        (
+            RetryRule(retries=3, on=("5xx", "429", "connection", "tls"), first_delay_ms=30_000),
+            (
+                "Retries connection errors, TLS errors and 429 and 5xx responses up to 3 times, after at most 30 s,"
+                f" 1 min and 1 min, {END}"
+            ),
+        ),
+        (
+            RetryRule(retries=10, total_ms=3_600_000),
+            (
+                "Retries connection errors up to 10 times, after at most 1 s, then twice as long each time up to"
+                " 1 min, until 1 h after the first attempt."
+            ),
+        ),
+        (
+            RetryRule(retries=2, first_delay_ms=5_000, longest_delay_ms=5_000),
+            f"Retries connection errors up to 2 times, after at most 5 s each time, {END}",
+        ),
+        (RetryRule(retries=2, first_delay_ms=0), f"Retries connection errors up to 2 times, without waiting, {END}"),
+        (RetryRule(longest_delay_ms=0), f"Retries connection errors up to 4 times, without waiting, {END}"),
+    ],
+)
+def test_a_rule_in_words(rule: RetryRule, text: str) -> None:
+    assert retry_text(rule) == text
+
+
+@pytest.mark.parametrize(
+    ("fields", "url"),
+    [
+        ({}, "http://localhost:3000/hook/orders?id=7"),
+        ({"append_path": False}, "http://localhost:3000/hook?id=7"),
+        ({"keep_query": False}, "http://localhost:3000/hook/orders"),
+        ({"append_path": False, "keep_query": False}, "http://localhost:3000/hook"),
+    ],
+)
+def test_a_sample_says_what_is_appended(fields: dict[str, bool], url: str) -> None:
+    assert sample_url(TargetDraft(url="http://localhost:3000/hook", **fields), "stripe") == url  # type: ignore[arg-type]
+
+
+def test_a_state_has_its_own_shape_and_words() -> None:
+    draft = TargetDraft(url="http://localhost/")
+    words = [
+        state_words(draft, None),
+        state_words(draft, PausedBy.USER),
+        state_words(draft, PausedBy.FAILURES),
+        state_words(TargetDraft(url="http://localhost/", active=False), PausedBy.FAILURES),
+    ]
+    assert [one.text for one in words] == ["On", "Paused by you", "Paused after 10 failures", "Off"]
+    assert len({one.icon for one in words}) == len({one.colour for one in words}) == 4
+
+
+@pytest.mark.parametrize(
+    ("targets", "waiting", "text"),
+    [
+        (
+            [target(paused=PausedBy.FAILURES)],
+            37,
+            (
+                "Forwarding to http://localhost:3000/hook is paused after 10 failed deliveries in a row. 37 requests"
+                " are waiting."
+            ),
+        ),
+        (
+            [target(paused=PausedBy.USER)],
+            1,
+            "Forwarding to http://localhost:3000/hook is paused. 1 request is waiting.",
+        ),
+        ([target(paused=PausedBy.USER)] * 2, None, "Forwarding to 2 targets is paused."),
+    ],
+)
+def test_a_pause_says_why_and_what_waits(targets: list[Target], waiting: int | None, text: str) -> None:
+    assert paused_text(targets, waiting) == text
+
+
+def test_more_targets_are_counted() -> None:
+    assert [more_text([target()] * count) for count in range(4)] == [
+        "",
+        "",
+        " and 1 more target",
+        " and 2 more targets",
+    ]
+
+
+def test_a_long_url_can_wrap_and_stays_the_same_otherwise() -> None:
+    url = "https://" + "a" * 60 + "/hook?x=1"
+    assert breakable(url).replace("\u200b", "") == url
+    assert max(map(len, breakable(url).split("\u200b"))) <= 16
