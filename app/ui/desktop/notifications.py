@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.clock import now_us
-from app.core.events import Captured
-from app.core.model import Endpoint, Record, Summary
-from app.ui.desktop.text import Notice, notice_for
+from app.core.events import Captured, Subscriptions, TargetChanged
+from app.core.model import Endpoint, PausedBy, Record, Summary, Target
+from app.ui.desktop.text import Notice, notice_for, paused_notice
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyWhen
 from app.ui.pause import Pause
 from app.ui.services import Services
@@ -67,8 +67,10 @@ class NotificationTiming(Record, frozen=True):
 class Notifications(QObject):
     """`notice_ready` carries each `Notice` to show.
 
-    There is none while paused, for a request received before the start, or for one that the user sees in the list. Each
-    notification continues the count of the previous one until the user returns to Hookline or dismisses it.
+    A target that failures have paused is notified while Hookline is in the background, whatever the settings are: its
+    requests wait until the user resumes it. For new requests there is no notification while paused, for a request
+    received before the start, or for one that the user sees in the list. Each notification continues the count of the
+    previous one until the user returns to Hookline or dismisses it.
     """
 
     notice_ready = Signal(object)
@@ -86,7 +88,13 @@ class Notifications(QObject):
         self.timing = NotificationTiming()
         self._began = now_us()
         self._batches: dict[int, NotificationBatch] = {}
-        self.stop = services.bus.subscribe(Captured, self._captured).end
+        self._paused = {
+            target.id for one in services.endpoints.all() for target in one.targets if _paused_by_failures(target)
+        }
+        subscriptions = Subscriptions(services.bus)
+        subscriptions.add(Captured, self._captured)
+        subscriptions.add(TargetChanged, self._target_changed)
+        self.stop = subscriptions.end
         pause.changed.connect(self.forget)
         window_focus.activated.connect(self.forget)
 
@@ -120,6 +128,16 @@ class Notifications(QObject):
             if self._should_notify(endpoint_id):
                 self._add(endpoint_id, (one for one in summaries if one.received_at >= self._began))
 
+    def _target_changed(self, event: TargetChanged) -> None:
+        target = event.target
+        if not _paused_by_failures(target):
+            self._paused.discard(target.id)
+        elif target.id not in self._paused:
+            self._paused.add(target.id)
+            endpoint = self._services.endpoints.by_id(target.endpoint_id)
+            if endpoint is not None and not self._window_focus.in_front():
+                self.notice_ready.emit(paused_notice(endpoint, target))
+
     def _add(self, endpoint_id: int, summaries: Iterable[Summary]) -> None:
         for summary in summaries:
             batch = self._batches.get(endpoint_id)
@@ -142,6 +160,10 @@ class Notifications(QObject):
             batch.clear()
             return
         self.notice_ready.emit(notice_for(endpoint, batch.newest, batch.count, self._services.providers))
+
+
+def _paused_by_failures(target: Target) -> bool:
+    return target.paused is PausedBy.FAILURES
 
 
 class NotificationBatch(QObject):

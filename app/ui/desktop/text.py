@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.core.bodies.escape import escape
-from app.core.model import Endpoint, Record, Summary
+from app.core.model import Endpoint, Record, Summary, Target
 from app.core.raw_request import below_slug
 from app.core.text import count_of, sender_line
 from app.ui.desktop.tray_icon import badge_text
+from app.ui.endpoints.targets.target_text import paused_text
 
-NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX = 60, 20, 80, 60
+NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX, PAUSED_MAX = 60, 20, 80, 60, 200
 """Maximum characters of a notification's parts: servers cut longer texts, each in its own way."""
 TOOLTIP_MAX = 127
 """Maximum characters that Windows shows of a tray icon's tooltip."""
@@ -39,6 +40,12 @@ def notice_for(endpoint: Endpoint, newest: Summary, count: int, providers: Mappi
     line = method if path == "/" and sender else f"{method} {path}"
     text = f"{line} · {shortened(sender, SENDER_MAX)}" if sender and sender != path else line
     return Notice(key=endpoint.slug, title=name, text=text, capture_id=newest.id)
+
+
+def paused_notice(endpoint: Endpoint, target: Target) -> Notice:
+    """Failures have paused `target`."""
+    text = shortened(paused_text([target], None), PAUSED_MAX)
+    return Notice(key=endpoint.slug, title=shortened(escape(endpoint.name), NAME_MAX), text=text)
 
 
 def tooltip(unread: int, listening: str | None, *, paused: bool) -> str:

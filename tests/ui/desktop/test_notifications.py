@@ -13,7 +13,8 @@ from PySide6.QtCore import QSettings, QTimer
 from PySide6.QtWidgets import QMenu
 
 from app.core.clock import now_us
-from app.core.model import Endpoint
+from app.core.events import TargetChanged
+from app.core.model import Endpoint, PausedBy, TargetDraft
 from app.ui.desktop.notifications import NotificationBatch, NotificationTiming
 from app.ui.desktop.text import NAME_MAX, PATH_MAX, notice_for
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu, NotifyWhen
@@ -216,10 +217,39 @@ class TestClicks:
         run(scene())
 
 
+def endpoint_named(name: str) -> Endpoint:
+    draft = msgspec.structs.asdict(factories.draft(name=name, slug="a-slug"))
+    return Endpoint(id=1, created_at=0, **{key: draft[key] for key in Endpoint.__struct_fields__ if key in draft})
+
+
+class TestPausedTargets:
+    def test_failures_that_pause_a_target_are_told_once_while_in_the_background(
+        self, run: Scene, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with with_tray(tmp_path, endpoints=1) as shown:
+                endpoint = shown.desk.store.endpoints.all()[0]
+                made = await shown.desk.store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/x"))
+                paused = msgspec.structs.replace(made, paused=PausedBy.FAILURES)
+                shown.window.hide()
+                await settle()
+                shown.desk.bus.publish(TargetChanged(target=msgspec.structs.replace(made, paused=PausedBy.USER)))
+                shown.desk.bus.publish(TargetChanged(target=paused))
+                shown.desk.bus.publish(TargetChanged(target=paused))
+                await until(lambda: shown.tray.told)
+                await settle()
+                text = "Forwarding to http://127.0.0.1:9/x is paused after 10 failed deliveries in a row."
+                assert shown.tray.told == [(endpoint.name, text)]
+                shown.desk.bus.publish(TargetChanged(target=made))
+                shown.desk.bus.publish(TargetChanged(target=paused))
+                await until(lambda: len(shown.tray.told) == 2)
+
+        run(scene())
+
+
 class TestWords:
     def test_what_senders_wrote_is_plain_and_short(self) -> None:
-        draft = factories.draft(name="n" * 100, slug="a-slug")
-        endpoint = Endpoint(id=1, created_at=0, **msgspec.structs.asdict(draft))
+        endpoint = endpoint_named("n" * 100)
         summary = factories.capture(target=HOSTILE, event="\x00" * 500, provider="nobody").summary()
         notice = notice_for(endpoint, summary, 1, {})
         assert notice.text.startswith("POST /<b>&amp;</b>\\u202e\\x1b[31m · \\x00")
@@ -229,8 +259,7 @@ class TestWords:
         assert len(notice_for(endpoint, long, 1, {}).text) <= PATH_MAX + 10
 
     def test_what_nobody_known_sent_is_told_by_what_came(self) -> None:
-        draft = factories.draft(name="Orders", slug="a-slug")
-        endpoint = Endpoint(id=1, created_at=0, **msgspec.structs.asdict(draft))
+        endpoint = endpoint_named("Orders")
 
         def told(target: str, gist: str | None) -> str:
             return notice_for(endpoint, factories.capture(target=target, gist=gist).summary(), 1, {}).text
