@@ -14,9 +14,11 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, QRect, QSettings
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QPushButton, QWidget
 
+from app.core.model import TargetDraft
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.loop import new_loop
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource
@@ -62,6 +64,7 @@ async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
     about = AboutDialog(services, theme, tasks, window)
     dialogs: dict[str, QDialog] = {
         "form of an endpoint": EndpointDialog(services, theme, tasks, window, desk.store.endpoints.all()[0]),
+        "targets": TargetsDialog(services, theme, tasks, window, desk.store.endpoints.all()[0]),
         "settings": SettingsDialog(services, theme, tasks, window, window.desktop),
         "about": about,
         "licences": LicencesDialog(services.about, theme, tasks, about),
@@ -106,6 +109,27 @@ async def show_form(desk: Desk, window: MainWindow, look: Look) -> None:
     dialog.done(0)
 
 
+async def show_targets(desk: Desk, window: MainWindow, look: Look) -> None:
+    """Its form scrolls to each of its fields, and is never wider than its place."""
+    endpoint = desk.store.endpoints.all()[0]
+    await desk.store.targets.create(endpoint.id, TargetDraft(url="https://example.org/" + "long/" * 40))
+    current = desk.store.endpoints.by_id(endpoint.id)
+    assert current is not None
+    await desk.store.targets.pause(current.targets[0].id)
+    dialog = TargetsDialog(desk.services, desk.theme, desk.tasks, window, current)
+    dialog.open()
+    await settle()
+    look.at(dialog, "form of a target")
+    form = dialog.forms.current()
+    assert form is not None
+    for path in ("client_key", "url", "retry.total_ms", "pause_after"):
+        form.reveal(path)
+        await settle()
+        look.whole(form.fields[path].control, f"target: {path}")
+    look.whole(dialog.column.remove, "target: remove")
+    dialog.done(0)
+
+
 async def show_windows(desk: Desk, look: Look) -> None:
     endpoint = await desk.endpoint()
     made = [(await desk.capture(endpoint)).summary() for _ in range(3)]
@@ -123,6 +147,7 @@ async def show_windows(desk: Desk, look: Look) -> None:
         look.whole(button, button.accessibleName())
     await show_dialogs(desk, window, look)
     await show_form(desk, window, look)
+    await show_targets(desk, window, look)
     for summary in made:
         window.requests.windows.open(summary)
         await settle()

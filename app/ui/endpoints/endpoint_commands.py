@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QObject, QPoint, Slot
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Endpoint
@@ -16,6 +17,7 @@ from app.ui.endpoints.targets.target_actions import pause_refusal, resume_refusa
 from app.ui.services import Services
 from app.ui.theme.theme import Theme
 
+TARGETS_KEY = "Ctrl+T"
 NO_ENDPOINT = "No endpoint is shown."
 
 
@@ -51,6 +53,11 @@ class EndpointCommands(QObject):
         self.down = self._command(down, "down", move_down, name="Move endpoint down", unavailable=self._is_last)
         self.delete = self._command("Delete endpoint…", "delete", actions.delete)
         self.refresh()
+
+    def add_keys(self, page: QWidget) -> None:
+        """Make the keys work in `page`; once, because two commands with the same key would block each other."""
+        self.targets.setShortcuts([QKeySequence(TARGETS_KEY)])
+        self.targets.add_to(page)
 
     def for_palette(self) -> tuple[Command, ...]:
         """All but `open`: the palette opens every endpoint by its name."""

@@ -89,7 +89,7 @@ def mono_edit(parent: QWidget, height: int, placeholder: str = "") -> QPlainText
 
 FROM_TARGET = (
     "Senders wait for the first target, and get its status, headers and body as they came. If it fails, is paused or"
-    " switched off, or takes longer, they get the response set below; what failed is retried as its target says."
+    " switched off, or takes longer, they get the response set below, and the delivery is retried by the target’s rule."
 )
 
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app.core.model import DeliveryState, Endpoint, PausedBy, ResponseSettings, TargetDraft
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
@@ -116,12 +118,15 @@ class TestPage:
         run(scene())
 
     @pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
-    def test_the_command_opens_the_dialog_once(self, run: Scene, tmp_path: Path) -> None:
+    def test_the_key_and_the_palette_open_the_dialog(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):
                 endpoint = await endpoint_with(desk, A)
                 window.show_endpoint(endpoint.id)
-                window.requests.endpoint_commands.targets.run()
+                window.requests.take_focus()
+                focused = QApplication.focusWidget()
+                assert focused is not None
+                QTest.keyClick(focused, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
                 window.requests.endpoint_commands.targets.run()
                 (dialog,) = window.findChildren(TargetsDialog)
                 dialog.reject()

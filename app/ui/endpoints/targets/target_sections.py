@@ -21,7 +21,7 @@ from app.core.rules import (
 from app.ui.endpoints.more_sections import Section, mono_edit, parse_lines, to_lines
 from app.ui.endpoints.targets.target_text import RESULTS, retry_text, sample_url
 from app.ui.theme import metrics
-from app.ui.theme.fonts import mono_font
+from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.duration_field import DurationField
@@ -69,7 +69,6 @@ class UrlSection(TargetSection):
         self.append_path = QCheckBox("Append the path below the slug", self)
         self.keep_query = QCheckBox("Keep the query", self)
         self.preview = label("", "small", self, wrap=True)
-        self.preview.setFont(mono_font())
         self.preview.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.preview.setAccessibleName("Sample of a forwarded URL")
         self.fields = {"url": LabeledField("URL", self.url, self)}
@@ -102,6 +101,7 @@ class UrlSection(TargetSection):
 
     def show_preview(self, draft: TargetDraft, *, valid: bool) -> None:
         """Say where a sample request would be sent, unless the URL is not `valid`."""
+        self.preview.setFont(mono_font() if valid else ui_font(SMALL))
         if not valid:
             self.preview.setText("Enter a URL to see where a request is sent.")
             return

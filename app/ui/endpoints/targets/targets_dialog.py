@@ -30,7 +30,7 @@ from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.question import ask
 from app.ui.widgets.unsaved import EditDialog
 
-WIDTH, HEIGHT, LIST_WIDTH = 960, 760, 280
+WIDTH, HEIGHT, LIST_WIDTH = 960, 760, 304
 NO_TARGETS = "Requests are captured, and not forwarded."
 
 
@@ -67,13 +67,10 @@ class TargetsDialog(EditDialog):
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
-        self.resize(self.sizeHint())
+        self.resize(bounded(self, QSize(WIDTH, HEIGHT)))
         self.counts.watch(endpoint.targets)
         self._select(self.edits.items[0] if self.edits.items else None)
         (self.column.list if self.edits.items else self.column.add).setFocus()
-
-    def sizeHint(self) -> QSize:
-        return bounded(self, QSize(WIDTH, HEIGHT))
 
     def has_changes(self) -> bool:
         """Whether saving would change anything, or something typed cannot be saved."""

@@ -64,6 +64,7 @@ class RequestsPage(QWidget):
         self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
         self.feed = RequestFeed(services.captures, services.bus, tasks, self)
         self.header = EndpointHeader(self.endpoint_commands, endpoint_actions.notify, theme, self)
+        self.endpoint_commands.add_keys(self)
         resume = self.endpoint_commands.resume_forwarding
         self.paused_notice = PausedNotice(services, tasks, resume, theme, self.header)
         self.header.add_notice(self.paused_notice)
