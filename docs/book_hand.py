@@ -9,10 +9,11 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QScrollArea
 
-from app.core.model import Endpoint
+from app.core.model import Endpoint, RetryRule, TargetDraft
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.messages import Message
 from app.ui.request.tabs.tabs import BODY
 from app.ui.settings.dialog import SettingsDialog
@@ -69,6 +70,31 @@ async def _own_window(book: Book, capture_id: str) -> None:
     own.close()
 
 
+async def draw_targets(book: Book, endpoint: Endpoint) -> None:
+    """The dialog of its targets, with two more: one paused, one wrong."""
+    targets = book.store.targets
+    retry = RetryRule(on=("connection", "timeout", "5xx"))
+    more = TargetDraft(url="https://staging.example.org/webhooks/stripe", retry=retry, parallel=4)
+    made = await targets.create(endpoint.id, more)
+    await targets.create(endpoint.id, TargetDraft(url="http://old-billing.internal:8080/hooks", active=False))
+    await targets.pause(made.id)
+    book.window.endpoint_actions.targets.edit(endpoint)
+    dialog = book.dialog(TargetsDialog)
+    await asyncio.sleep(0.3)
+    await book.save("targets", SIZES)
+    dialog.column.list.setCurrentRow(1)
+    await book.save("targets-paused")
+    form = dialog.forms.of(dialog.edits.items[1])
+    form.reveal("client_key")
+    await book.save("targets-end")
+    dialog.add()
+    form = dialog.forms.of(dialog.edits.items[-1])
+    form.url.url.insert("ftp://example.org")
+    form.delivery.timeout.setText("soon")
+    await book.save("targets-errors")
+    dialog.done(QDialog.DialogCode.Rejected)
+
+
 def _open_menu(book: Book) -> None:
     book.close_menus()
     page = book.page
@@ -98,6 +124,7 @@ async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
     form.forward_url.insert("ftp://example.org")
     await book.save("new-endpoint-more")
     book.dialog(EndpointDialog).done(QDialog.DialogCode.Rejected)  # Without the question about unsaved changes.
+    await draw_targets(book, stripe)
     actions.delete(stripe)
     await book.save("delete")
     book.dialog(Question).reject()
