@@ -67,8 +67,8 @@ class Services:
     captures: CaptureRepository
     activity: ActivityRepository
     senders: ProviderStatsRepository
-    targets: TargetRepository
     deliveries: DeliveryRepository
+    targets: TargetRepository
     account: AccountRepository
     retention: RetentionRepository
     limits: StorageLimitRepository

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QTest
 
 from app.core.errors import InvalidFieldsError, StorageUnavailableError
@@ -110,6 +110,23 @@ class TestSaving:
                 await shown.save()
                 assert shown.stored == [B, A, A]
                 assert [target.active for target in shown.endpoint.targets] == [True, True, False]
+
+        run(scene())
+
+    def test_a_dragged_target_is_moved(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with dialog_of(tmp_path, A, B, C) as shown:
+                shown.type_url("http://127.0.0.1:1/new")
+                for start, before, urls in (
+                    (0, 3, [B, C, "http://127.0.0.1:1/new"]),
+                    (2, 1, [B, "http://127.0.0.1:1/new", C]),
+                ):
+                    rows = shown.dialog.column.list
+                    assert rows.model().moveRow(QModelIndex(), start, QModelIndex(), before)  # As Qt does on a drop.
+                    assert [url for url, _ in shown.rows()] == urls
+                    assert rows.currentRow() == urls.index("http://127.0.0.1:1/new")
+                await shown.save()
+                assert shown.stored == [B, "http://127.0.0.1:1/new", C]
 
         run(scene())
 
