@@ -178,8 +178,12 @@ class EndpointForm(QWidget):
 
     def show_targets(self, count: int, reason: str | None) -> None:
         """Say how many targets the endpoint has, and why they cannot be edited now (None: they can)."""
-        several = f"The first of {count} targets; the others are under More. Each gets every captured request."
-        self.fields["forward_url"].set_help(several if count > 1 else FORWARDED)
+        text = FORWARDED
+        if count and not self.forward_url.text().strip():
+            text = f"Saving removes this target{'; the others stay' if count > 1 else ' and its settings'}."
+        elif count > 1:
+            text = f"The first of {count} targets; the others are under More. Each gets every captured request."
+        self.fields["forward_url"].set_help(text)
         self.forwarding.show_targets(count, reason)
 
     def own_errors(self) -> list[FieldError]:

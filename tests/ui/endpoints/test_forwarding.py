@@ -164,7 +164,10 @@ class TestForm:
                 QTest.keyClicks(form.forward_url, "x")
                 assert not form.forwarding.targets.isEnabled()
                 assert form.forwarding.targets.toolTip() == "Save the forward URL and its timeout first."
-                form.forward_url.clear()
+                form.forward_url.selectAll()
+                QTest.keyClick(form.forward_url, Qt.Key.Key_Delete)
+                help_text = form.fields["forward_url"].help_text()
+                assert help_text == "Saving removes this target; the others stay."
                 QTest.keyClicks(form.forward_url, A)
                 form.show_more(True)
                 form.forwarding.targets.click()

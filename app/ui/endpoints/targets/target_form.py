@@ -84,11 +84,12 @@ class TargetState(QWidget):
     def _refresh(self) -> None:
         draft, stored, waiting = self._draft, self._stored, self._waiting
         self.text.setText("On" if draft.active else "Off")
-        effect = "New requests are forwarded to it." if draft.active else "New requests are not forwarded to it."
-        if waiting and (stored is None or stored.paused is None):
+        paused = stored is not None and stored.paused is not None
+        does = "queued for it" if paused else "forwarded to it"
+        effect = f"New requests are {does}." if draft.active else "New requests are not forwarded to it."
+        if waiting and not paused:
             effect += f" {count_of(waiting, 'request')} {'is' if waiting == 1 else 'are'} queued."
         self.effect.setText(effect)
-        paused = stored is not None and stored.paused is not None
         self.pause.setVisible(stored is not None and not paused)
         self.notice.setVisible(paused)
         if stored is not None and paused:

@@ -24,7 +24,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.duration_field import DurationField
+from app.ui.widgets.duration_field import DurationField, duration_text
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.labels import label
 from app.ui.widgets.number_field import NumberField
@@ -176,7 +176,7 @@ class DeliverySection(TargetSection):
         self.parallel = NumberField("Parallel", 1, PARALLEL_MAX, self)
         self.pause_after = NumberField("Pause after", 0, PAUSE_AFTER_MAX, self, unit="failures")
         self.redirects = QCheckBox("Follow redirects", self)
-        timeout = f"For one attempt, {self.timeout.range_text()}."
+        timeout = f"Per attempt, up to {duration_text(TIMEOUT_MAX_MS)}."
         self.fields = {
             "timeout_ms": LabeledField("Time limit", self.timeout, self, help_text=timeout),
             "parallel": LabeledField("Parallel", self.parallel, self, help_text="At once. 1 keeps the order."),
@@ -249,7 +249,9 @@ class RetrySection(TargetSection):
         for place, box in enumerate(self.on.values()):
             grid.addWidget(box, place % 4, place // 4)
             self.watch(box, box.clicked, "retry.on")
-        self.fields["retry.on"] = LabeledField("Retry on", self._results, self)
+        self.fields["retry.on"] = LabeledField(
+            "Retry on", self._results, self, help_text="A Retry-After header in the response is obeyed."
+        )
         self.column.addWidget(self.fields["retry.on"])
         self.watch(self.retries, self.retries.changed, "retry.retries")
         self.watch(self.first_delay, self.first_delay.textChanged, "retry.first_delay_ms")
