@@ -17,6 +17,8 @@ from app.core.rules import (
     STORAGE_LIMIT_MIN,
     TIMEOUT_MAX_MS,
     TIMEOUT_MIN_MS,
+    WAIT_MAX_MS,
+    WAIT_MIN_MS,
 )
 from app.core.sizes import exact_size
 from app.ui.theme import metrics
@@ -104,7 +106,7 @@ class ResponseSection(Section):
         self.default_body = QCheckBox("Default body with the request’s ID", self)
         self.body = mono_edit(self, 88)
         self.from_target = QCheckBox("Respond with the target’s response", self)
-        self.wait = NumberField("Wait", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self, unit="ms", step=500)
+        self.wait = NumberField("Wait", WAIT_MIN_MS, WAIT_MAX_MS, self, unit="ms", step=500)
         self._wait_text = label(FROM_TARGET, "faint", self, wrap=True)
         body_area = QWidget(self)
         area = QVBoxLayout(body_area)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from app.core.clock import now_us, rfc3339
 from app.core.events import Bus, DeliveriesQueued
 from app.core.ids import uuid7
@@ -66,9 +68,8 @@ async def test_the_response_is_that_of_the_last_attempt(desk: Desk) -> None:
     good = deliveries.attempt(
         waiting, 2, status=200, failure=None, error=None, response_size=4, response_truncated=True
     )
-    done = deliveries.after(first, good, DeliveryState.DELIVERED)
+    done = replace(deliveries.after(first, good, DeliveryState.DELIVERED), responded=True)
     await desk.store.deliveries.finish(done, [(good, b"good")])
-    await desk.store.deliveries.responded(done.id, 200)
     row = (await desk.client.get("/deliveries")).json()["items"][0]
     assert (row["status"], row["response_headers"], row["response_size"]) == (200, [], 4)
     assert (row["response_truncated"], row["responded"], row["due_at"]) == (True, True, None)
