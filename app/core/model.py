@@ -333,7 +333,8 @@ class Delivery(Record, frozen=True):
     counts all attempts, `round_attempts` those since it was queued or last retried by the user (`round_started_at`:
     when the first of these started). While queued, the next attempt starts at `due_at` (0: now). Failure is data:
     `error` says what went wrong, `status` is None without a response. `responded`: the sender got this response.
-    `captured_target` is the capture's raw target.
+    `captured_method` and
+    `captured_target` are the capture's, as it was received.
     """
 
     id: str
@@ -353,6 +354,7 @@ class Delivery(Record, frozen=True):
     status: int | None = None
     error: str | None = None
     responded: bool = False
+    captured_method: str = ""
     captured_target: str = ""
 
     @property

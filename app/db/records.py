@@ -141,6 +141,7 @@ DELIVERY = RecordMapping(
         "status": DeliveryModel.status,
         "error": DeliveryModel.error,
         "responded": (DeliveryModel.responded, bool),
+        "captured_method": CaptureModel.method,
         "captured_target": CaptureModel.target,
     },
 )

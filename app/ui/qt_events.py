@@ -139,7 +139,7 @@ class QtEvents(QObject):
         self._counts.call()
 
     def _delivered(self, event: DeliveryChanged) -> None:
-        self.session_stats.delivery_finished(event.state, event.delivery)
+        self.session_stats.delivery_changed(event.delivery)
         self._counts.call()
 
     def _saved(self, event: EndpointSaved) -> None:

@@ -41,13 +41,15 @@ class SessionStats:
             else:
                 activity.append((bucket, 1))
 
-    def delivery_finished(self, state: DeliveryState, delivery: Delivery) -> None:
-        """Count a delivery's outcome."""
-        if state is DeliveryState.DELIVERED:
+    def delivery_changed(self, delivery: Delivery) -> None:
+        """Count a delivery that has ended; not one that waits for its next attempt, and no replay."""
+        if delivery.state is DeliveryState.QUEUED or delivery.replay_id is not None:
+            return
+        if delivery.state is DeliveryState.DELIVERED:
             self.forwarded += 1
-        elif state is DeliveryState.FAILED:
+        else:
             self.failed += 1
-        self._outcomes[delivery.endpoint_id] = state
+        self._outcomes[delivery.endpoint_id] = delivery.state
 
     @staticmethod
     def edges(before_us: int) -> list[int]:

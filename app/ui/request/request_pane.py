@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.media_types import media_type
-from app.core.events import DeliveryChanged, RequestsIdentified, Subscriptions
+from app.core.events import RequestsIdentified, Subscriptions
 from app.core.model import Capture, DeliveryState
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_bars import NoticesBar
@@ -83,6 +83,8 @@ class RequestPane(QFrame):
         self.deleted = ""
         """Why the request shown is no longer stored; empty while it is."""
         self._tab_of: dict[str, int] = {}
+        self._tab_wanted: tuple[str, int] | None = None
+        """A request that opens with this tab next time."""
         self._latest = Latest(tasks, "detail: load")
         self._tasks = tasks
         self.header = RequestHeader(theme, self)
@@ -93,7 +95,8 @@ class RequestPane(QFrame):
         self.headers = self.fields.headers
         self.query = PairsView(("Name", "Value", "As sent"), theme, self)
         self.query.setAccessibleName("Query")
-        self.mirror = DeliveriesTab(services.deliveries, theme, tasks, self)
+        self.deliveries = DeliveriesTab(services, theme, tasks, self)
+        self.deliveries.counted.connect(self._deliveries_counted)
         self.raw = RawTab(services.captures, theme, tasks, self)
         self.info = InfoTab(theme, self)
         self.body.loader.begun.connect(self.info.read)
@@ -110,7 +113,6 @@ class RequestPane(QFrame):
         self._deletion.found.connect(self._show_deleted)
         self._deletion.undone.connect(self._show_restored)
         self._subscriptions = Subscriptions(services.bus)
-        self._subscriptions.add(DeliveryChanged, self._delivered)
         self._subscriptions.add(RequestsIdentified, self._identified)
 
     @property
@@ -126,6 +128,7 @@ class RequestPane(QFrame):
     def stop(self) -> None:
         """Unsubscribe from the bus, and stop loading."""
         self.clear()
+        self.deliveries.stop()
         self._deletion.stop()
         self._subscriptions.end()
 
@@ -146,6 +149,12 @@ class RequestPane(QFrame):
         self._capture_id, self._focus_when_loaded, self._reopened = capture_id, False, True
         self._latest.run(partial(self._load, capture_id, False))
 
+    def show_tab_of(self, capture_id: str, tab: int) -> None:
+        """Show this tab of a request, now or when it opens next."""
+        if self._capture is not None and self._capture.id == capture_id:
+            self.tabs.setCurrentIndex(tab)
+        self._tab_wanted = (capture_id, tab)
+
     def mark_read(self) -> None:
         """Mark the request read that is open, or being opened."""
         if self._capture_id is not None and not self.deleted:
@@ -157,7 +166,7 @@ class RequestPane(QFrame):
         self._forget_deletion()
         self._latest.stop()
         self.body.stop()
-        self.mirror.stop()
+        self.deliveries.clear()
         self.raw.stop()
         self.tokens.stop()
         self.placeholder.none_selected()
@@ -184,7 +193,7 @@ class RequestPane(QFrame):
             self.body.open_find()
 
     def _build_layout(self) -> None:
-        for page in (self.body, self.fields, self.query, self.mirror, self.raw, self.info, self.tokens):
+        for page in (self.body, self.fields, self.query, self.deliveries, self.raw, self.info, self.tokens):
             self._pages.addWidget(page)
         bar = QHBoxLayout()
         bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_1, 0)  # A tab has a focus ring with space for it.
@@ -217,8 +226,6 @@ class RequestPane(QFrame):
         self._show(capture)
         if not capture.read and mark_read:
             await self._services.captures.mark_read([capture_id])
-        if not self._latest.superseded:
-            await self._load_deliveries(capture)
 
     def _show(self, capture: Capture) -> None:
         self._capture = capture
@@ -231,7 +238,7 @@ class RequestPane(QFrame):
         self.query.set_rows(query)
         self.tabs.set_count(HEADERS, len(capture.headers))
         self.tabs.set_count(QUERY, len(query))
-        self.mirror.clear()
+        self.deliveries.show_capture(capture)
         if capture.mirror is DeliveryState.NONE:
             self.tabs.set_count(DELIVERIES, 0)
         self.tabs.show_request(self._tab_of_request(capture, bool(query)), query=bool(query))
@@ -246,18 +253,17 @@ class RequestPane(QFrame):
             self.take_focus()
 
     def _tab_of_request(self, capture: Capture, query: bool) -> int:
+        wanted, self._tab_wanted = self._tab_wanted, None
+        if wanted is not None and wanted[0] == capture.id:
+            return wanted[1]
         capture_id = self._tab_of.get(media_type(capture.content_type))
         if capture_id == TOKENS and self.tabs.currentIndex() != TOKENS:
             capture_id = None  # Whether there are tokens is known only later.
         return tab_for(capture_id, capture, query=query)
 
-    async def _load_deliveries(self, capture: Capture) -> None:
-        deliveries = await self._services.deliveries.of_capture(capture.id)
-        if self._capture is not capture:
-            return
-        self.tabs.set_count(DELIVERIES, len(deliveries))
-        endpoint = self._services.endpoints.by_id(capture.endpoint_id)
-        self.mirror.show_deliveries(deliveries, endpoint.forward_url if endpoint else None)
+    @Slot(int)
+    def _deliveries_counted(self, count: int) -> None:
+        self.tabs.set_count(DELIVERIES, count)
 
     @Slot(str, int)
     def _tokens_found(self, capture_id: str, count: int) -> None:
@@ -280,10 +286,6 @@ class RequestPane(QFrame):
     def _remember_tab(self, tab: int) -> None:
         if self._capture is not None:
             self._tab_of[media_type(self._capture.content_type)] = tab
-
-    def _delivered(self, event: DeliveryChanged) -> None:
-        if self._capture is not None and event.delivery.capture_id == self._capture.id:
-            self._tasks.start(self._load_deliveries(self._capture), "detail: deliveries")
 
     def _identified(self, event: RequestsIdentified) -> None:
         if self._capture is not None and any(name == self._capture.id for name, _, _ in event.senders):

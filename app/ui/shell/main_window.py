@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayou
 from app.core.model import Endpoint
 from app.ui.about.dialog import AboutOpener
 from app.ui.dashboard.page import DashboardPage
+from app.ui.deliveries.page import DeliveriesPage
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.desktop.notifier import system_service
 from app.ui.desktop.tray import SystemTray, Tray
@@ -20,11 +21,12 @@ from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.refused.page import RefusedPage
+from app.ui.request.tabs.tabs import DELIVERIES
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, Sidebar
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, Sidebar
 from app.ui.shell.window_commands import WindowCommands
 from app.ui.shell.window_state import WindowState
 from app.ui.tasks import Tasks
@@ -81,6 +83,7 @@ class MainWindow(QMainWindow):
             services, theme, tasks, self.qt_events, actions=actions, menus=menus, parent=self
         )
         self.requests = RequestsPage(services, theme, tasks, self.pause, endpoint_actions=actions, parent=self)
+        self.deliveries = DeliveriesPage(services, theme, tasks, self.qt_events, self)
         self.refused = RefusedPage(services, theme, tasks, self.qt_events, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)
@@ -106,21 +109,22 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def show_page(self, name: str) -> None:
-        """Show DASHBOARD, ALL_REQUESTS or REFUSED."""
+        """Show DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES or REFUSED."""
         self._endpoint_id = self._deleted_endpoint_id = None
         self.commands.show(name)
-        pages: dict[str, QWidget] = {DASHBOARD: self.dashboard, ALL_REQUESTS: self.requests, REFUSED: self.refused}
         if name == ALL_REQUESTS:
             self.requests.show_endpoint(None)
-        self.pages.setCurrentWidget(pages[name])
+        self.pages.setCurrentWidget(self._page_widgets[name])
         self.sidebar.select_page(name)
 
     @Slot(str)
     def enter_page(self, name: str) -> None:
-        """Show a page; a list of requests gets the focus."""
+        """Show a page; a list of requests or deliveries gets the focus."""
         self.show_page(name)
         if name == ALL_REQUESTS:
             self.requests.take_focus()
+        elif name == ALL_DELIVERIES:
+            self.deliveries.table.setFocus()
 
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
@@ -137,6 +141,12 @@ class MainWindow(QMainWindow):
         """Show an endpoint's requests, with the focus in their list."""
         self.show_endpoint(endpoint_id)
         self.requests.take_focus()
+
+    @Slot(str)
+    def open_deliveries(self, capture_id: str) -> None:
+        """Show a request with its deliveries."""
+        self.requests.detail.show_tab_of(capture_id, DELIVERIES)
+        self.commands.sources.open_request(capture_id)
 
     @Slot()
     def open_settings(self) -> None:
@@ -161,6 +171,7 @@ class MainWindow(QMainWindow):
         self.qt_events.stop()
         self._deletes.end()
         self._retention_notice.stop()
+        self.deliveries.stop()
         self.requests.stop()
 
     @Slot()
@@ -193,7 +204,7 @@ class MainWindow(QMainWindow):
         """
         page, slug = self._window_state.page()
         endpoint = self._services.endpoints.by_slug(slug) if slug else None
-        self.show_page(page if not slug and page in (ALL_REQUESTS, REFUSED) else DASHBOARD)
+        self.show_page(page if not slug and page in self._page_widgets else DASHBOARD)
         if endpoint is not None:
             self.show_endpoint(endpoint.id)
         current = self.pages.currentWidget()
@@ -204,9 +215,9 @@ class MainWindow(QMainWindow):
 
     def _save_window_state(self) -> None:
         current = self._services.endpoints.by_id(self._endpoint_id) if self._endpoint_id is not None else None
-        pages: dict[QWidget, str] = {self.dashboard: DASHBOARD, self.requests: ALL_REQUESTS, self.refused: REFUSED}
         page = self.pages.currentWidget()
-        name = ENDPOINT if current else pages[page] if page is not None else DASHBOARD
+        names = (name for name, widget in self._page_widgets.items() if widget is page)
+        name = ENDPOINT if current else next(names, DASHBOARD)
         self._window_state.save(self, name, current.slug if current else None)
 
     def _make_desktop(self, tray: Tray) -> Desktop:
@@ -224,7 +235,13 @@ class MainWindow(QMainWindow):
         )
 
     def _lay_out(self) -> None:
-        for page in (self.dashboard, self.requests, self.refused):
+        self._page_widgets: dict[str, QWidget] = {
+            DASHBOARD: self.dashboard,
+            ALL_REQUESTS: self.requests,
+            ALL_DELIVERIES: self.deliveries,
+            REFUSED: self.refused,
+        }
+        for page in self._page_widgets.values():
             self.pages.addWidget(page)
         right = QWidget(self)
         column = QVBoxLayout(right)
@@ -267,6 +284,8 @@ class MainWindow(QMainWindow):
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions(self.commands.in_menu)
         self.dashboard.opened.connect(self.enter_endpoint)
+        self.deliveries.open_requested.connect(self.open_deliveries)
+        self.deliveries.announced.connect(self._say)
         self.refused.open_requested.connect(self.enter_endpoint)
         self.refused.create_requested.connect(actions.create_with_slug)
         self.refused.announced.connect(self._say)

@@ -174,7 +174,7 @@ class PaletteSources(QObject):
         ]
 
     def typed_entries(self, text: str) -> list[PaletteEntry]:
-        return typed_entries(text, self._open, self._search)
+        return typed_entries(text, self.open_request, self._search)
 
     def search_entries(self, text: str) -> list[PaletteEntry]:
         return search_entries(text, self._search)
@@ -193,7 +193,8 @@ class PaletteSources(QObject):
         self._page.filter.bar.set_text(text)
         self._page.take_focus()
 
-    def _open(self, capture_id: str) -> None:
+    def open_request(self, capture_id: str) -> None:
+        """Show a request in the list of its endpoint, or say that it is no longer stored."""
         self._latest.run(partial(self._open_request, capture_id))
 
     async def _open_request(self, capture_id: str) -> None:

@@ -61,12 +61,12 @@ class StatusDot(QWidget):
         self.update()
 
 
-DASHBOARD, ALL_REQUESTS, REFUSED = "dashboard", "all", "refused"
+DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED = "dashboard", "all", "deliveries", "refused"
 MINIMUM_WIDTH = 220
 
 
 class Sidebar(QFrame):
-    """`page_selected` carries DASHBOARD, ALL_REQUESTS or REFUSED, `endpoint_selected` an endpoint's ID. A click should
+    """`page_selected` carries the name of a page, as DASHBOARD, `endpoint_selected` an endpoint's ID. A click should
     also move the focus there: it emits `page_entered` or `endpoint_entered` instead.
     """
 
@@ -99,6 +99,7 @@ class Sidebar(QFrame):
         self._pages = {
             DASHBOARD: NavRow("dashboard", "Dashboard", theme, self),
             ALL_REQUESTS: NavRow("all", "All requests", theme, self),
+            ALL_DELIVERIES: NavRow("forward", "Deliveries", theme, self),
             REFUSED: NavRow("refused", "Refused", theme, self),
         }
         self._lay_out()

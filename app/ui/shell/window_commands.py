@@ -21,7 +21,7 @@ from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.shell.palette_sources import PALETTE, PaletteSources
-from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
 
@@ -136,14 +136,18 @@ class WindowCommands(QObject):
         self._places = (
             self._page_command("Dashboard", "dashboard", DASHBOARD),
             self._page_command("All requests", "all", ALL_REQUESTS),
+            self._page_command("Deliveries", "forward", ALL_DELIVERIES, "Ctrl+Shift+D"),
             self._page_command("Refused requests", "refused", REFUSED),
             *steps,
         )
         self.registry.add(*self._places)
 
-    def _page_command(self, text: str, icon: str, page: str) -> Command:
+    def _page_command(self, text: str, icon: str, page: str, *keys: str) -> Command:
         run, unavailable = partial(self.page_requested.emit, page), partial(self._is_shown, page)
-        return self._command(text, run, icon=icon, group=CommandGroup.GO_TO, unavailable=unavailable)
+        command = self._command(text, run, *keys, icon=icon, group=CommandGroup.GO_TO, unavailable=unavailable)
+        if keys:
+            command.add_to(self._window)
+        return command
 
     def _number(self, number: int) -> Command:
         command = self._command(

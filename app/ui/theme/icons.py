@@ -104,6 +104,7 @@ NAMES = {
     "queued": "clock",
     "quit": "sign-out",
     "read": "envelope-open",
+    "retry": "arrow-clockwise",
     "refused": "shield-warning",
     "saved": "bookmark-simple",
     "search": "magnifying-glass",

@@ -58,6 +58,11 @@ class Tokens:
     chart_delivered: str
     chart_failed: str
     chart_incomplete: str
+    timing_lookup: str
+    timing_connect: str
+    timing_tls: str
+    timing_wait: str
+    timing_rest: str
     shadow: str
     methods: Mapping[str, str]
 
@@ -107,6 +112,11 @@ LIGHT = Tokens(
     chart_delivered="#4447cc",
     chart_failed="#c8322a",
     chart_incomplete="#b57303",
+    timing_lookup="#0e7c86",
+    timing_connect="#c2730a",
+    timing_tls="#8b46c9",
+    timing_wait="#18995d",
+    timing_rest="#3f6fd8",
     shadow="#1a1e26",
     methods=MappingProxyType(
         {
@@ -162,6 +172,11 @@ DARK = Tokens(
     chart_delivered="#9ea1ff",
     chart_failed="#d9483f",
     chart_incomplete="#eeb353",
+    timing_lookup="#3fb6c2",
+    timing_connect="#e0a24a",
+    timing_tls="#b98af0",
+    timing_wait="#43c487",
+    timing_rest="#7aa2f7",
     shadow="#000000",
     methods=MappingProxyType(
         {

@@ -19,6 +19,7 @@ from app.core.model import Endpoint
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.undo.delete_kinds import WaitingClearing, WaitingDelete, WaitingEndpoint, WaitingRequests
+from app.ui.undo.visible_deliveries import VisibleDeliveries
 from app.ui.undo.visible_repositories import (
     VisibleAccount,
     VisibleActivity,
@@ -69,6 +70,7 @@ class PendingDelete(QObject):
             services,
             captures=VisibleCaptures(services.captures, self),
             endpoints=VisibleEndpoints(services.endpoints, self),
+            deliveries=VisibleDeliveries(services.deliveries, self),
             activity=VisibleActivity(services.activity, self),
             account=VisibleAccount(services.account, self),
             bus=self._bus,

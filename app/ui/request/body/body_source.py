@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.core.bodies import decompressor
 from app.core.bodies.body_reader import CHUNK
-from app.core.model import PART_SIZE, Capture, Delivery, Headers
+from app.core.model import PART_SIZE, Attempt, Capture, Headers
 from app.core.repositories import CaptureRepository, DeliveryRepository
 from app.ui.latest_only import Latest
 
@@ -46,19 +46,18 @@ def of_capture(capture: Capture, captures: CaptureRepository) -> BodySource:
     return BodySource(capture.size, capture.headers, capture.content_type, f"request-{capture.id[:13]}", read)
 
 
-def of_delivery(delivery: Delivery, deliveries: DeliveryRepository) -> BodySource:
-    """The body of a response to a delivery, at most `PART_SIZE` of it; read once."""
+def of_attempt(attempt: Attempt, deliveries: DeliveryRepository) -> BodySource:
+    """The body of the response to an attempt, at most `PART_SIZE` of it; read once."""
     kept: list[bytes] = []
 
     async def read(offset: int, length: int) -> bytes:
         if not kept:
-            kept.append(await deliveries.response_body(delivery.id))
+            kept.append(await deliveries.response_body(attempt.delivery_id, attempt.number))
         return kept[0][offset : offset + length]
 
-    found = (value for name, value in delivery.response_headers if name.lower() == "content-type")
-    return BodySource(
-        delivery.response_size, delivery.response_headers, next(found, ""), f"answer-{delivery.id[:13]}", read
-    )
+    found = (value for name, value in attempt.response_headers if name.lower() == "content-type")
+    name = f"response-{attempt.delivery_id[:13]}-{attempt.number}"
+    return BodySource(attempt.response_size, attempt.response_headers, next(found, ""), name, read)
 
 
 async def read_plain(source: BodySource, limit: int, latest: Latest | None = None) -> bytes | None:

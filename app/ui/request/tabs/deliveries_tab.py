@@ -1,178 +1,256 @@
-"""The deliveries of a request, each with the target's response."""
+"""The deliveries of a request to each target and its replays, with every attempt."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from functools import partial
 
-from app.core.bodies.escape import escape
-from app.core.model import Delivery, DeliveryState
-from app.core.repositories import DeliveryRepository
-from app.core.text import exact_time, ms_text
-from app.ui.request.body.body_pane import BodyPane
-from app.ui.request.body.body_source import of_delivery
+from PySide6.QtCore import QPoint, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.events import DeliveriesQueued, DeliveryChanged, EndpointSaved, Subscriptions, TargetChanged
+from app.core.model import Attempt, Capture, Delivery, DeliveryFilter, Target
+from app.ui.deliveries.words import no_retry, paused_text
+from app.ui.latest_only import Latest
 from app.ui.request.body.source_pane import EMPTY_WIDTH
-from app.ui.request.tables.pairs_view import PairsView
-from app.ui.request.tabs.table_tabs import COPY
+from app.ui.request.deliveries.attempt_list import AttemptList, Row, rows_of
+from app.ui.request.deliveries.attempt_pane import AttemptPane
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
-from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.badge import Pill, Tone
-from app.ui.widgets.card import line
-from app.ui.widgets.copy_field import CopyButton
+from app.ui.throttle import Throttle
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.labels import ElidedLabel, label
-from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.labels import label
 
-STATE_WORDS = {
-    DeliveryState.NONE: "Not forwarded",
-    DeliveryState.QUEUED: "Waiting",
-    DeliveryState.DELIVERED: "Delivered",
-    DeliveryState.FAILED: "Failed",
-}
-TONES: dict[DeliveryState, Tone] = {
-    DeliveryState.NONE: "neutral",
-    DeliveryState.QUEUED: "warning",
-    DeliveryState.DELIVERED: "success",
-    DeliveryState.FAILED: "danger",
-}
+MERGE_MS = 100
+LOADED_MAX = 50
+"""Deliveries whose attempts are read at once; those of others are read when they are chosen."""
+LIST_SHARE = 0.45
+"""The largest part of the tab that the timeline takes by itself."""
+NO_TARGET = "This endpoint has no forward URL. Choose Edit to set one and forward requests to your code."
+NONE_MADE = "The endpoint had no forward URL when this request arrived."
 
 
 class DeliveriesTab(QWidget):
-    """`show_deliveries` fills it; the newest is shown first."""
+    """`show_capture` shows a request's deliveries and keeps them up to date. `counted` carries their number."""
 
-    def __init__(self, deliveries: DeliveryRepository, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+    counted = Signal(int)
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
-        self._port = deliveries
-        self._shown: list[Delivery] = []
-        self.choice = QComboBox(self)
-        self.choice.setAccessibleName("Delivery")
-        self.state = Pill("", "neutral", self)
-        self.url = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
-        self.url.setFont(mono_font())
-        self._copy = CopyButton("", "URL", theme, self)
-        self.facts = label("", "small", self)
-        self.reason = label("", "error", self, wrap=True)
-        self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.parts = Segmented((("body", "Response body"), ("headers", "Response headers")), self)
-        self.body = BodyPane(theme, tasks, self, "The response has no body")
-        self.headers = PairsView(("Name", "Value"), theme, self, COPY)
-        self.headers.setAccessibleName("Response headers")
+        self._services, self._tasks = services, tasks
+        self._capture: Capture | None = None
+        self._listed: list[Delivery] = []
+        self._attempts: dict[str, list[Attempt]] = {}
+        self._latest = Latest(tasks, "deliveries: load")
+        self._again = Throttle(MERGE_MS, self)
+        self._again.fired.connect(self._load)
+        self._sized_by_user = False
+        self.list = AttemptList(theme, self)
+        self.pane = AttemptPane(services.deliveries, services.captures, theme, tasks, self)
+        self.notice = label("", "", self, wrap=True)
+        self.resume = Button("Resume target", theme, self, icon="play")
+        self._notice_bar = QFrame(self)
         self.empty = EmptyState("forward", "Not forwarded", "", theme, self)
         self.empty.set_text_width(EMPTY_WIDTH)
-        self._outer = QStackedWidget(self)
-        self._answer = QStackedWidget(self)
-        self._no_answer, self._blank = QWidget(self), QWidget(self)
-        self._build_layout()
-        self.choice.currentIndexChanged.connect(self._choose)
-        self.parts.activated.connect(self._choose_part)
+        self._split = QSplitter(Qt.Orientation.Vertical, self)
+        self._pages = QStackedWidget(self)
+        self._blank, self._content = QWidget(self), QWidget(self)
+        self._lay_out()
+        self.setFocusProxy(self.list)
+        self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.list.customContextMenuRequested.connect(self._show_menu)
+        self.list.chosen.connect(self._chosen)
+        self.pane.retry_requested.connect(self._retry)
+        self.resume.clicked.connect(self._resume)
+        self._split.splitterMoved.connect(self._sized)
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(DeliveryChanged, self._changed)
+        self._subscriptions.add(DeliveriesQueued, self._queued)
+        self._subscriptions.add(TargetChanged, self._target_changed)
+        self._subscriptions.add(EndpointSaved, self._endpoint_saved)
 
-    def show_deliveries(self, deliveries: list[Delivery], forward_url: str | None) -> None:
-        """Show the deliveries; without any, say why."""
-        if not deliveries:
-            self.empty.text.setText(
-                "The endpoint had no forward URL when this request arrived."
-                if forward_url
-                else "This endpoint has no forward URL. Choose Edit to set one and forward requests to your code."
-            )
-            self._outer.setCurrentWidget(self.empty)
-            self._shown = []
-            return
-        if deliveries == self._shown[::-1]:
-            return
-        self._shown = deliveries[::-1]
-        self._outer.setCurrentIndex(1)
-        self.choice.blockSignals(True)
-        self.choice.clear()
-        count = len(self._shown)
-        for number, delivery in enumerate(self._shown):
-            words = f"{count - number} of {count} · {STATE_WORDS[delivery.state]} · {exact_time(delivery.queued_at)}"
-            self.choice.addItem(words)
-        self.choice.blockSignals(False)
-        self.choice.setVisible(count > 1)
-        self._choose(0)
+    def show_capture(self, capture: Capture) -> None:
+        """Show nothing of the request before, and load the deliveries of this one."""
+        self.clear()
+        self._capture = capture
+        self._latest.run(self._read)
 
     def clear(self) -> None:
-        """Show nothing until the deliveries of another request are loaded."""
-        self.stop()
-        self._shown = []
-        self._outer.setCurrentWidget(self._blank)
+        """Show nothing."""
+        self._capture, self._listed, self._attempts = None, [], {}
+        self.list.forget()
+        self.pane.clear()
+        self._latest.stop()
+        self._pages.setCurrentWidget(self._blank)
 
     def stop(self) -> None:
-        """Cancel loading."""
-        self.body.stop()
+        """Unsubscribe from the bus, and stop loading."""
+        self._subscriptions.end()
+        self.clear()
 
-    def _build_layout(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(metrics.SPACE_2)
-        top.addWidget(self.state)
-        top.addWidget(self.url)
-        top.addWidget(self._copy)
-        top.addStretch(1)
-        head = QVBoxLayout()
-        head.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_3)
-        head.setSpacing(metrics.SPACE_2)
-        head.addWidget(self.choice)
-        head.addLayout(top)
-        head.addWidget(self.facts)
-        head.addWidget(self.reason)
-        picker = QHBoxLayout()
-        picker.addWidget(self.parts)
-        picker.addStretch(1)
-        head.addLayout(picker)
-        self._answer.addWidget(self.body)
-        self._answer.addWidget(self.headers)
-        self._answer.addWidget(self._no_answer)
-        page = QWidget(self)
-        column = QVBoxLayout(page)
+    @Slot()
+    def _load(self) -> None:
+        if self._capture is not None:
+            self._latest.run(self._read)
+
+    async def _read(self) -> None:
+        capture = self._capture
+        if capture is None:
+            return
+        deliveries = self._services.deliveries
+        found = await deliveries.of_capture(capture.id)
+        known = {one.id: len(self._attempts.get(one.id, ())) for one in found}
+        for delivery in found[:LOADED_MAX]:
+            if delivery.attempts and known[delivery.id] != delivery.attempts:
+                if capture is not self._capture or self._latest.superseded:
+                    return
+                self._attempts[delivery.id] = await deliveries.attempts(delivery.id)
+        if capture is self._capture and not self._latest.superseded:
+            self._show(found)
+
+    def _show(self, found: list[Delivery]) -> None:
+        if self._listed and not found:
+            return  # The request was deleted meanwhile, but stays open.
+        first = not self._listed
+        self._listed = found
+        self.counted.emit(len(found))
+        if not found:
+            endpoint = self._endpoint_targets()
+            self.empty.text.setText(NONE_MADE if endpoint else NO_TARGET)
+            self._pages.setCurrentWidget(self.empty)
+            return
+        self._pages.setCurrentWidget(self._content)
+        self.list.show_rows(rows_of(found, self._attempts, self._target))
+        if first:
+            self._fit()
+        self._show_notice()
+        self._show_current()
+
+    def _endpoint_targets(self) -> tuple[Target, ...]:
+        endpoint = self._services.endpoints.by_id(self._capture.endpoint_id) if self._capture is not None else None
+        return endpoint.targets if endpoint is not None else ()
+
+    def _target(self, target_id: int) -> Target | None:
+        return next((one for one in self._endpoint_targets() if one.id == target_id), None)
+
+    def _show_current(self) -> None:
+        row, capture = self.list.current_row(), self._capture
+        if row is None or capture is None:
+            return
+        attempt = row.attempt
+        if attempt is None and not row.waiting:
+            attempt = next(reversed(self._attempts.get(row.delivery.id, [])), None)
+        self.pane.show_attempt(row.delivery, attempt, capture, no_retry(row.delivery, self._target))
+
+    def _show_notice(self) -> None:
+        paused = self._paused()
+        self._notice_bar.setVisible(paused is not None)
+        if paused is not None:
+            self.notice.setText(paused_text(paused))
+
+    def _paused(self) -> Target | None:
+        """The first paused target for which a delivery of this request waits."""
+        waiting = (row.target for row in self.list.attempts.rows if row.waiting)
+        return next((one for one in waiting if one is not None and one.paused is not None), None)
+
+    def _fit(self) -> None:
+        """The timeline gets what it needs, unless the user moved the handle."""
+        height = self._split.height()
+        if not self._sized_by_user and height > 0:
+            top = max(96, min(self.list.content_height(), round(height * LIST_SHARE)))
+            self._split.setSizes([top, max(1, height - top)])
+
+    def _changed(self, event: DeliveryChanged) -> None:
+        if self._capture is not None and event.delivery.capture_id == self._capture.id:
+            self._again.call()
+
+    def _queued(self, event: DeliveriesQueued) -> None:
+        if self._capture is not None and self._capture.id in event.capture_ids:
+            self._again.call()
+
+    def _target_changed(self, event: TargetChanged) -> None:
+        if any(one.target_id == event.target.id for one in self._listed):
+            self._again.call()
+
+    def _endpoint_saved(self, event: EndpointSaved) -> None:
+        if self._capture is not None and event.endpoint.id == self._capture.endpoint_id:
+            self._again.call()
+
+    @Slot()
+    def _chosen(self) -> None:
+        self._show_current()
+        row = self.list.current_row()
+        if row is not None and row.delivery.attempts and row.delivery.id not in self._attempts:
+            self._tasks.start(self._read_attempts(row), "deliveries: attempts")
+
+    async def _read_attempts(self, row: Row) -> None:
+        self._attempts[row.delivery.id] = await self._services.deliveries.attempts(row.delivery.id)
+        if any(one.id == row.delivery.id for one in self._listed):
+            self._show(self._listed)
+
+    @Slot()
+    def _retry(self) -> None:
+        row = self.list.current_row()
+        if row is not None:
+            work = self._services.deliveries.retry(DeliveryFilter(delivery_ids=(row.delivery.id,)))
+            self._tasks.start(work, "deliveries: retry")
+
+    @Slot()
+    def _resume(self) -> None:
+        paused = self._paused()
+        if paused is not None:
+            self._tasks.start(self._services.targets.resume(paused.id), "deliveries: resume the target")
+
+    @Slot(QPoint)
+    def _show_menu(self, place: QPoint) -> None:
+        row = self.list.current_row()
+        if row is None:
+            return
+        menu = QMenu(self)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.setToolTipsVisible(True)
+        retry = menu.addAction("Retry", self._retry)
+        reason = no_retry(row.delivery, self._target)
+        retry.setEnabled(reason is None)
+        retry.setToolTip(reason or "")
+        menu.addSeparator()
+        menu.addAction("Copy URL", partial(QGuiApplication.clipboard().setText, self.pane.copy_url.text_to_copy))
+        copy = menu.addAction("Copy request and response as text", self.pane.copy_text.click)
+        copy.setEnabled(not self.pane.copy_text.isHidden())
+        if not self.list.viewport().rect().contains(place):
+            place = self.list.visualRect(self.list.currentIndex()).bottomLeft()
+        menu.popup(self.list.viewport().mapToGlobal(place))
+
+    @Slot()
+    def _sized(self) -> None:
+        self._sized_by_user = True
+
+    def _lay_out(self) -> None:
+        notice = QHBoxLayout(self._notice_bar)
+        notice.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2)
+        notice.setSpacing(metrics.SPACE_3)
+        notice.addWidget(self.notice, 1)
+        notice.addWidget(self.resume)
+        self.resume.setProperty("compact", True)
+        self._notice_bar.setProperty("part", "bar")
+        self._notice_bar.setProperty("tone", "warning")
+        self._notice_bar.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._split.setChildrenCollapsible(False)
+        self._split.setHandleWidth(1)
+        self._split.addWidget(self.list)
+        self._split.addWidget(self.pane)
+        self._split.setStretchFactor(1, 1)
+        self.list.setMinimumHeight(84)
+        column = QVBoxLayout(self._content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(line(page))
-        column.addWidget(self._answer, 1)
-        self._outer.addWidget(self.empty)
-        self._outer.addWidget(page)
-        self._outer.addWidget(self._blank)
+        column.addWidget(self._notice_bar)
+        column.addWidget(self._split, 1)
+        for page in (self.empty, self._content, self._blank):
+            self._pages.addWidget(page)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._outer)
-        self.parts.set_current("body")
-
-    @Slot(int)
-    def _choose(self, number: int) -> None:
-        if not 0 <= number < len(self._shown):
-            return
-        delivery = self._shown[number]
-        self.state.show_state(STATE_WORDS[delivery.state], TONES[delivery.state])
-        self.url.setText(escape(delivery.request_url))
-        self.url.updateGeometry()
-        self._copy.text_to_copy = delivery.request_url
-        self.facts.setText(" · ".join(_facts(delivery)))
-        self.reason.setText(escape(delivery.error or ""))
-        self.reason.setVisible(bool(delivery.error))
-        answered = delivery.status is not None
-        self.parts.setVisible(answered)
-        self.parts.set_title("headers", f"Response headers {len(delivery.response_headers)}")
-        self.headers.set_rows(delivery.response_headers)
-        if answered:
-            self.body.show_source(of_delivery(delivery, self._port))
-            self._choose_part(self.parts.current() or "body")
-        else:
-            self._answer.setCurrentWidget(self._no_answer)
-
-    @Slot(str)
-    def _choose_part(self, part: str) -> None:
-        self._answer.setCurrentWidget(self.body if part == "body" else self.headers)
-
-
-def _facts(delivery: Delivery) -> list[str]:
-    facts = [f"Response {delivery.status}" if delivery.status is not None else "No response"]
-    if delivery.state is DeliveryState.QUEUED:
-        facts = ["Waiting to be sent"]
-    if delivery.ms is not None:
-        facts.append(ms_text(delivery.ms))
-    facts.append(exact_time(delivery.started_at or delivery.queued_at))
-    if delivery.response_truncated:
-        facts.append("only the first 1 MiB of the response was kept")
-    return facts
+        outer.addWidget(self._pages)

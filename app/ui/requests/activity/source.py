@@ -11,8 +11,18 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.core.activity import EMPTY_BAR, Axis, Bar, Span, axis_of
 from app.core.clock import now_us
-from app.core.events import Bus, Captured, DeliveryChanged, EndpointRemoved, Purged, RequestsRemoved, Subscriptions
+from app.core.events import (
+    Bus,
+    Captured,
+    DeliveriesQueued,
+    DeliveryChanged,
+    EndpointRemoved,
+    Purged,
+    RequestsRemoved,
+    Subscriptions,
+)
 from app.core.ids import uuid7_ms
+from app.core.model import DeliveryState
 from app.core.repositories import ActivityRepository
 from app.ui.tasks import Tasks
 from app.ui.throttle import Throttle
@@ -52,6 +62,7 @@ class ActivitySource(QObject):
         self._subscriptions = Subscriptions(bus)
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(DeliveryChanged, self._delivered)
+        self._subscriptions.add(DeliveriesQueued, self._queued)
         self._subscriptions.add(RequestsRemoved, self._removed)
         self._subscriptions.add(Purged, self._purged)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
@@ -190,8 +201,14 @@ class ActivitySource(QObject):
         self._paint.call()
 
     def _delivered(self, event: DeliveryChanged) -> None:
+        if event.state is DeliveryState.QUEUED:
+            return  # It waits for its next attempt, and was not counted as delivered or failed before either.
         if self._watched and self.endpoint_id in (None, event.delivery.endpoint_id):
             self._mark_doubtful([uuid7_ms(event.delivery.capture_id) * 1000])
+
+    def _queued(self, event: DeliveriesQueued) -> None:
+        if self._watched:
+            self._mark_doubtful(uuid7_ms(name) * 1000 for name in event.capture_ids)
 
     def _removed(self, event: RequestsRemoved) -> None:
         if not self._watched or self.endpoint_id not in (None, event.endpoint_id):

@@ -10,6 +10,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from app.core.events import (
     Bus,
     Captured,
+    DeliveriesQueued,
     DeliveryChanged,
     EndpointRemoved,
     Purged,
@@ -20,7 +21,7 @@ from app.core.events import (
     Subscriptions,
 )
 from app.core.ids import first_id
-from app.core.model import PageKey, Summary
+from app.core.model import DeliveryState, PageKey, Summary
 from app.core.repositories import CaptureRepository
 from app.core.search.query import Query
 from app.ui.requests.list.model import RequestModel
@@ -82,6 +83,7 @@ class RequestFeed(QObject):
         self._subscriptions.add(RequestsDescribed, self._described)
         self._subscriptions.add(RequestsRemoved, self._removed)
         self._subscriptions.add(DeliveryChanged, self._delivered)
+        self._subscriptions.add(DeliveriesQueued, self._queued)
         self._subscriptions.add(Purged, self._purged)
         self._subscriptions.add(
             EndpointRemoved, lambda event: self._removed(RequestsRemoved(endpoint_id=event.endpoint.id, ids=None))
@@ -244,9 +246,16 @@ class RequestFeed(QObject):
             self.model.change(name, gist=gist)
 
     def _delivered(self, event: DeliveryChanged) -> None:
-        self.model.set_delivery_state(event.delivery.capture_id, event.state)
+        self._set_delivery_state((event.delivery.capture_id,), event.state)
+
+    def _queued(self, event: DeliveriesQueued) -> None:
+        self._set_delivery_state(event.capture_ids, DeliveryState.QUEUED)
+
+    def _set_delivery_state(self, ids: Collection[str], state: DeliveryState) -> None:
+        for name in ids:
+            self.model.set_delivery_state(name, state)
         if self.query is not None and mentions(self.query, "mirror"):
-            self.search.queue((event.delivery.capture_id,))
+            self.search.queue(ids)
             self._throttle.call()
 
     def _removed(self, event: RequestsRemoved) -> None:

@@ -1,0 +1,1 @@
+"""Deliveries in words and colours, and the page that lists those of all endpoints."""

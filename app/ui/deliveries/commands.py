@@ -1,0 +1,149 @@
+"""The commands on deliveries: the menu of a row, the keys of the list, and retrying all that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject, QPoint, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from app.core.model import Delivery, DeliveryFilter, DeliveryState
+from app.core.text import count_of
+from app.ui.commands.command import Command
+from app.ui.deliveries.pager import failed_of
+from app.ui.deliveries.words import no_retry
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.question import ask
+
+ASKED_FROM = 100
+"""More deliveries than this are retried only after a question."""
+NONE_FAILED = "No failed delivery matches the filter."
+OTHER_STATE = "The filter lists no failed deliveries."
+NO_REPLAYS = "Replays are not retried. Replay the requests again."
+
+
+class DeliveryCommands(QObject):
+    """Commands on what `selected` returns, and on all that match what `listed` returns. `open_requested` carries a
+    request's ID."""
+
+    open_requested = Signal(str)
+    copy_requested = Signal()
+    announced = Signal(str)
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services, self._theme, self._tasks, self._window = services, theme, tasks, parent
+        self.selected: Callable[[], Sequence[Delivery]] = tuple
+        self.listed: Callable[[], DeliveryFilter] = DeliveryFilter
+        self.open = self._command("Open request\tEnter", self._open, "body")
+        self.retry = self._command("Retry", self._retry, "retry", "Ctrl+R", unavailable=self._no_retry)
+        self.retry_all = self._command("Retry all failed…", self._retry_all, "retry", unavailable=self._no_retry_all)
+        self.copy_url = self._command("Copy target URL", self._copy_url, "copy")
+        self.copy_row = self._command("Copy row", self.copy_requested.emit, "copy", "Ctrl+C")
+
+    def menu(self, selected: Sequence[Delivery]) -> QMenu:
+        """It deletes itself when closed."""
+        self.refresh()
+        menu = QMenu(self._window)
+        menu.aboutToHide.connect(menu.deleteLater)
+        menu.setToolTipsVisible(True)
+        if len(selected) == 1:
+            menu.addAction(self.open)
+            menu.addSeparator()
+        menu.addAction(self.retry)
+        menu.addSeparator()
+        if len(selected) == 1:
+            menu.addAction(self.copy_url)
+        menu.addAction(self.copy_row)
+        return menu
+
+    def refresh(self) -> None:
+        """Name and enable the commands for what is selected and listed now."""
+        selected = self.selected()
+        failed = sum(self._can_retry(one) for one in selected)
+        self.retry.setText("Retry" if len(selected) <= 1 else f"Retry {count_of(failed, 'delivery', 'deliveries')}")
+        self.copy_row.setText("Copy row" if len(selected) <= 1 else f"Copy {len(selected)} rows")
+        self.retry.refresh()
+        self.retry_all.refresh()
+
+    def copy(self, text: str, message: str) -> None:
+        """Copy it, and show `message`."""
+        QGuiApplication.clipboard().setText(text)
+        self.announced.emit(message)
+
+    def _command(
+        self,
+        text: str,
+        run: Callable[[], object],
+        icon: str,
+        *keys: str,
+        unavailable: Callable[[], str | None] | None = None,
+    ) -> Command:
+        return Command(
+            text, self._theme, self, run=run, icon=icon, keys=keys, unavailable=unavailable, say=self.announced.emit
+        )
+
+    def _can_retry(self, delivery: Delivery) -> bool:
+        return no_retry(delivery, self._services.targets.by_id) is None
+
+    def _no_retry(self) -> str | None:
+        """The reason of the first one, if none can be retried."""
+        selected = self.selected()
+        if any(self._can_retry(one) for one in selected):
+            return None
+        return no_retry(selected[0], self._services.targets.by_id) if selected else "No delivery is selected."
+
+    def _no_retry_all(self) -> str | None:
+        which = self.listed()
+        if which.state not in (None, DeliveryState.FAILED):
+            return OTHER_STATE
+        return NO_REPLAYS if which.replay else None
+
+    @Slot()
+    def _open(self) -> None:
+        selected = self.selected()
+        if len(selected) == 1:
+            self.open_requested.emit(selected[0].capture_id)
+
+    @Slot()
+    def _copy_url(self) -> None:
+        selected = self.selected()
+        if len(selected) == 1:
+            self.copy(selected[0].request_url, "Copied the target URL.")
+
+    @Slot()
+    def _retry(self) -> None:
+        ids = tuple(one.id for one in self.selected() if self._can_retry(one))
+        self._tasks.start(self._retry_deliveries(DeliveryFilter(delivery_ids=ids)), "deliveries: retry")
+
+    @Slot()
+    def _retry_all(self) -> None:
+        self._tasks.start(self._retry_listed(failed_of(self.listed())), "deliveries: retry all")
+
+    async def _retry_listed(self, which: DeliveryFilter) -> None:
+        count = await self._services.deliveries.count(which)
+        if not count:
+            self.announced.emit(NONE_FAILED)
+            return
+        if count > ASKED_FROM:
+            deliveries = count_of(count, "delivery", "deliveries")
+            text = (
+                f"{deliveries} failed and match the filter. Each is sent again to its target, in the order in which it"
+                " was queued. Those of deleted targets are left out."
+            )
+            if not await ask(self._window, self._theme, f"Retry {deliveries}?", text, "Retry", kind="primary"):
+                return
+        await self._retry_deliveries(which)
+
+    async def _retry_deliveries(self, which: DeliveryFilter) -> None:
+        count = await self._services.deliveries.retry(which)
+        self.announced.emit(f"Retrying {count_of(count, 'delivery', 'deliveries')}." if count else NONE_FAILED)
+
+    def show_menu(self, place: QPoint) -> None:
+        """Pop it up at `place` (global)."""
+        selected = self.selected()
+        if selected:
+            self.menu(selected).popup(place)

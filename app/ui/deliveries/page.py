@@ -1,0 +1,278 @@
+"""The page of deliveries over all endpoints: what is waiting, what failed and why, and retrying it."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QStackedLayout, QVBoxLayout, QWidget
+
+from app.core.model import Delivery, DeliveryFilter, DeliveryState
+from app.core.text import count_of, exact_time
+from app.ui.commands.command_button import CommandButton
+from app.ui.deliveries.commands import DeliveryCommands
+from app.ui.deliveries.filters import DeliveryFilters
+from app.ui.deliveries.pager import MAX_ROWS, DeliveryPager
+from app.ui.deliveries.table import (
+    ATTEMPTS,
+    DETAIL,
+    DURATION,
+    ENDPOINT,
+    METHOD,
+    REQUEST,
+    STATE,
+    STATUS,
+    TARGET,
+    TIME,
+    TITLES,
+    DeliveryDelegate,
+    DeliveryModel,
+    DeliveryTable,
+)
+from app.ui.qt_events import QtEvents
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.card import Card
+from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.labels import ElidedLabel, label
+
+ROW = 36
+NEAR_END = 40 * ROW
+"""Pixels before the end of the list at which the next page is read."""
+TICK_MS = 1_000
+_WIDTHS = {
+    STATE: 112,
+    TIME: 92,
+    ENDPOINT: 104,
+    METHOD: 72,
+    TARGET: 176,
+    ATTEMPTS: 84,
+    STATUS: 66,
+    DURATION: 84,
+    DETAIL: 200,
+}
+"""The request column takes the rest."""
+_NEEDED = {ATTEMPTS: 1180, DURATION: 1040, TARGET: 920, METHOD: 780, ENDPOINT: 720, STATUS: 640}
+"""Narrower pages hide a column: the request has it."""
+NOTHING_YET = (
+    "Requests are delivered to the targets of their endpoint. Edit an endpoint and set a forward URL to send its"
+    " requests to your code."
+)
+NOTHING = ("No deliveries yet", NOTHING_YET)
+NO_MATCH = ("No deliveries match", "No delivery is in this state, of this endpoint and target.")
+
+
+class DeliveriesPage(QWidget):
+    """`open_requested` carries the ID of a request whose deliveries the user wants to see."""
+
+    open_requested = Signal(str)
+    announced = Signal(str)
+
+    def __init__(
+        self, services: Services, theme: Theme, tasks: Tasks, qt_events: QtEvents, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "page")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.model = DeliveryModel(services.endpoints.by_id, services.targets.by_id, self)
+        self.table = DeliveryTable(self)
+        self.pager = DeliveryPager(self.model, self.table, services, tasks, self)
+        self.filters = DeliveryFilters(services.endpoints, theme, self)
+        self.commands = DeliveryCommands(services, theme, tasks, self)
+        self.count = ElidedLabel("", "small", self)
+        self.retry_button = CommandButton("Retry all failed…", self.commands.retry_all, theme, self, icon="retry")
+        self.empty = EmptyState("forward", *NOTHING, theme, self, action="Clear filters")
+        self.retry_selected = CommandButton("Retry", self.commands.retry, theme, self, icon="retry")
+        self._count: int | None = None
+        self._prepare_table(theme)
+        self._lay_out()
+        self._connect_commands()
+        self.pager.loaded.connect(self._loaded)
+        self.pager.counted.connect(self._counted)
+        self.filters.changed.connect(self._filter)
+        self.empty.action.connect(self.filters.clear)
+        qt_events.endpoints_changed.connect(self.filters.refresh)
+        self._tick = QTimer(self)
+        self._tick.setInterval(TICK_MS)
+        self._tick.setTimerType(Qt.TimerType.CoarseTimer)
+        self._tick.timeout.connect(self._count_down)
+        self._loaded()
+
+    def stop(self) -> None:
+        """Unsubscribe from the bus."""
+        self._tick.stop()
+        self.pager.stop()
+
+    def selected(self) -> list[Delivery]:
+        """The selected deliveries, from top to bottom."""
+        rows = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
+        return [self.model.delivery(row) for row in rows]
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.filters.refresh()
+        self.pager.set_watched(True)
+        self._tick.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self.pager.set_watched(False)
+        self._tick.stop()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Hide columns that a narrow page has no space for."""
+        super().resizeEvent(event)
+        for column, width in _NEEDED.items():
+            self.table.setColumnHidden(column, self.width() < width)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter opens the selected delivery's request."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and self.table.hasFocus():
+            self.commands.open.run()
+        else:
+            super().keyPressEvent(event)
+
+    @Slot()
+    def copy_rows(self) -> None:
+        """Copy the selected rows, tab-separated."""
+        lines = [
+            "\t".join(
+                [exact_time(one.started_at or one.queued_at)]
+                + [self.model.cell(one, column) for column in range(len(TITLES)) if column != TIME]
+            )
+            for one in self.selected()
+        ]
+        if lines:
+            self.commands.copy("\n".join(lines), f"Copied {count_of(len(lines), 'row')}.")
+
+    @Slot(object)
+    def _filter(self, which: DeliveryFilter) -> None:
+        self._count = None
+        self.pager.show_filtered(which)
+        self.commands.refresh()
+        self._show_count()
+
+    @Slot()
+    def _loaded(self) -> None:
+        if self.pager.ready and not self.model.rowCount():
+            everything = self.pager.filter == DeliveryFilter()
+            title, text = NOTHING if everything else NO_MATCH
+            self.empty.title.setText(title)
+            self.empty.text.setText(text)
+            if self.empty.button is not None:
+                self.empty.button.setVisible(not everything)
+            self._body.setCurrentWidget(self.empty)
+        else:
+            self._body.setCurrentWidget(self._card)
+        self._show_count()
+        self._near_end()
+
+    @Slot(int)
+    def _counted(self, count: int) -> None:
+        self._count = count
+        self._show_count()
+
+    def _show_count(self) -> None:
+        if self._count is None:
+            self.count.setText("")
+            return
+        text = count_of(self._count, "delivery", "deliveries")
+        if self._count > MAX_ROWS and self.model.rowCount() >= MAX_ROWS:
+            text += f" · the newest {MAX_ROWS:,} are listed, filter to see older ones"
+        chosen = len(self.table.selectionModel().selectedRows())
+        if chosen > 1:
+            text += f" · {chosen:,} selected"
+        self.count.setText(text)
+
+    @Slot()
+    def _near_end(self) -> None:
+        bar = self.table.verticalScrollBar()
+        if bar.maximum() - bar.value() < NEAR_END:
+            self.pager.more()
+
+    @Slot()
+    def _count_down(self) -> None:
+        """Repaint the waiting deliveries in view."""
+        first = self.table.rowAt(0)
+        last = self.table.rowAt(self.table.viewport().height() - 1)
+        for row in range(max(0, first), (last if last >= 0 else self.model.rowCount() - 1) + 1):
+            if self.model.delivery(row).state is DeliveryState.QUEUED:
+                self.table.update(self.model.index(row, DETAIL))
+
+    @Slot()
+    def _selection_changed(self) -> None:
+        self.commands.refresh()
+        self.retry_selected.setText(self.commands.retry.text())
+        self.retry_selected.setVisible(self.commands.retry.isEnabled())
+        self._show_count()
+
+    @Slot(QPoint)
+    def _show_menu(self, place: QPoint) -> None:
+        """At the pointer, or below the current row if a key opened it."""
+        table = self.table
+        if not table.viewport().rect().contains(place) or not table.indexAt(place).isValid():
+            place = table.visualRect(table.currentIndex()).bottomLeft() + QPoint(metrics.SPACE_5, 0)
+        self.commands.show_menu(table.viewport().mapToGlobal(place))
+
+    def _connect_commands(self) -> None:
+        commands, table = self.commands, self.table
+        commands.selected = self.selected
+        commands.listed = self.filters.current
+        commands.open_requested.connect(self.open_requested)
+        commands.copy_requested.connect(self.copy_rows)
+        commands.announced.connect(self.announced)
+        for command in (commands.copy_row, commands.retry):
+            command.add_to(table)
+        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        table.customContextMenuRequested.connect(self._show_menu)
+        table.doubleClicked.connect(commands.open.run)
+        table.selectionModel().selectionChanged.connect(self._selection_changed)
+        table.verticalScrollBar().valueChanged.connect(self._near_end)
+        self._selection_changed()
+
+    def _prepare_table(self, theme: Theme) -> None:
+        table = self.table
+        table.setModel(self.model)
+        table.setItemDelegate(DeliveryDelegate(self.model, theme, table))
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.setTabKeyNavigation(False)
+        table.setAccessibleName("Deliveries")
+        table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        table.verticalHeader().hide()
+        table.verticalHeader().setDefaultSectionSize(ROW)
+        header = table.horizontalHeader()
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setHighlightSections(False)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setMinimumSectionSize(48)
+        header.setSectionResizeMode(REQUEST, QHeaderView.ResizeMode.Stretch)
+        for column, width in _WIDTHS.items():
+            table.setColumnWidth(column, width)
+
+    def _lay_out(self) -> None:
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(label("Deliveries", "display", self))
+        words.addWidget(ElidedLabel("What was sent to the targets of all endpoints.", "muted", self))
+        header_row = QHBoxLayout()
+        header_row.addLayout(words, 1)
+        header_row.setSpacing(metrics.SPACE_2)
+        header_row.addWidget(self.retry_selected)
+        header_row.addWidget(self.retry_button)
+        self._card = Card(self, padding=1)
+        self._card.body.addWidget(self.table)
+        self._body = QStackedLayout()
+        self._body.addWidget(self._card)
+        self._body.addWidget(self.empty)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_3)
+        column.setSpacing(metrics.SPACE_3)
+        column.addLayout(header_row)
+        column.addWidget(self.filters)
+        column.addLayout(self._body, 1)
+        column.addWidget(self.count)

@@ -1,0 +1,304 @@
+"""The table of deliveries: a model that is handed rows, and a delegate that paints states and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from typing import Any
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Slot,
+)
+from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
+from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.clock import now_us
+from app.core.model import Delivery, DeliveryState, Endpoint, Target
+from app.core.raw_request import below_slug
+from app.core.text import clock_time, exact_time, ms_text
+from app.ui.deliveries.words import is_paused, look_of, next_text, paused_text, status_text
+from app.ui.theme import metrics
+from app.ui.theme.fonts import BASE, ui_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.badge import METHOD_SIZE, paint_method
+from app.ui.widgets.labels import plain_tooltip
+
+STATE, TIME, ENDPOINT, METHOD, REQUEST, TARGET, ATTEMPTS, STATUS, DURATION, DETAIL = range(10)
+TITLES = ("State", "Time", "Endpoint", "Method", "Request", "Target", "Attempts", "Status", "Duration", "Details")
+RIGHT_ALIGNED = (ATTEMPTS, STATUS, DURATION)
+RowIndex = QModelIndex | QPersistentModelIndex
+Numbered = tuple[int, Delivery]
+_TEXT_MARGIN = 3
+"""Pixels that Qt leaves beside a cell's text."""
+
+
+class DeliveryModel(QAbstractTableModel):
+    """The last queued first. `endpoint_of` and `target_of` find those that deliveries are of, as they are now."""
+
+    def __init__(
+        self,
+        endpoint_of: Callable[[int], Endpoint | None],
+        target_of: Callable[[int], Target | None],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._endpoint_of, self._target_of = endpoint_of, target_of
+        self._rows: list[Numbered] = []
+        self._at: dict[str, int] | None = None
+        """The row of each delivery by ID; None: not known since rows moved."""
+
+    def delivery(self, row: int) -> Delivery:
+        return self._rows[row][1]
+
+    def target(self, delivery: Delivery) -> Target | None:
+        return self._target_of(delivery.target_id) if delivery.target_id is not None else None
+
+    def oldest(self) -> int | None:
+        """The number of the last row."""
+        return self._rows[-1][0] if self._rows else None
+
+    def newest(self) -> int | None:
+        """The number of the first row."""
+        return self._rows[0][0] if self._rows else None
+
+    def row_of(self, delivery_id: str) -> int | None:
+        if self._at is None:
+            self._at = {delivery.id: row for row, (_, delivery) in enumerate(self._rows)}
+        return self._at.get(delivery_id)
+
+    def reset(self, rows: Sequence[Numbered]) -> None:
+        """Replace all rows."""
+        self.beginResetModel()
+        self._rows, self._at = list(rows), None
+        self.endResetModel()
+
+    def append(self, rows: Sequence[Numbered]) -> None:
+        """Add older rows at the bottom."""
+        oldest = self.oldest()
+        rows = [row for row in rows if oldest is None or row[0] < oldest]
+        if rows:
+            count = len(self._rows)
+            self.beginInsertRows(QModelIndex(), count, count + len(rows) - 1)
+            self._rows.extend(rows)
+            self._at = None
+            self.endInsertRows()
+
+    def merge(self, rows: Sequence[Numbered], above: int | None) -> None:
+        """`rows` are all deliveries numbered above `above`, or all (None): make the rows there the same. Those that
+        stay keep their place in the selection."""
+        known = dict(rows)
+        gone = [
+            at for at, (number, _) in enumerate(self._rows) if (above is None or number > above) and number not in known
+        ]
+        self.remove_rows(gone)
+        have = {number for number, _ in self._rows}
+        at = 0
+        for is_new, group in groupby(rows, lambda row: row[0] not in have):
+            items = list(group)
+            if is_new:
+                while at < len(self._rows) and self._rows[at][0] > items[0][0]:
+                    at += 1
+                self.beginInsertRows(QModelIndex(), at, at + len(items) - 1)
+                self._rows[at:at] = items
+                self._at = None
+                self.endInsertRows()
+                at += len(items)
+        for at, (number, delivery) in enumerate(self._rows):
+            if number in known and known[number] != delivery:
+                self._set(at, known[number])
+
+    def change(self, delivery: Delivery) -> bool:
+        """Update a row; whether there is one."""
+        row = self.row_of(delivery.id)
+        if row is not None:
+            self._set(row, delivery)
+        return row is not None
+
+    def remove(self, gone: Callable[[Delivery], bool]) -> int:
+        """Remove rows; returns how many."""
+        rows = [at for at, (_, delivery) in enumerate(self._rows) if gone(delivery)]
+        self.remove_rows(rows)
+        return len(rows)
+
+    def remove_rows(self, rows: list[int]) -> None:
+        """Remove these rows, in ascending order, adjacent ones together."""
+        while rows:
+            first = last = rows.pop()
+            while rows and rows[-1] == first - 1:
+                first = rows.pop()
+            self.beginRemoveRows(QModelIndex(), first, last)
+            del self._rows[first : last + 1]
+            self._at = None
+            self.endRemoveRows()
+
+    def rowCount(self, parent: RowIndex = QModelIndex()) -> int:  # noqa: B008  Qt's own signature
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: RowIndex = QModelIndex()) -> int:  # noqa: B008  Qt's own signature
+        return 0 if parent.isValid() else len(TITLES)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return TITLES[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole and section in RIGHT_ALIGNED:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        return None
+
+    def data(self, index: RowIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The cell's text, or its tooltip."""
+        delivery, column = self._rows[index.row()][1], index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.cell(delivery, column)
+        if role == Qt.ItemDataRole.TextAlignmentRole and column in RIGHT_ALIGNED:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return plain_tooltip(self._tooltip(delivery, column))
+        return None
+
+    def cell(self, delivery: Delivery, column: int) -> str:
+        """A cell's text, on one line."""
+        if column == ENDPOINT:
+            endpoint = self._endpoint_of(delivery.endpoint_id)
+            return escape(endpoint.name) if endpoint is not None else ""
+        if column == STATE:
+            return look_of(delivery, self.target(delivery)).words
+        if column == DETAIL:
+            return self._detail(delivery)
+        texts = {
+            TIME: clock_time(delivery.started_at or delivery.queued_at)[:8],
+            METHOD: escape(delivery.captured_method),
+            REQUEST: escape(below_slug(delivery.captured_target) or "/"),
+            TARGET: escape(self._target_url(delivery)),
+            ATTEMPTS: str(delivery.attempts),
+            STATUS: "" if delivery.status is None else str(delivery.status),
+            DURATION: "" if delivery.ms is None else ms_text(delivery.ms),
+        }
+        return texts[column]
+
+    def _target_url(self, delivery: Delivery) -> str:
+        """The target's URL without its scheme; the URL requested if it is no target, or was deleted."""
+        target = self.target(delivery)
+        url = target.url if target is not None else delivery.url
+        return url.partition("://")[2] or url
+
+    def _detail(self, delivery: Delivery) -> str:
+        """The next attempt of a queued delivery, the error of a failed one."""
+        if delivery.state is DeliveryState.QUEUED:
+            return next_text(delivery, self.target(delivery), now_us())
+        marks = ["Replay"] if delivery.replay_id is not None else []
+        if delivery.state is DeliveryState.FAILED and delivery.error:
+            marks.append(escape(delivery.error).replace("\n", " "))
+        return " · ".join(marks)
+
+    def _tooltip(self, delivery: Delivery, column: int) -> str:
+        target = self.target(delivery)
+        if column == STATE and target is not None and is_paused(delivery, target):
+            return paused_text(target)
+        if column == TIME:
+            lines = [f"Queued {exact_time(delivery.queued_at)}"]
+            if delivery.started_at is not None:
+                lines.append(f"Last attempt {exact_time(delivery.started_at)}")
+            return "\n".join(lines)
+        if column == STATUS and delivery.status is not None:
+            return status_text(delivery.status)
+        if column == TARGET:
+            return escape(delivery.request_url)[:2000]
+        if column == REQUEST:
+            return f"{escape(delivery.captured_method)} {escape(delivery.captured_target)}"[:2000]
+        return self.cell(delivery, column)[:2000]
+
+    @Slot()
+    def refresh_cells(self) -> None:
+        """Endpoints or targets changed, or time has passed."""
+        if self._rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(TITLES) - 1))
+
+    def _set(self, row: int, delivery: Delivery) -> None:
+        self._rows[row] = (self._rows[row][0], delivery)
+        self.dataChanged.emit(self.index(row, 0), self.index(row, len(TITLES) - 1))
+
+
+class DeliveryTable(QTableView):
+    """Rows inserted above those in view do not move them."""
+
+    def keep_in_view(self, work: Callable[[], None]) -> None:
+        """Run `work`, which changes rows; unless the newest are in view, the first row in view stays where it is."""
+        bar = self.verticalScrollBar()
+        top = self.indexAt(self.viewport().rect().topLeft())
+        if not bar.value() or not top.isValid():
+            work()
+            return
+        row, offset = QPersistentModelIndex(top), self.visualRect(top).top()
+        work()
+        if row.isValid():
+            self.updateGeometries()
+            bar.setValue(row.row() * self.verticalHeader().defaultSectionSize() - offset)
+
+
+class DeliveryDelegate(QStyledItemDelegate):
+    """Paints the state with its icon, and the method as a badge; the style paints the other cells."""
+
+    def __init__(self, model: DeliveryModel, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._model, self._theme = model, theme
+        self._pixmaps: dict[tuple[str, str], QPixmap] = {}
+        self._font = ui_font(BASE, QFont.Weight.Medium)
+        theme.changed.connect(self._recolour)
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: RowIndex) -> None:
+        """Elide a long target in the middle, and show errors in their colour."""
+        super().initStyleOption(option, index)
+        if index.column() in (TARGET, REQUEST):
+            option.textElideMode = Qt.TextElideMode.ElideMiddle
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: RowIndex) -> None:
+        if index.column() not in (STATE, METHOD):
+            super().paint(painter, option, index)
+            return
+        cell = QStyleOptionViewItem(option)
+        self.initStyleOption(cell, index)
+        style = QApplication.style()
+        place = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, cell, cell.widget)
+        text, cell.text = cell.text, ""
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, cell, painter, cell.widget)
+        place = place.adjusted(_TEXT_MARGIN, 0, 0, 0)
+        if index.column() == METHOD:
+            top = place.top() + (place.height() - METHOD_SIZE.height()) // 2
+            badge = QRectF(place.left(), top, METHOD_SIZE.width(), METHOD_SIZE.height())
+            paint_method(painter, badge, text, self._theme.tokens)
+        else:
+            self._paint_state(painter, place, self._model.delivery(index.row()))
+
+    def _paint_state(self, painter: QPainter, place: QRect, delivery: Delivery) -> None:
+        look = look_of(delivery, self._model.target(delivery))
+        painter.save()
+        top = place.top() + (place.height() - metrics.ICON) // 2
+        painter.drawPixmap(place.left(), top, self._pixmap(painter, look.icon, look.colour))
+        painter.setFont(self._font)
+        painter.setPen(QColor(getattr(self._theme.tokens, look.colour)))
+        text = place.adjusted(metrics.ICON + 6, 0, 0, 0)
+        painter.drawText(text, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), look.words)
+        painter.restore()
+
+    def _pixmap(self, painter: QPainter, name: str, colour: str) -> QPixmap:
+        pixmap = self._pixmaps.get((name, colour))
+        if pixmap is None:
+            ratio = painter.device().devicePixelRatio()
+            pixmap = self._theme.icon(name, colour).pixmap(QSize(metrics.ICON, metrics.ICON), ratio)
+            self._pixmaps[name, colour] = pixmap
+        return pixmap
+
+    @Slot()
+    def _recolour(self) -> None:
+        self._pixmaps.clear()

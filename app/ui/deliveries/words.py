@@ -1,0 +1,157 @@
+"""Deliveries and attempts in words, with the icon and colour of each result."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import NamedTuple
+
+from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, FailureKind, PausedBy, Target
+from app.core.text import count_of, ms_text
+
+
+class Look(NamedTuple):
+    """A state in a word or two, its icon, and the token of its colour."""
+
+    words: str
+    icon: str
+    colour: str
+
+
+DELIVERED = Look("Delivered", "check-circle", "success")
+FAILED = Look("Failed", "failed", "danger")
+WAITING = Look("Waiting", "queued", "warning")
+PAUSED = Look("Paused", "pause", "warning")
+INTERRUPTED = Look("Interrupted", "warning", "warning")
+
+_STATES = {DeliveryState.DELIVERED: DELIVERED, DeliveryState.FAILED: FAILED}
+
+TRIGGERS = {
+    AttemptTrigger.FORWARD: "forwarded",
+    AttemptTrigger.RETRY: "retry",
+    AttemptTrigger.MANUAL: "retried by you",
+    AttemptTrigger.RESENT: "sent again because the open connection had closed",
+    AttemptTrigger.REPLAY: "replay",
+}
+FAILURES = {
+    FailureKind.CONNECTION: "Could not connect",
+    FailureKind.TIMEOUT: "Timed out",
+    FailureKind.TLS: "TLS failed",
+    FailureKind.PROTOCOL: "Invalid response",
+    FailureKind.STATUS: "Failed",
+    FailureKind.LOOP: "Would loop",
+    FailureKind.NOT_SENT: "Not sent",
+    FailureKind.INTERRUPTED: "Interrupted",
+    FailureKind.INTERNAL: "Internal error",
+}
+INTERRUPTED_MEANS = (
+    "Hookline stopped while this attempt was being made. The target may have received the request, so the next attempt"
+    " may be a repeat. It does not use up a retry."
+)
+TARGET_DELETED = "Its target was deleted."
+REPLAY_ENDED = "Replays are not retried. Replay the request again."
+NOT_FAILED = "Only failed deliveries can be retried."
+
+
+def look_of(delivery: Delivery, target: Target | None) -> Look:
+    """How a delivery stands; one that waits for a paused target is paused."""
+    if delivery.state is DeliveryState.QUEUED:
+        return PAUSED if is_paused(delivery, target) else WAITING
+    return _STATES.get(delivery.state, WAITING)
+
+
+def look_of_attempt(attempt: Attempt) -> Look:
+    if attempt.failure is FailureKind.INTERRUPTED:
+        return INTERRUPTED
+    return DELIVERED if attempt.failure is None else FAILED
+
+
+def result_of(attempt: Attempt) -> str:
+    """`200 OK`, `500 Internal Server Error`, `Timed out`, `200 OK · Timed out`."""
+    failure = FAILURES[attempt.failure] if attempt.failure is not None else ""
+    if attempt.status is None:
+        return failure or "No response"
+    status = status_text(attempt.status)
+    return status if attempt.failure in (None, FailureKind.STATUS) else f"{status} · {failure}"
+
+
+def status_text(status: int) -> str:
+    """The number, with its usual phrase."""
+    try:
+        return f"{status} {HTTPStatus(status).phrase}"
+    except ValueError:
+        return str(status)
+
+
+def is_paused(delivery: Delivery, target: Target | None) -> bool:
+    return delivery.state is DeliveryState.QUEUED and target is not None and target.paused is not None
+
+
+def next_text(delivery: Delivery, target: Target | None, now_us: int) -> str:
+    """When a queued delivery is sent: `Retry 2 of 4 in 12 s`, `First attempt now`, `Waits until the target is resumed`;
+    empty if it has ended.
+    """
+    if delivery.state is not DeliveryState.QUEUED:
+        return ""
+    if delivery.round_attempts == 0:
+        name = "Next attempt" if delivery.attempts else "First attempt"
+    elif target is not None and delivery.round_attempts <= target.retry.retries:
+        name = f"Retry {delivery.round_attempts} of {target.retry.retries}"
+    else:
+        name = f"Retry {delivery.round_attempts}"
+    if is_paused(delivery, target):
+        return f"{name} when the target is resumed"
+    wait = wait_text(delivery.due_at - now_us)
+    return f"{name} {wait}"
+
+
+def wait_text(us: int) -> str:
+    """`now`, `in 12 s`, `in 4 min 5 s`, `in 2 h 3 min`."""
+    seconds = -(-us // 1_000_000)
+    if seconds <= 0:
+        return "now"
+    if seconds < 60:
+        return f"in {seconds} s"
+    if seconds < 3_600:
+        return f"in {seconds // 60} min" + (f" {seconds % 60} s" if seconds % 60 else "")
+    return f"in {seconds // 3_600} h" + (f" {seconds // 60 % 60} min" if seconds // 60 % 60 else "")
+
+
+def paused_text(target: Target) -> str:
+    if target.paused is PausedBy.FAILURES:
+        failed = count_of(target.pause_after, "delivery", "deliveries")
+        return f"Paused after {failed} in a row failed. Deliveries wait until you resume the target."
+    return "This target is paused. Deliveries wait until you resume it."
+
+
+def no_retry(delivery: Delivery, target_of: Callable[[int], Target | None]) -> str | None:
+    """Why a delivery cannot be retried by the user; None if it can."""
+    if delivery.state is not DeliveryState.FAILED:
+        return NOT_FAILED
+    if delivery.replay_id is not None:
+        return REPLAY_ENDED
+    if delivery.target_id is None or target_of(delivery.target_id) is None:
+        return TARGET_DELETED
+    return None
+
+
+def timing_parts(attempt: Attempt) -> list[tuple[str, str, float]]:
+    """Name, token and milliseconds of each part of an attempt, in order; the last is what the others leave."""
+    timing = attempt.timing
+    named = (
+        ("Name lookup", "timing_lookup", timing.lookup),
+        ("Connect", "timing_connect", timing.connect),
+        ("TLS", "timing_tls", timing.tls),
+        ("Waiting for the first byte", "timing_wait", timing.first_byte),
+    )
+    parts = [(name, token, ms) for name, token, ms in named if ms is not None]
+    rest = attempt.ms - sum(ms for *_, ms in parts)
+    if rest >= 0.05 or not parts:
+        parts.append(("Rest", "timing_rest", max(0.0, rest)))
+    return parts
+
+
+def attempt_text(attempt: Attempt, count: int) -> str:
+    """In words, for screen readers and tooltips: `Attempt 2 of 3, retry: 500 Internal Server Error after 12 ms`."""
+    took = f" after {ms_text(attempt.ms)}" if attempt.failure is not FailureKind.INTERRUPTED else ""
+    return f"Attempt {attempt.number} of {count}, {TRIGGERS[attempt.trigger]}: {result_of(attempt)}{took}"

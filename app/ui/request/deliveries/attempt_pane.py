@@ -1,0 +1,268 @@
+"""One attempt: what was sent to the target, and what came back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.model import Attempt, Capture, Delivery, DeliveryState, FailureKind, Headers
+from app.core.repositories import CaptureRepository, DeliveryRepository
+from app.core.text import exact_time, ms_text, size_text
+from app.ui.deliveries.words import INTERRUPTED_MEANS, TRIGGERS, result_of
+from app.ui.latest_only import Latest
+from app.ui.request.body.body_pane import BodyPane
+from app.ui.request.body.body_source import BodySource, of_attempt, of_capture, read_plain
+from app.ui.request.body.source_pane import EMPTY_WIDTH
+from app.ui.request.deliveries.timing import TimingBar
+from app.ui.request.tables.pairs_view import PairsView
+from app.ui.request.tabs.table_tabs import COPY
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.badge import MethodBadge
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.card import line
+from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.segmented import Segmented
+
+TEXT_MAX = 256 * 1024
+"""Bytes of a body that are copied as text."""
+RESPONDED = "The sender got this response."
+
+
+class AttemptPane(QWidget):
+    """`show_attempt` fills it. `retry_requested`: the user wants the delivery shown to be retried."""
+
+    retry_requested = Signal()
+
+    def __init__(
+        self, deliveries: DeliveryRepository, captures: CaptureRepository, theme: Theme, tasks: Tasks, parent: QWidget
+    ) -> None:
+        super().__init__(parent)
+        self._deliveries, self._captures = deliveries, captures
+        self._capture: Capture | None = None
+        self._attempt: Attempt | None = None
+        self._latest_copy = Latest(tasks, "deliveries: copy")
+        self.title = ElidedLabel("", "strong", self)
+        self.retry = Button("Retry", theme, self, icon="retry")
+        self.retry.setProperty("compact", True)
+        self.copy_text = IconButton("copy", "Copy request and response as text", theme, self)
+        self.method = MethodBadge("POST", theme, self)
+        self.url = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
+        self.url.setFont(mono_font())
+        self.copy_url = CopyButton("", "URL", theme, self)
+        self.facts = ElidedLabel("", "small", self)
+        self.reason = label("", "error", self, wrap=True)
+        self.reason.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.timing = TimingBar(theme, self)
+        self.sides = Segmented((("response", "Response received"), ("request", "Request sent")), self)
+        self.parts = Segmented((("body", "Body"), ("headers", "Headers")), self)
+        self.body = BodyPane(theme, tasks, self, "No body")
+        self.headers = PairsView(("Name", "Value"), theme, self, COPY)
+        self.nothing = EmptyState("forward", "No response", "", theme, self)
+        self.nothing.set_text_width(EMPTY_WIDTH)
+        self._shown = QStackedWidget(self)
+        self._about = QWidget(self)
+        self._lay_out()
+        self.sides.activated.connect(self._show_part)
+        self.parts.activated.connect(self._show_part)
+        self.retry.clicked.connect(self.retry_requested)
+        self.copy_text.clicked.connect(self._copy)
+
+    def show_attempt(self, delivery: Delivery, attempt: Attempt | None, capture: Capture, no_retry: str | None) -> None:
+        """Show an attempt, or (None) a delivery that has none yet; `no_retry` is why it cannot be retried."""
+        same = attempt == self._attempt and capture is self._capture and attempt is not None
+        self._attempt, self._capture = attempt, capture
+        url = attempt.url if attempt is not None else delivery.request_url
+        if self.copy_url.text_to_copy != url:
+            self.url.setText(escape(url))
+            self.url.updateGeometry()
+            self.copy_url.text_to_copy = url
+        self.method.set_method(attempt.method if attempt is not None else capture.method)
+        self.retry.setVisible(delivery.state is DeliveryState.FAILED)
+        self.retry.set_refusal(no_retry)
+        self.copy_text.setVisible(attempt is not None)
+        self.timing.setVisible(attempt is not None and attempt.failure is not FailureKind.INTERRUPTED)
+        if attempt is None:
+            self._show_unsent()
+            return
+        trigger = TRIGGERS[attempt.trigger]
+        self.title.setText(f"Attempt {attempt.number} of {delivery.attempts} · {trigger} · {result_of(attempt)}")
+        self.facts.setText(" · ".join(_facts(attempt, responded=_responded(delivery, attempt))))
+        self.facts.show()
+        interrupted = attempt.failure is FailureKind.INTERRUPTED
+        reason = INTERRUPTED_MEANS if interrupted else escape(attempt.error or "")
+        self.reason.setText(reason)
+        self.reason.setVisible(bool(reason))
+        self.timing.show_attempt(attempt)
+        for choice in (self.sides, self.parts):
+            choice.show()
+        if not same:
+            self.sides.set_current("request" if attempt.status is None else "response")
+            self._show_part()
+
+    def clear(self) -> None:
+        """Forget what was shown, and stop loading."""
+        self._attempt, self._capture = None, None
+        self.stop()
+
+    def stop(self) -> None:
+        self.body.stop()
+        self._latest_copy.stop()
+
+    def _show_unsent(self) -> None:
+        self.title.setText("Not sent yet")
+        self.facts.hide()
+        self.reason.hide()
+        for choice in (self.sides, self.parts):
+            choice.hide()
+        self.body.stop()
+        self.nothing.title.setText("Not sent yet")
+        self.nothing.text.setText("What is sent and received appears here with the first attempt.")
+        self._shown.setCurrentWidget(self.nothing)
+
+    @Slot()
+    def _show_part(self) -> None:
+        attempt, capture = self._attempt, self._capture
+        if attempt is None or capture is None:
+            return
+        received = self.sides.current() == "response"
+        headers = attempt.response_headers if received else attempt.headers
+        self.parts.set_title("headers", f"Headers {len(headers)}")
+        if received and attempt.status is None:
+            self.nothing.title.setText("No response")
+            self.nothing.text.setText("")
+            self._shown.setCurrentWidget(self.nothing)
+        elif self.parts.current() == "headers":
+            self.headers.setAccessibleName("Response headers" if received else "Headers sent")
+            self.headers.set_rows(headers)
+            self._shown.setCurrentWidget(self.headers)
+        else:
+            self._show_body(attempt, capture, received=received)
+
+    def _show_body(self, attempt: Attempt, capture: Capture, *, received: bool) -> None:
+        if not received and attempt.size != capture.size:
+            self.nothing.title.setText(f"Another body, {size_text(attempt.size)}")
+            self.nothing.text.setText("This attempt did not send the body of the captured request.")
+            self._shown.setCurrentWidget(self.nothing)
+            return
+        self.body.nothing.title.setText("The response has no body" if received else "The request has no body")
+        self.body.show_source(of_attempt(attempt, self._deliveries) if received else self._sent(attempt, capture))
+        self._shown.setCurrentWidget(self.body)
+
+    def _sent(self, attempt: Attempt, capture: Capture) -> BodySource:
+        """The captured body."""
+        return of_capture(capture, self._captures)
+
+    @Slot()
+    def _copy(self) -> None:
+        if self._attempt is not None and self._capture is not None:
+            self._latest_copy.run(partial(self._copy_attempt, self._attempt, self._capture))
+
+    async def _copy_attempt(self, attempt: Attempt, capture: Capture) -> None:
+        sent = await _body_text(self._sent(attempt, capture)) if attempt.size == capture.size else ""
+        received = await _body_text(of_attempt(attempt, self._deliveries)) if attempt.response_size else ""
+        if self._latest_copy.superseded:
+            return
+        QGuiApplication.clipboard().setText(attempt_as_text(attempt, sent, received))
+        self.copy_text.set_icon_name("check", "success")
+        self.copy_url.feedback_over.timeout.connect(self._copied_over, Qt.ConnectionType.UniqueConnection)
+        self.copy_url.feedback_over.start()
+
+    @Slot()
+    def _copied_over(self) -> None:
+        self.copy_text.set_icon_name("copy")
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.setSpacing(metrics.SPACE_2)
+        top.addWidget(self.title, 1)
+        top.addWidget(self.retry)
+        top.addWidget(self.copy_text)
+        place = QHBoxLayout()
+        place.setSpacing(metrics.SPACE_2)
+        place.addWidget(self.method)
+        place.addWidget(self.url)
+        place.addWidget(self.copy_url)
+        place.addStretch(1)
+        choices = QHBoxLayout()
+        choices.setSpacing(metrics.SPACE_2)
+        choices.addWidget(self.sides)
+        choices.addWidget(self.parts)
+        choices.addStretch(1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        head = QVBoxLayout(self._about)
+        head.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2)
+        head.setSpacing(6)
+        head.addLayout(top)
+        head.addLayout(place)
+        head.addWidget(self.facts)
+        head.addWidget(self.reason)
+        head.addWidget(self.timing)
+        head.addLayout(choices)
+        for page in (self.body, self.headers, self.nothing):
+            self._shown.addWidget(page)
+        column.addWidget(self._about)
+        column.addWidget(line(self))
+        column.addWidget(self._shown, 1)
+        self.sides.set_current("response")
+        self.parts.set_current("body")
+
+
+def attempt_as_text(attempt: Attempt, sent: str, received: str) -> str:
+    """Request and response as an HTTP message each, separated by a line that says how it ended."""
+    request = _message(f"{attempt.method} {attempt.url}", attempt.headers, sent)
+    result = f"--- {result_of(attempt)}, {ms_text(attempt.ms)}, {exact_time(attempt.started_at)}"
+    error = [attempt.error] if attempt.error else []
+    if attempt.status is None:
+        return "\n".join([request, "", result, *error])
+    version = f"HTTP/{attempt.http_version} " if attempt.http_version else ""
+    response = _message(f"{version}{attempt.status}", attempt.response_headers, received)
+    return "\n".join([request, "", result, *error, response])
+
+
+def _message(first: str, headers: Headers, body: str) -> str:
+    lines = [first, *(f"{name}: {value}" for name, value in headers)]
+    return "\n".join([*lines, "", body] if body else lines)
+
+
+async def _body_text(source: BodySource) -> str:
+    """The body, as far as it is copied; a binary one is only named."""
+    data = await read_plain(source, TEXT_MAX) or b""
+    part = data[:TEXT_MAX]
+    try:
+        text = part.decode()
+    except UnicodeDecodeError as error:
+        if error.start < len(part) - 4 or len(data) <= TEXT_MAX:
+            return f"({size_text(source.size)} of binary data)"
+        text = part[: error.start].decode()
+    return text if len(data) <= TEXT_MAX else f"{text}\n(cut after {size_text(TEXT_MAX)})"
+
+
+def _responded(delivery: Delivery, attempt: Attempt) -> bool:
+    """The sender waits for the first attempt only."""
+    return delivery.responded and attempt.status is not None and attempt.number == 1
+
+
+def _facts(attempt: Attempt, *, responded: bool) -> Sequence[str]:
+    facts = [RESPONDED] if responded else []
+    if attempt.failure is not FailureKind.INTERRUPTED:
+        facts.append(f"{ms_text(attempt.ms)} in all")
+    if attempt.response_truncated:
+        facts.append(f"only the first {size_text(attempt.response_size)} of the response were kept")
+    if attempt.reused:
+        facts.append("open connection reused")
+    if attempt.http_version:
+        facts.append(f"HTTP/{attempt.http_version}")
+    facts.append(exact_time(attempt.started_at))
+    return facts
