@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from app.core.clock import DAY_US, now_us
 from app.core.ids import uuid7
@@ -28,9 +29,10 @@ class TestSessionStats:
     def test_deliveries_count_by_outcome(self) -> None:
         stats = SessionStats()
         for state in (DeliveryState.DELIVERED, DeliveryState.DELIVERED, DeliveryState.FAILED, DeliveryState.QUEUED):
-            stats.delivery_finished(state, delivery(state))
+            stats.delivery_changed(delivery(state))
+        stats.delivery_changed(replace(delivery(DeliveryState.DELIVERED), replay_id="r"))
         assert (stats.forwarded, stats.failed) == (2, 1)
-        assert stats.last_outcome(1) is DeliveryState.QUEUED
+        assert stats.last_outcome(1) is DeliveryState.FAILED
         assert stats.last_outcome(2) is DeliveryState.NONE
 
     def test_activity_is_the_last_hour_oldest_first(self) -> None:
@@ -65,7 +67,7 @@ class TestSessionStats:
     def test_a_removed_endpoint_is_forgotten(self) -> None:
         stats = SessionStats()
         stats.captured([factories.capture(received_at=NOW).summary()])
-        stats.delivery_finished(DeliveryState.FAILED, delivery(DeliveryState.FAILED))
+        stats.delivery_changed(delivery(DeliveryState.FAILED))
         stats.forget(1)
         assert sum(stats.activity(1, NOW)) == 0
         assert stats.last_outcome(1) is DeliveryState.NONE

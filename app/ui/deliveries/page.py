@@ -46,13 +46,12 @@ _WIDTHS = {
     TIME: 92,
     ENDPOINT: 104,
     METHOD: 72,
-    TARGET: 176,
+    TARGET: 184,
     ATTEMPTS: 84,
     STATUS: 66,
     DURATION: 84,
-    DETAIL: 200,
 }
-"""The request column takes the rest."""
+"""Request and details share the rest."""
 _NEEDED = {ATTEMPTS: 1180, DURATION: 1040, TARGET: 920, METHOD: 780, ENDPOINT: 720, STATUS: 640}
 """Narrower pages hide a column: the request has it."""
 NOTHING_YET = (
@@ -250,7 +249,8 @@ class DeliveriesPage(QWidget):
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setMinimumSectionSize(48)
-        header.setSectionResizeMode(REQUEST, QHeaderView.ResizeMode.Stretch)
+        for column in (REQUEST, DETAIL):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         for column, width in _WIDTHS.items():
             table.setColumnWidth(column, width)
 

@@ -139,10 +139,10 @@ def timing_parts(attempt: Attempt) -> list[tuple[str, str, float]]:
     """Name, token and milliseconds of each part of an attempt, in order; the last is what the others leave."""
     timing = attempt.timing
     named = (
-        ("Name lookup", "timing_lookup", timing.lookup),
+        ("Lookup", "timing_lookup", timing.lookup),
         ("Connect", "timing_connect", timing.connect),
         ("TLS", "timing_tls", timing.tls),
-        ("Waiting for the first byte", "timing_wait", timing.first_byte),
+        ("Waiting for first byte", "timing_wait", timing.first_byte),
     )
     parts = [(name, token, ms) for name, token, ms in named if ms is not None]
     rest = attempt.ms - sum(ms for *_, ms in parts)

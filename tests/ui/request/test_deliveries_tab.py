@@ -1,42 +1,287 @@
-"""The Deliveries tab: where a request was really sent, and what came back."""
+"""The Deliveries tab: each delivery with its attempts, what was sent and what came back."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+import gzip
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-import msgspec
+import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
 
-from app.core.model import DeliveryState
+from app.core.clock import now_us
+from app.core.model import (
+    AttemptTrigger,
+    Capture,
+    Delivery,
+    DeliveryState,
+    FailureKind,
+    TargetDraft,
+    Timing,
+)
+from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED
+from app.ui.request.deliveries.attempt_list import row_words
+from app.ui.request.tabs.deliveries_tab import DeliveriesTab
 from app.ui.request.tabs.tabs import DELIVERIES
-from tests.ui.requests.page_desk import open_page
-from tests.ui.waiting import until
+from tests.ui.attempts import REFUSED, STATUS_500, attempt, finish
+from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.waiting import settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
+SECOND = 1_000_000
+
+
+@asynccontextmanager
+async def opened(folder: Path, **fields: Any) -> AsyncIterator[tuple[PageDesk, DeliveriesTab, Capture, Delivery]]:
+    """A request of an endpoint with one target, its Deliveries tab, and its delivery, still queued."""
+    async with open_page(folder, forward_url="http://127.0.0.1:9/hook?own=1") as shown:
+        capture = await shown.desk.capture(shown.endpoint, **fields)
+        shown.detail.show_tab_of(capture.id, DELIVERIES)
+        shown.page.open_request(capture.id)
+        tab = shown.detail.deliveries
+        await until(lambda: words(tab))
+        (delivery,) = await shown.desk.store.deliveries.of_capture(capture.id)
+        yield shown, tab, capture, delivery
+
+
+def words(tab: DeliveriesTab) -> list[str]:
+    """The rows, as screen readers read them."""
+    return [row_words(row) for row in tab.list.attempts.rows]
+
+
+def choose(tab: DeliveriesTab, row: int) -> None:
+    tab.list.setCurrentIndex(tab.list.attempts.index(row))
+
+
+def test_every_attempt_has_its_number_trigger_result_and_duration(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            made = [
+                attempt(delivery, 1, **REFUSED),
+                attempt(delivery, 2, **STATUS_500),
+                attempt(delivery, 3, trigger=AttemptTrigger.RESENT, status=None, failure=FailureKind.TIMEOUT),
+                attempt(delivery, 4, trigger=AttemptTrigger.MANUAL, ms=1500.0),
+            ]
+            await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, *made)
+            await until(lambda: len(words(tab)) == 5)
+            assert words(tab) == [
+                f"Delivered, 4 attempts, {delivery.request_url}",
+                "Attempt 1 of 4, forwarded: Could not connect after 12 ms",
+                "Attempt 2 of 4, retry: 500 Internal Server Error after 12 ms",
+                "Attempt 3 of 4, sent again because the open connection had closed: Timed out after 12 ms",
+                "Attempt 4 of 4, retried by you: 200 OK after 1.5 s",
+            ]
+            assert not tab.list.grab().isNull()
+
+    run(check())
+
+
+def test_the_parts_of_a_duration_are_named(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            timing = Timing(lookup=1.0, connect=2.0, tls=3.0, first_byte=4.0)
+            await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, attempt(delivery, timing=timing))
+            await until(tab.pane.timing.isVisible)
+            assert tab.pane.timing.accessibleName() == (
+                "Lookup 1.0 ms, Connect 2.0 ms, TLS 3.0 ms, Waiting for first byte 4.0 ms, Rest 2.0 ms, 12 ms in all"
+            )
+
+    run(check())
 
 
 def test_the_url_shown_and_copied_is_the_one_requested(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
-        async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook?own=1") as shown:
-            store, mirror = shown.desk.store, shown.detail.mirror
-            sent = await shown.desk.capture(shown.endpoint, target="/catch/x/orders/a%2Fb?id=1&id=2")
-            (delivery,) = await store.deliveries.of_capture(sent.id)
-            answered = msgspec.structs.replace(
-                delivery, state=DeliveryState.DELIVERED, status=204, ms=12.0, response_headers=(("X-A", "1"),)
-            )
-            await store.deliveries.finish(answered, b"")
-            shown.page.open_request(sent.id)
-            shown.detail.tabs.setCurrentIndex(DELIVERIES)
+        async with opened(tmp_path, target="/catch/x/orders/a%2Fb?id=1&id=2") as (shown, tab, _, delivery):
             url = "http://127.0.0.1:9/hook/orders/a%2Fb?own=1&id=1&id=2"
-            await until(lambda: mirror.url.text() == url)
-            mirror._copy.click()
-            assert QGuiApplication.clipboard().text() == url
-            assert mirror.facts.text().startswith("Response 204 · 12 ms")
-            assert [button.text() for button in mirror.parts._buttons.values()] == [
-                "Response body",
-                "Response headers 1",
-            ]
+            assert tab.pane.url.text() == url
+            elsewhere = attempt(delivery, url="http://127.0.0.1:9/old")
+            await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, elsewhere)
+            await until(lambda: tab.pane.url.text() == "http://127.0.0.1:9/old")
+            tab.pane.copy_url.click()
+            assert QGuiApplication.clipboard().text() == "http://127.0.0.1:9/old"
+
+    run(check())
+
+
+def test_request_and_response_have_their_headers_and_body(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            pane = tab.pane
+            headers = (("Content-Type", "application/json"), ("Content-Encoding", "gzip"))
+            made = attempt(delivery, response_headers=headers)
+            body = gzip.compress(b'{"ok":true}')
+            await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, made, body=body, responded=True)
+            await until(lambda: pane.body.code.toPlainText() == '{\n  "ok": true\n}')
+            assert pane.facts.text().startswith("The sender got this response.")
+            QTest.mouseClick(pane.parts._buttons["headers"], Qt.MouseButton.LeftButton)
+            assert pane.headers.pairs.rowCount() == 2
+            QTest.mouseClick(pane.sides._buttons["request"], Qt.MouseButton.LeftButton)
+            assert [pane.headers.pairs.cells(row) for row in range(1)] == [("X-Sent", "1")]
+            QTest.mouseClick(pane.parts._buttons["body"], Qt.MouseButton.LeftButton)
+            await until(lambda: pane.body.code.toPlainText() == '{\n  "a": 1\n}')
+            pane.copy_text.click()
+            await until(lambda: QGuiApplication.clipboard().text().startswith("POST http"))
+            text = QGuiApplication.clipboard().text()
+            for part in ("X-Sent: 1", '{"a":1}', "--- 200 OK, 12 ms", "HTTP/1.1 200", '{"ok":true}'):
+                assert part in text
+
+    run(check())
+
+
+def test_an_attempt_with_a_body_of_its_own_does_not_show_the_captured_one(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            made = attempt(delivery, size=99, **REFUSED)
+            await finish(shown.desk.store, delivery, DeliveryState.FAILED, made)
+            await until(lambda: tab.pane.sides.current() == "request" and tab.pane.nothing.isVisible())
+            assert tab.pane.nothing.title.text() == "Another body, 99 B"
+
+    run(check())
+
+
+def test_a_waiting_delivery_says_when_the_next_attempt_comes(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            assert words(tab)[-1] == "First attempt now"
+            due = now_us() + 3_600 * SECOND
+            made = [attempt(delivery, 1, **REFUSED), attempt(delivery, 2, **REFUSED)]
+            await finish(shown.desk.store, delivery, DeliveryState.QUEUED, *made, due_at=due)
+            await until(lambda: len(words(tab)) == 4)
+            assert words(tab)[0].startswith("Waiting, 2 attempts")
+            assert words(tab)[-1].startswith("Retry 2 of 4 in ")
+            target_id = delivery.target_id or 0
+            await shown.desk.store.targets.pause(target_id)
+            await until(lambda: words(tab)[0].startswith("Paused"))
+            assert words(tab)[-1] == "Retry 2 of 4 when the target is resumed"
+            assert tab.notice.text() == "This target is paused. Deliveries wait until you resume it."
+            tab.resume.click()
+            await until(lambda: not tab.resume.isVisible())
+            target = shown.desk.store.targets.by_id(target_id)
+            assert target is not None
+            assert target.paused is None
+
+    run(check())
+
+
+def test_only_failed_deliveries_to_targets_can_be_retried(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, capture, delivery):
+            store = shown.desk.store
+            assert not tab.pane.retry.isVisible()
+            replay = Delivery(
+                id="00000000-0000-7000-8000-00000000000a",
+                capture_id=capture.id,
+                endpoint_id=capture.endpoint_id,
+                url="http://127.0.0.1:9/other",
+                state=DeliveryState.QUEUED,
+                queued_at=1,
+                replay_id="00000000-0000-7000-8000-00000000000b",
+            )
+            await store.deliveries.add_replays([replay])
+            again = attempt(replay, trigger=AttemptTrigger.REPLAY, **STATUS_500)
+            await finish(store, replay, DeliveryState.FAILED, again)
+            await finish(store, delivery, DeliveryState.FAILED, attempt(delivery, **STATUS_500))
+            await until(lambda: len(words(tab)) == 4 and words(tab)[0].startswith("Failed"))
+            choose(tab, 3)
+            assert tab.pane.retry.isVisible()
+            assert (tab.pane.retry.isEnabled(), tab.pane.retry.toolTip()) == (False, REPLAY_ENDED)
+            choose(tab, 1)
+            assert tab.pane.retry.isEnabled()
+            tab.pane.retry.click()
+            await until(lambda: words(tab)[2:3] == ["Next attempt now"])
+            assert not tab.pane.retry.isVisible()
+            row = shown.model.row_of(capture.id)
+            assert row is not None
+            assert shown.model.summary(row).mirror is DeliveryState.QUEUED
+
+    run(check())
+
+
+def test_what_is_chosen_stays_when_another_attempt_is_made(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            store = shown.desk.store
+            made = [attempt(delivery, number, **STATUS_500) for number in range(1, 41)]
+            await finish(store, delivery, DeliveryState.QUEUED, *made, due_at=now_us() + SECOND)
+            await until(lambda: len(words(tab)) == 42)
+            assert tab.pane.title.text().startswith("Attempt 40 of 40")
+            choose(tab, 3)
+            tab.list.verticalScrollBar().setValue(50)
+            (waiting,) = await store.deliveries.of_capture(delivery.capture_id)
+            await finish(store, waiting, DeliveryState.DELIVERED, attempt(delivery, 41))
+            await until(lambda: words(tab)[0].startswith("Delivered"))
+            assert tab.pane.title.text().startswith("Attempt 3 of 41")
+            assert tab.list.verticalScrollBar().value() == 50
+            choose(tab, 0)
+            assert tab.pane.title.text().startswith("Attempt 41 of 41")
+
+    run(check())
+
+
+def test_an_interrupted_attempt_says_what_that_means(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            cut = attempt(delivery, status=None, failure=FailureKind.INTERRUPTED, ms=0.0, error="Cut.")
+            await finish(shown.desk.store, delivery, DeliveryState.QUEUED, cut, round_attempts=0)
+            await until(lambda: len(words(tab)) == 3)
+            assert words(tab)[1:] == ["Attempt 1 of 1, forwarded: Interrupted", "Next attempt now"]
+            assert tab.pane.reason.text() == INTERRUPTED_MEANS
+            assert not tab.pane.timing.isVisible()
+
+    run(check())
+
+
+def test_deliveries_to_several_targets_and_replays_are_listed_apart(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, forward_url="http://127.0.0.1:9/one") as shown:
+            store = shown.desk.store
+            await store.targets.create(shown.endpoint.id, TargetDraft(url="http://127.0.0.1:9/two"))
+            endpoint = store.endpoints.by_id(shown.endpoint.id)
+            assert endpoint is not None
+            capture = await shown.desk.capture(endpoint, target="/catch/x")
+            shown.detail.show_tab_of(capture.id, DELIVERIES)
+            shown.page.open_request(capture.id)
+            tab = shown.detail.deliveries
+            await until(lambda: len(words(tab)) == 4)
+            assert [line.rpartition("/")[2] for line in words(tab)[::2]] == ["one", "two"]
+            assert shown.detail.tabs.tabText(DELIVERIES) == "Deliveries 2"
+
+    run(check())
+
+
+@pytest.mark.parametrize("forwards", [False, True])
+def test_a_request_without_deliveries_says_why(run: Run, tmp_path: Path, forwards: bool) -> None:
+    async def check() -> None:
+        url = "http://127.0.0.1:9/" if forwards else None
+        async with open_page(tmp_path, forward_url=url) as shown:
+            sent = await shown.add()
+            shown.detail.show_tab_of(sent.id, DELIVERIES)
+            shown.page.open_request(sent.id)
+            empty = shown.detail.deliveries.empty
+            await until(empty.isVisible)
+            assert ("when this request arrived" in empty.text.text()) == forwards
+
+    run(check())
+
+
+def test_nothing_of_a_request_is_shown_with_another(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            await finish(shown.desk.store, delivery, DeliveryState.FAILED, attempt(delivery, **STATUS_500))
+            await until(lambda: len(words(tab)) == 2)
+            second = await shown.desk.capture(shown.endpoint, target="/catch/x/second")
+            visible: list[bool] = []
+            shown.detail.opened.connect(lambda _: visible.append(tab.pane.isVisible()))
+            shown.detail.show_tab_of(second.id, DELIVERIES)
+            shown.page.open_request(second.id)
+            await until(lambda: visible and tab.pane.isVisible())
+            assert visible == [False]
+            assert tab.pane.title.text() == "Not sent yet"
+            await settle()
+            assert tab.pane.nothing.isVisible()
 
     run(check())

@@ -22,6 +22,7 @@ from app.ui.request.body.body_export import write_body
 from app.ui.request.body.body_source import of_capture
 from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, QUERY
 from app.ui.shell.main_window import SIDE_BY_SIDE_WIDTH
+from tests.ui.attempts import STATUS_500, attempt, finish
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import Heart, settle, until
 
@@ -191,28 +192,19 @@ def test_the_tab_is_remembered_for_each_type(run: Run, tmp_path: Path) -> None:
 def test_deliveries_show_and_change_as_they_end(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:
-            store, mirror = shown.desk.store, shown.detail.mirror
+            store, tab = shown.desk.store, shown.detail.deliveries
             sent = await shown.desk.capture(shown.endpoint)
             shown.page.open_request(sent.id)
             await until(lambda: shown.detail.tabs.tabText(DELIVERIES) == "Deliveries 1")
             shown.detail.tabs.setCurrentIndex(DELIVERIES)
-            assert mirror.state.text() == "Waiting"
-            delivery = (await store.deliveries.of_capture(sent.id))[0]
-            answer = gzip.compress(b'{"ok":true}')
-            done = msgspec.structs.replace(
-                delivery,
-                state=DeliveryState.FAILED,
-                status=500,
-                ms=12.0,
-                error="The target responded with 500.",
-                response_headers=(("Content-Type", "application/json"), ("Content-Encoding", "gzip")),
-                response_size=len(answer),
-            )
-            await store.deliveries.finish(done, answer)
-            await until(lambda: mirror.state.text() == "Failed")
-            assert mirror.reason.text() == "The target responded with 500."
-            await until(lambda: mirror.body.code.toPlainText() == '{\n  "ok": true\n}')
-            assert mirror.headers.pairs.rowCount() == 2
+            assert tab.pane.title.text() == "Not sent yet"
+            (delivery,) = await store.deliveries.of_capture(sent.id)
+            headers = (("Content-Type", "application/json"), ("Content-Encoding", "gzip"))
+            made = attempt(delivery, response_headers=headers, **STATUS_500)
+            await finish(store, delivery, DeliveryState.FAILED, made, body=gzip.compress(b'{"ok":true}'))
+            await until(lambda: "500 Internal Server Error" in tab.pane.title.text())
+            assert tab.pane.reason.text() == "The target responded with 500."
+            await until(lambda: tab.pane.body.code.toPlainText() == '{\n  "ok": true\n}')
             row = shown.model.row_of(sent.id)
             assert row is not None
             assert shown.model.summary(row).mirror is DeliveryState.FAILED

@@ -7,7 +7,6 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
 from PySide6.QtGui import QColor
@@ -276,32 +275,3 @@ def test_the_head_says_today_and_after_midnight_yesterday(
             await until(lambda: "Yesterday" in head.facts.text())
 
     run(check())
-
-
-def test_a_delivery_of_another_request_is_not_shown_meanwhile(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path, forward_url="http://127.0.0.1:9/") as shown:
-            mirror = shown.detail.mirror
-            first = await shown.desk.capture(shown.endpoint)
-            shown.page.open_request(first.id)
-            await choose_when_there(shown)
-            await until(mirror.state.isVisible)
-            second = await shown.desk.capture(shown.endpoint, target="/catch/x/second")
-            visible: list[bool] = []
-            shown.detail.opened.connect(lambda _: visible.append(mirror.state.isVisible()))
-            shown.page.open_request(second.id)
-            await until(lambda: bool(visible))
-            assert visible == [False]
-            await until(lambda: mirror.state.isVisible() and mirror.url.text().endswith("/second"))
-            (delivery,) = await shown.desk.store.deliveries.of_capture(second.id)
-            await shown.desk.store.deliveries.finish(
-                msgspec.structs.replace(delivery, state=DeliveryState.FAILED, error="No answer."), b""
-            )
-            await until(lambda: mirror.reason.text() == "No answer.")
-
-    run(check())
-
-
-async def choose_when_there(shown: PageDesk) -> None:
-    await until(lambda: shown.detail.tabs.tabText(DELIVERIES) == "Deliveries 1")
-    await choose(shown, DELIVERIES)

@@ -37,7 +37,7 @@ def paint_bar(painter: QPainter, rect: QRectF, attempt: Attempt, longest_ms: flo
 
 
 def legend_text(attempt: Attempt) -> str:
-    """`Name lookup 1.2 ms, Connect 0.4 ms, Waiting for the first byte 12 ms`."""
+    """`Lookup 1.2 ms, Connect 0.4 ms, Waiting for first byte 12 ms`."""
     return ", ".join(f"{name} {ms_text(ms)}" for name, _, ms in timing_parts(attempt))
 
 

@@ -16,7 +16,7 @@ from PySide6.QtTest import QTest
 
 from app.core.activity import Bar, Span
 from app.core.clock import DAY_US, now_us
-from app.core.model import DeliveryState
+from app.core.model import DeliveryFilter, DeliveryState
 from app.ui.requests.activity import source as source_module
 from app.ui.requests.activity.chart import ActivityChart
 from app.ui.requests.activity.painting import heights
@@ -100,8 +100,12 @@ def test_new_requests_and_outcomes_are_followed_without_counting_all_anew(run: R
             assert not asked
             for capture, state in zip(captures, [DeliveryState.DELIVERED] * 3 + [DeliveryState.FAILED], strict=False):
                 (delivery,) = await store.deliveries.of_capture(capture.id)
-                await store.deliveries.finish(msgspec.structs.replace(delivery, state=state), b"")
+                await store.deliveries.finish(msgspec.structs.replace(delivery, state=state), [])
+            (waiting,) = await store.deliveries.of_capture(captures[4].id)
+            await store.deliveries.finish(msgspec.structs.replace(waiting, attempts=1), [])
             await until(lambda: source.total == Bar(plain=1, delivered=3, failed=1, incomplete=1))
+            assert await store.deliveries.retry(DeliveryFilter()) == 1
+            await until(lambda: source.total == Bar(plain=2, delivered=3, incomplete=1))
             assert asked
             assert max(asked) <= 2
             await store.captures.delete([captures[0].id])

@@ -315,9 +315,9 @@ def test_a_state_that_changes_later_is_found_too(run: Run, tmp_path: Path) -> No
             await shown.reload()
             await put(shown, "mirror:failed")
             assert shown.page.filter.nothing.isVisible()
-            (queued,) = await shown.desk.store.deliveries.pending(shown.endpoint.id)
+            (queued,) = await shown.desk.store.deliveries.of_capture(sent.id)
             failed = msgspec.structs.replace(queued, state=DeliveryState.FAILED, started_at=queued.queued_at, ms=1.0)
-            await shown.desk.store.deliveries.finish(failed, b"")
+            await shown.desk.store.deliveries.finish(failed, [])
             await until(lambda: shown.ids() == [sent.id])
 
     run(check())

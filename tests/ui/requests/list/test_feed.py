@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 
 from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
-from app.core.events import DeliveryChanged
+from app.core.events import DeliveriesQueued, DeliveryChanged
 from app.core.model import Delivery, DeliveryState, Summary
 from app.ui.requests.list import feed as feed_module
 from app.ui.requests.list import model as model_module
@@ -271,6 +271,18 @@ def test_what_is_marked_or_forwarded_before_its_row_is_inserted_shows(run: Run, 
                 False,
                 DeliveryState.FAILED,
             )
+
+    run(check())
+
+
+def test_requests_whose_deliveries_are_queued_again_show_it(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            made = [await shown.add(mirror=DeliveryState.FAILED) for _ in range(3)]
+            await until(lambda: shown.model.rowCount() == 3)
+            shown.desk.bus.publish(DeliveriesQueued(target_ids=(1,), capture_ids=(made[0].id, made[2].id)))
+            states = [shown.model.summary(row).mirror for row in range(3)]
+            assert states == [DeliveryState.QUEUED, DeliveryState.FAILED, DeliveryState.QUEUED]
 
     run(check())
 

@@ -1,0 +1,343 @@
+"""The page of deliveries: what it lists, how it follows changes, and what can be done with a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from app.core.model import Delivery, DeliveryFilter, DeliveryState, Endpoint
+from app.ui.deliveries import commands, pager
+from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET, TITLES
+from app.ui.deliveries.words import NOT_FAILED
+from app.ui.request.tabs.tabs import DELIVERIES
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
+from app.ui.widgets.question import Question
+from tests.ui.attempts import STATUS_500, attempt, finish
+from tests.ui.desk import Desk, shown
+from tests.ui.waiting import settle, until
+
+pytestmark = pytest.mark.smoke
+
+Scene = Callable[..., Any]
+DELIVERED, FAILED, QUEUED = DeliveryState.DELIVERED, DeliveryState.FAILED, DeliveryState.QUEUED
+
+
+async def deliver(desk: Desk, endpoint: Endpoint, state: DeliveryState = DELIVERED, **fields: object) -> Delivery:
+    """A captured request and its delivery in this state."""
+    capture = await desk.capture(endpoint, **fields)
+    (delivery,) = await desk.store.deliveries.of_capture(capture.id)
+    if state is QUEUED:
+        return delivery
+    made = attempt(delivery, **(STATUS_500 if state is FAILED else {}))
+    return await finish(desk.store, delivery, state, made)
+
+
+async def forwarding(desk: Desk, **fields: object) -> Endpoint:
+    return await desk.endpoint(**{"forward_url": "http://127.0.0.1:9/hook", **fields})
+
+
+async def open_with(window: MainWindow, rows: int) -> None:
+    window.enter_page(ALL_DELIVERIES)
+    await until(lambda: window.deliveries.pager.ready and window.deliveries.model.rowCount() == rows)
+
+
+def states(window: MainWindow) -> list[str]:
+    model = window.deliveries.model
+    return [str(model.index(row, STATE).data()) for row in range(model.rowCount())]
+
+
+class TestRows:
+    def test_a_row_says_what_went_where_and_what_came_back(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk, name="Billing")
+                await deliver(desk, endpoint, FAILED, target="/catch/x/orders/7?a=1", method="PUT")
+                await deliver(desk, endpoint, QUEUED)
+                await open_with(window, 2)
+                model = window.deliveries.model
+                assert states(window) == ["Waiting", "Failed"]
+                failed = {column: model.index(1, column).data() for column in range(len(TITLES))}
+                assert failed[ENDPOINT] == "Billing"
+                assert (failed[METHOD], failed[REQUEST]) == ("PUT", "/orders/7?a=1")
+                assert (failed[TARGET], failed[STATUS]) == ("127.0.0.1:9/hook", "500")
+                assert failed[DETAIL] == "The target responded with 500."
+                assert model.index(0, DETAIL).data() == "First attempt now"
+                await until(lambda: window.deliveries.count.text() == "2 deliveries")
+                assert not window.deliveries.grab().isNull()
+
+        run(scene())
+
+    def test_a_paused_target_shows_at_its_waiting_deliveries(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                await deliver(desk, endpoint, QUEUED)
+                await open_with(window, 1)
+                await desk.store.targets.pause(endpoint.targets[0].id)
+                await until(lambda: states(window) == ["Paused"])
+                assert window.deliveries.model.index(0, DETAIL).data() == "First attempt when the target is resumed"
+
+        run(scene())
+
+    @pytest.mark.parametrize("width", [960, 1366, 1920])
+    def test_all_columns_fit(self, run: Scene, tmp_path: Path, width: int) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                for _ in range(40):
+                    await deliver(desk, endpoint, FAILED, target="/catch/x/" + "long" * 60)
+                window.resize(width, 720)
+                await open_with(window, 40)
+                await settle(10)
+                table = window.deliveries.table
+                widths = [0 if table.isColumnHidden(at) else table.columnWidth(at) for at in range(len(TITLES))]
+                assert sum(widths) <= table.viewport().width()
+                assert widths[REQUEST] >= 120
+                assert widths[DETAIL] >= 120
+
+        run(scene())
+
+    def test_without_deliveries_the_page_says_what_makes_some(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                await open_with(window, 0)
+                page = window.deliveries
+                await until(page.empty.isVisible)
+                assert page.empty.title.text() == "No deliveries yet"
+                assert page.empty.button is not None
+                assert not page.empty.button.isVisible()
+                endpoint = await forwarding(desk)
+                await deliver(desk, endpoint)
+                await until(lambda: states(window) == ["Delivered"])
+                page.filters.set_state(FAILED)
+                await until(page.empty.button.isVisible)
+                assert page.empty.title.text() == "No deliveries match"
+                page.empty.button.click()
+                await until(lambda: states(window) == ["Delivered"])
+
+        run(scene())
+
+
+class TestFollowing:
+    def test_new_and_changed_deliveries_show_and_the_selection_stays(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                waiting = await deliver(desk, endpoint, QUEUED)
+                await open_with(window, 1)
+                page = window.deliveries
+                page.table.selectRow(0)
+                await deliver(desk, endpoint)
+                await until(lambda: states(window) == ["Delivered", "Waiting"])
+                await finish(desk.store, waiting, FAILED, attempt(waiting, **STATUS_500))
+                await until(lambda: states(window) == ["Delivered", "Failed"])
+                assert [one.id for one in page.selected()] == [waiting.id]
+                await until(lambda: page.count.text() == "2 deliveries")
+                await desk.store.captures.delete([waiting.capture_id])
+                await until(lambda: states(window) == ["Delivered"])
+
+        run(scene())
+
+    def test_a_row_that_no_longer_matches_goes(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                failed = [await deliver(desk, endpoint, FAILED) for _ in range(2)]
+                await open_with(window, 2)
+                window.deliveries.filters.set_state(FAILED)
+                await until(lambda: states(window) == ["Failed"] * 2)
+                await desk.store.deliveries.retry(DeliveryFilter(delivery_ids=(failed[0].id,)))
+                await until(lambda: states(window) == ["Failed"])
+                await deliver(desk, endpoint, FAILED)
+                await until(lambda: states(window) == ["Failed"] * 2)
+
+        run(scene())
+
+    def test_older_pages_are_read_as_the_user_scrolls(
+        self, run: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(pager, "PAGE", 60)
+        monkeypatch.setattr(pager, "CHECKED", 60)
+
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                made = [await deliver(desk, endpoint, QUEUED) for _ in range(150)]
+                window.enter_page(ALL_DELIVERIES)
+                page = window.deliveries
+                await until(lambda: page.model.rowCount() >= 60)
+                bar = page.table.verticalScrollBar()
+
+                def at_end() -> bool:
+                    bar.setValue(bar.maximum())
+                    return page.pager.at_end
+
+                await until(at_end)
+                ids = [page.model.delivery(row).id for row in range(page.model.rowCount())]
+                assert ids == [one.id for one in reversed(made)]
+                bar.setValue(1000)
+                top = page.model.delivery(page.table.rowAt(0)).id
+                await deliver(desk, endpoint)
+                await until(lambda: page.model.rowCount() == 151)
+                assert page.model.delivery(page.table.rowAt(0)).id == top
+
+        run(scene())
+
+    def test_what_is_about_to_be_deleted_is_not_listed(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                made = [await deliver(desk, endpoint) for _ in range(3)]
+                await open_with(window, 3)
+                await window.services.captures.delete([made[1].capture_id])
+                await until(lambda: window.deliveries.model.rowCount() == 2)
+                window.pending.undo()
+                await until(lambda: window.deliveries.model.rowCount() == 3)
+
+        run(scene())
+
+    def test_nothing_is_read_while_another_page_is_shown(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                await open_with(window, 0)
+                window.show_page(DASHBOARD)
+                await deliver(desk, endpoint)
+                await settle(10)
+                assert window.deliveries.model.rowCount() == 0
+                await open_with(window, 1)
+
+        run(scene())
+
+
+class TestFilters:
+    def test_endpoint_target_and_state_narrow_the_list(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                one, two = await forwarding(desk, name="One"), await forwarding(desk, name="Two")
+                await deliver(desk, one, FAILED)
+                await deliver(desk, two)
+                await open_with(window, 2)
+                filters = window.deliveries.filters
+                filters.endpoint.setCurrentIndex(filters.endpoint.findData(two.id))
+                filters.endpoint.activated.emit(0)
+                await until(lambda: states(window) == ["Delivered"])
+                assert [filters.target.itemData(at) for at in range(filters.target.count())] == [
+                    None,
+                    two.targets[0].id,
+                ]
+                filters.replays.setCurrentIndex(2)
+                filters.replays.activated.emit(2)
+                await until(lambda: window.deliveries.pager.ready and not states(window))
+                await desk.store.endpoints.delete(two.id)
+                await until(lambda: filters.endpoint.currentData() is None)
+                filters.reset.click()
+                await until(lambda: states(window) == ["Failed"])
+                assert not filters.reset.isVisible()
+
+        run(scene())
+
+
+class TestCommands:
+    def test_the_selected_failed_deliveries_are_retried(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                for state in (FAILED, FAILED, DELIVERED):
+                    await deliver(desk, endpoint, state)
+                await open_with(window, 3)
+                page = window.deliveries
+                page.table.selectRow(0)
+                assert page.commands.retry.reason == NOT_FAILED
+                assert not page.retry_selected.isVisible()
+                page.table.selectAll()
+                assert page.retry_selected.text() == "Retry 2 deliveries"
+                page.retry_selected.click()
+                await until(lambda: states(window) == ["Delivered", "Waiting", "Waiting"])
+                assert window.toast.isVisible()
+
+        run(scene())
+
+    def test_all_that_match_are_counted_and_many_only_retried_after_a_question(
+        self, run: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(commands, "ASKED_FROM", 1)
+
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                one, two = await forwarding(desk), await forwarding(desk)
+                for endpoint in (one, one, two):
+                    await deliver(desk, endpoint, FAILED)
+                await open_with(window, 3)
+                page = window.deliveries
+                page.filters.endpoint.setCurrentIndex(page.filters.endpoint.findData(one.id))
+                page.filters.endpoint.activated.emit(1)
+                await until(lambda: len(states(window)) == 2)
+                for confirmed in (False, True):
+                    page.retry_button.click()
+                    await until(lambda: [box for box in window.findChildren(Question) if box.isVisible()])
+                    (question,) = [box for box in window.findChildren(Question) if box.isVisible()]
+                    assert question.title.text() == "Retry 2 deliveries?"
+                    (question.confirm if confirmed else question.cancel).click()
+                    await until(lambda: not [box for box in window.findChildren(Question) if box.isVisible()])
+                    expected = ["Waiting" if confirmed else "Failed"] * 2
+                    await until(lambda expected=expected: states(window) == expected)
+                assert await desk.store.deliveries.count(DeliveryFilter(state=FAILED)) == 1
+                page.filters.set_state(DELIVERED)
+                assert not page.retry_button.isEnabled()
+
+        run(scene())
+
+    def test_enter_opens_the_request_with_its_deliveries(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                delivery = await deliver(desk, await forwarding(desk))
+                await open_with(window, 1)
+                window.deliveries.table.selectRow(0)
+                QTest.keyClick(window.deliveries.table, Qt.Key.Key_Return)
+                detail = window.requests.detail
+                await until(lambda: detail.capture is not None and detail.capture.id == delivery.capture_id)
+                assert detail.tabs.currentIndex() == DELIVERIES
+                assert window.requests.endpoint_id == delivery.endpoint_id
+
+        run(scene())
+
+    def test_rows_are_copied_and_the_menu_fits_the_selection(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                for _ in range(2):
+                    await deliver(desk, endpoint, target="/catch/x/a")
+                await open_with(window, 2)
+                page = window.deliveries
+                page.table.selectRow(0)
+                menu = page.commands.menu(page.selected())
+                verbs = [one.text().partition("\t")[0] for one in menu.actions() if not one.isSeparator()]
+                assert verbs == ["Open request", "Retry", "Copy target URL", "Copy row"]
+                page.commands.copy_url.trigger()
+                assert QGuiApplication.clipboard().text() == "http://127.0.0.1:9/hook/a"
+                page.table.selectAll()
+                page.commands.copy_row.trigger()
+                rows = QGuiApplication.clipboard().text().splitlines()
+                assert len(rows) == 2
+                assert "Delivered" in rows[0].split("\t")
+
+        run(scene())
+
+    def test_the_key_shows_the_page_and_it_is_shown_again_at_the_next_start(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (_, window):
+                QTest.keySequence(window, "Ctrl+Shift+D")
+                await until(window.deliveries.isVisible)
+                assert window.deliveries.table.hasFocus() or window.deliveries.empty.isVisible()
+            async with shown(tmp_path) as (_, window):
+                assert window.deliveries.isVisible()
+
+        run(scene())
