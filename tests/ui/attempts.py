@@ -9,8 +9,8 @@ from msgspec.structs import replace
 from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, FailureKind
 from app.db.store import Store
 
-REFUSED = {"status": None, "failure": FailureKind.CONNECTION, "error": "Nothing listens there."}
-STATUS_500 = {"status": 500, "failure": FailureKind.STATUS, "error": "The target responded with 500."}
+REFUSED: dict[str, Any] = {"status": None, "failure": FailureKind.CONNECTION, "error": "Nothing listens there."}
+STATUS_500: dict[str, Any] = {"status": 500, "failure": FailureKind.STATUS, "error": "The target responded with 500."}
 
 
 def attempt(delivery: Delivery, number: int = 1, **fields: Any) -> Attempt:

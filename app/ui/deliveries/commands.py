@@ -63,7 +63,7 @@ class DeliveryCommands(QObject):
     def refresh(self) -> None:
         """Name and enable the commands for what is selected and listed now."""
         selected = self.selected()
-        failed = sum(self._can_retry(one) for one in selected)
+        failed = sum(map(self._can_retry, selected))
         self.retry.setText("Retry" if len(selected) <= 1 else f"Retry {count_of(failed, 'delivery', 'deliveries')}")
         self.copy_row.setText("Copy row" if len(selected) <= 1 else f"Copy {len(selected)} rows")
         self.retry.refresh()

@@ -42,16 +42,15 @@ NEAR_END = 40 * ROW
 """Pixels before the end of the list at which the next page is read."""
 TICK_MS = 1_000
 _WIDTHS = {
-    STATE: 112,
-    TIME: 92,
-    ENDPOINT: 104,
-    METHOD: 72,
-    TARGET: 184,
+    STATE: 108,
+    TIME: 88,
+    ENDPOINT: 98,
+    METHOD: 70,
     ATTEMPTS: 84,
-    STATUS: 66,
-    DURATION: 84,
+    STATUS: 62,
+    DURATION: 82,
 }
-"""Request and details share the rest."""
+"""Request, target and details share the rest."""
 _NEEDED = {ATTEMPTS: 1180, DURATION: 1040, TARGET: 920, METHOD: 780, ENDPOINT: 720, STATUS: 640}
 """Narrower pages hide a column: the request has it."""
 NOTHING_YET = (
@@ -105,8 +104,13 @@ class DeliveriesPage(QWidget):
 
     def selected(self) -> list[Delivery]:
         """The selected deliveries, from top to bottom."""
-        rows = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
-        return [self.model.delivery(row) for row in rows]
+        return [self.model.delivery(row) for row in sorted(self._selected_rows())]
+
+    def _selected_rows(self) -> set[int]:
+        """From the ranges of the selection: one index for each of 20,000 rows takes a quarter of a second."""
+        ranges = self.table.selectionModel().selection()
+        found = [ranges.at(number) for number in range(ranges.size())]
+        return {row for one in found for row in range(one.top(), one.bottom() + 1)}
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -179,7 +183,7 @@ class DeliveriesPage(QWidget):
         text = count_of(self._count, "delivery", "deliveries")
         if self._count > MAX_ROWS and self.model.rowCount() >= MAX_ROWS:
             text += f" · the newest {MAX_ROWS:,} are listed, filter to see older ones"
-        chosen = len(self.table.selectionModel().selectedRows())
+        chosen = len(self._selected_rows())
         if chosen > 1:
             text += f" · {chosen:,} selected"
         self.count.setText(text)
@@ -249,7 +253,7 @@ class DeliveriesPage(QWidget):
         header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setMinimumSectionSize(48)
-        for column in (REQUEST, DETAIL):
+        for column in (REQUEST, TARGET, DETAIL):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         for column, width in _WIDTHS.items():
             table.setColumnWidth(column, width)

@@ -178,7 +178,7 @@ class DeliveryModel(QAbstractTableModel):
         texts = {
             TIME: clock_time(delivery.started_at or delivery.queued_at)[:8],
             METHOD: escape(delivery.captured_method),
-            REQUEST: escape(below_slug(delivery.captured_target) or "/"),
+            REQUEST: escape(below_slug(delivery.captured_target).partition("?")[0] or "/"),
             TARGET: escape(self._target_url(delivery)),
             ATTEMPTS: str(delivery.attempts),
             STATUS: "" if delivery.status is None else str(delivery.status),
@@ -197,9 +197,9 @@ class DeliveryModel(QAbstractTableModel):
         if delivery.state is DeliveryState.QUEUED:
             return next_text(delivery, self.target(delivery), now_us())
         marks = ["Replay"] if delivery.replay_id is not None else []
-        if delivery.state is DeliveryState.FAILED and delivery.error:
-            marks.append(escape(delivery.error).replace("\n", " "))
-        return " · ".join(marks)
+        if delivery.state is DeliveryState.FAILED:
+            marks.append(_reason(delivery))
+        return " · ".join(filter(None, marks))
 
     def _tooltip(self, delivery: Delivery, column: int) -> str:
         target = self.target(delivery)
@@ -214,6 +214,8 @@ class DeliveryModel(QAbstractTableModel):
             return status_text(delivery.status)
         if column == TARGET:
             return escape(delivery.request_url)[:2000]
+        if column == DETAIL and delivery.error:
+            return escape(delivery.error)[:2000]
         if column == REQUEST:
             return f"{escape(delivery.captured_method)} {escape(delivery.captured_target)}"[:2000]
         return self.cell(delivery, column)[:2000]
@@ -257,9 +259,9 @@ class DeliveryDelegate(QStyledItemDelegate):
         theme.changed.connect(self._recolour)
 
     def initStyleOption(self, option: QStyleOptionViewItem, index: RowIndex) -> None:
-        """Elide a long target in the middle, and show errors in their colour."""
+        """Elide a long target in the middle."""
         super().initStyleOption(option, index)
-        if index.column() in (TARGET, REQUEST):
+        if index.column() == TARGET:
             option.textElideMode = Qt.TextElideMode.ElideMiddle
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: RowIndex) -> None:
@@ -302,3 +304,12 @@ class DeliveryDelegate(QStyledItemDelegate):
     @Slot()
     def _recolour(self) -> None:
         self._pixmaps.clear()
+
+
+def _reason(delivery: Delivery) -> str:
+    """A status's usual phrase is shorter than the sentence around it."""
+    if delivery.status is not None and delivery.status >= 300:
+        phrase = status_text(delivery.status).partition(" ")[2]
+        if phrase:
+            return phrase
+    return escape(delivery.error or "").replace("\n", " ")

@@ -88,7 +88,7 @@ def is_paused(delivery: Delivery, target: Target | None) -> bool:
 
 
 def next_text(delivery: Delivery, target: Target | None, now_us: int) -> str:
-    """When a queued delivery is sent: `Retry 2 of 4 in 12 s`, `First attempt now`, `Waits until the target is resumed`;
+    """When a queued delivery is sent: `Retry 2 of 4 in 12 s`, `First attempt now`, `Next attempt on resume`;
     empty if it has ended.
     """
     if delivery.state is not DeliveryState.QUEUED:
@@ -100,7 +100,7 @@ def next_text(delivery: Delivery, target: Target | None, now_us: int) -> str:
     else:
         name = f"Retry {delivery.round_attempts}"
     if is_paused(delivery, target):
-        return f"{name} when the target is resumed"
+        return f"{name} on resume"
     wait = wait_text(delivery.due_at - now_us)
     return f"{name} {wait}"
 

@@ -65,9 +65,11 @@ class TestRows:
                 assert states(window) == ["Waiting", "Failed"]
                 failed = {column: model.index(1, column).data() for column in range(len(TITLES))}
                 assert failed[ENDPOINT] == "Billing"
-                assert (failed[METHOD], failed[REQUEST]) == ("PUT", "/orders/7?a=1")
+                assert (failed[METHOD], failed[REQUEST]) == ("PUT", "/orders/7")
                 assert (failed[TARGET], failed[STATUS]) == ("127.0.0.1:9/hook", "500")
-                assert failed[DETAIL] == "The target responded with 500."
+                assert failed[DETAIL] == "Internal Server Error"
+                tooltip = model.index(1, DETAIL).data(Qt.ItemDataRole.ToolTipRole)
+                assert tooltip == "The target responded with 500."
                 assert model.index(0, DETAIL).data() == "First attempt now"
                 await until(lambda: window.deliveries.count.text() == "2 deliveries")
                 assert not window.deliveries.grab().isNull()
@@ -82,7 +84,7 @@ class TestRows:
                 await open_with(window, 1)
                 await desk.store.targets.pause(endpoint.targets[0].id)
                 await until(lambda: states(window) == ["Paused"])
-                assert window.deliveries.model.index(0, DETAIL).data() == "First attempt when the target is resumed"
+                assert window.deliveries.model.index(0, DETAIL).data() == "First attempt on resume"
 
         run(scene())
 
@@ -261,7 +263,7 @@ class TestCommands:
                 assert page.retry_selected.text() == "Retry 2 deliveries"
                 page.retry_selected.click()
                 await until(lambda: states(window) == ["Delivered", "Waiting", "Waiting"])
-                assert window.toast.isVisible()
+                await until(window.toast.isVisible)
 
         run(scene())
 

@@ -156,7 +156,7 @@ def test_a_waiting_delivery_says_when_the_next_attempt_comes(run: Run, tmp_path:
             target_id = delivery.target_id or 0
             await shown.desk.store.targets.pause(target_id)
             await until(lambda: words(tab)[0].startswith("Paused"))
-            assert words(tab)[-1] == "Retry 2 of 4 when the target is resumed"
+            assert words(tab)[-1] == "Retry 2 of 4 on resume"
             assert tab.notice.text() == "This target is paused. Deliveries wait until you resume it."
             tab.resume.click()
             await until(lambda: not tab.resume.isVisible())
@@ -229,7 +229,8 @@ def test_an_interrupted_attempt_says_what_that_means(run: Run, tmp_path: Path) -
             await finish(shown.desk.store, delivery, DeliveryState.QUEUED, cut, round_attempts=0)
             await until(lambda: len(words(tab)) == 3)
             assert words(tab)[1:] == ["Attempt 1 of 1, forwarded: Interrupted", "Next attempt now"]
-            assert tab.pane.reason.text() == INTERRUPTED_MEANS
+            assert tab.pane.nothing.text.text() == INTERRUPTED_MEANS
+            assert not tab.pane.sides.isVisible()
             assert not tab.pane.timing.isVisible()
 
     run(check())

@@ -101,12 +101,14 @@ class AttemptPane(QWidget):
         self.facts.setText(" · ".join(_facts(attempt, responded=_responded(delivery, attempt))))
         self.facts.show()
         interrupted = attempt.failure is FailureKind.INTERRUPTED
-        reason = INTERRUPTED_MEANS if interrupted else escape(attempt.error or "")
-        self.reason.setText(reason)
-        self.reason.setVisible(bool(reason))
+        self.reason.setText(escape(attempt.error or ""))
+        self.reason.setVisible(bool(attempt.error) and not interrupted)
         self.timing.show_attempt(attempt)
         for choice in (self.sides, self.parts):
-            choice.show()
+            choice.setVisible(not interrupted)
+        if interrupted:
+            self._show_nothing("Interrupted", INTERRUPTED_MEANS)
+            return
         if not same:
             self.sides.set_current("request" if attempt.status is None else "response")
             self._show_part()
@@ -126,9 +128,12 @@ class AttemptPane(QWidget):
         self.reason.hide()
         for choice in (self.sides, self.parts):
             choice.hide()
+        self._show_nothing("Not sent yet", "What is sent and received appears here with the first attempt.")
+
+    def _show_nothing(self, title: str, text: str = "") -> None:
         self.body.stop()
-        self.nothing.title.setText("Not sent yet")
-        self.nothing.text.setText("What is sent and received appears here with the first attempt.")
+        self.nothing.title.setText(title)
+        self.nothing.text.setText(text)
         self._shown.setCurrentWidget(self.nothing)
 
     @Slot()
@@ -140,9 +145,7 @@ class AttemptPane(QWidget):
         headers = attempt.response_headers if received else attempt.headers
         self.parts.set_title("headers", f"Headers {len(headers)}")
         if received and attempt.status is None:
-            self.nothing.title.setText("No response")
-            self.nothing.text.setText("")
-            self._shown.setCurrentWidget(self.nothing)
+            self._show_nothing("No response")
         elif self.parts.current() == "headers":
             self.headers.setAccessibleName("Response headers" if received else "Headers sent")
             self.headers.set_rows(headers)
@@ -152,9 +155,8 @@ class AttemptPane(QWidget):
 
     def _show_body(self, attempt: Attempt, capture: Capture, *, received: bool) -> None:
         if not received and attempt.size != capture.size:
-            self.nothing.title.setText(f"Another body, {size_text(attempt.size)}")
-            self.nothing.text.setText("This attempt did not send the body of the captured request.")
-            self._shown.setCurrentWidget(self.nothing)
+            text = "This attempt did not send the body of the captured request."
+            self._show_nothing(f"Another body, {size_text(attempt.size)}", text)
             return
         self.body.nothing.title.setText("The response has no body" if received else "The request has no body")
         self.body.show_source(of_attempt(attempt, self._deliveries) if received else self._sent(attempt, capture))

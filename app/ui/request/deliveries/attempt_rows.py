@@ -45,7 +45,7 @@ HEAD, ROW = 52, 32
 LEFT, INDENT, TEXT = 16, 40, 64
 """Left edges in pixels: the icon of a delivery, the icons of its attempts, and the text of both."""
 NUMBER_WIDTH, MS_WIDTH, TIME_WIDTH = 26, 60, 66
-BAR_MIN, BAR_MAX, BAR_SHARE, BAR_HEIGHT = 56, 260, 0.18, 8
+BAR_MIN, BAR_MAX, BAR_SHARE, BAR_HEIGHT = 56, 260, 0.15, 8
 TIMED = 520
 """Narrower rows leave out the time; the tooltip and the pane below have it."""
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter
