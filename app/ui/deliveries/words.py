@@ -119,8 +119,8 @@ def wait_text(us: int) -> str:
 
 def paused_text(target: Target) -> str:
     if target.paused is PausedBy.FAILURES:
-        failed = count_of(target.pause_after, "delivery", "deliveries")
-        return f"Paused after {failed} in a row failed. Deliveries wait until you resume the target."
+        failed = count_of(target.pause_after, "failed delivery", "failed deliveries")
+        return f"Paused after {failed} in a row. Deliveries wait until you resume the target."
     return "This target is paused. Deliveries wait until you resume it."
 
 

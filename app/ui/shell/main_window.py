@@ -21,7 +21,6 @@ from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.refused.page import RefusedPage
-from app.ui.request.tabs.tabs import DELIVERIES
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
@@ -141,12 +140,6 @@ class MainWindow(QMainWindow):
         """Show an endpoint's requests, with the focus in their list."""
         self.show_endpoint(endpoint_id)
         self.requests.take_focus()
-
-    @Slot(str)
-    def open_deliveries(self, capture_id: str) -> None:
-        """Show a request with its deliveries."""
-        self.requests.detail.show_tab_of(capture_id, DELIVERIES)
-        self.commands.sources.open_request(capture_id)
 
     @Slot()
     def open_settings(self) -> None:
@@ -284,7 +277,7 @@ class MainWindow(QMainWindow):
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions(self.commands.in_menu)
         self.dashboard.opened.connect(self.enter_endpoint)
-        self.deliveries.open_requested.connect(self.open_deliveries)
+        self.deliveries.open_requested.connect(self.commands.sources.open_deliveries)
         self.deliveries.announced.connect(self._say)
         self.refused.open_requested.connect(self.enter_endpoint)
         self.refused.create_requested.connect(actions.create_with_slug)

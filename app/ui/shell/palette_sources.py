@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from itertools import chain, repeat
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.bodies.escape import escape
 from app.core.links import LinkError, RequestLink, link_to_request, parse_link
@@ -19,6 +19,7 @@ from app.ui.commands.key_caps import KeyNames, key_names_of
 from app.ui.commands.palette_entry import PaletteEntry
 from app.ui.latest_only import Latest
 from app.ui.messages import Message
+from app.ui.request.tabs.tabs import DELIVERIES
 from app.ui.requests.filter.line import LENGTH_MAX
 from app.ui.requests.filter.saved import SavedFilter
 from app.ui.requests.page.requests_page import RequestsPage
@@ -196,6 +197,12 @@ class PaletteSources(QObject):
     def open_request(self, capture_id: str) -> None:
         """Show a request in the list of its endpoint, or say that it is no longer stored."""
         self._latest.run(partial(self._open_request, capture_id))
+
+    @Slot(str)
+    def open_deliveries(self, capture_id: str) -> None:
+        """Show a request with its deliveries."""
+        self._page.detail.show_tab_of(capture_id, DELIVERIES)
+        self.open_request(capture_id)
 
     async def _open_request(self, capture_id: str) -> None:
         capture = await self._services.captures.get(capture_id)

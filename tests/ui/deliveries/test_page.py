@@ -339,6 +339,7 @@ class TestCommands:
                 QTest.keySequence(window, "Ctrl+Shift+D")
                 await until(window.deliveries.isVisible)
                 assert window.deliveries.table.hasFocus() or window.deliveries.empty.isVisible()
+                QTest.keyClick(window, Qt.Key.Key_Home)  # or Ctrl would count as held
             async with shown(tmp_path) as (_, window):
                 assert window.deliveries.isVisible()
 

@@ -19,8 +19,7 @@ from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource, of_attempt, of_capture, read_plain
 from app.ui.request.body.source_pane import EMPTY_WIDTH
 from app.ui.request.deliveries.timing import TimingBar
-from app.ui.request.tables.pairs_view import PairsView
-from app.ui.request.tabs.table_tabs import COPY
+from app.ui.request.tables.pairs_view import COPY_HEADER, PairsView
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -68,7 +67,7 @@ class AttemptPane(QWidget):
         self.sides.explain("request", "Request sent")
         self.parts = Segmented((("body", "Body"), ("headers", "Headers")), self)
         self.body = BodyPane(theme, tasks, self, "No body")
-        self.headers = PairsView(("Name", "Value"), theme, self, COPY)
+        self.headers = PairsView(("Name", "Value"), theme, self, COPY_HEADER)
         self.nothing = EmptyState("forward", "No response", "", theme, self)
         self.nothing.set_text_width(EMPTY_WIDTH)
         self._shown = QStackedWidget(self)
@@ -79,8 +78,18 @@ class AttemptPane(QWidget):
         self.retry.clicked.connect(self.retry_requested)
         self.copy_text.clicked.connect(self._copy)
 
-    def show_attempt(self, delivery: Delivery, attempt: Attempt | None, capture: Capture, no_retry: str | None) -> None:
-        """Show an attempt, or (None) a delivery that has none yet; `no_retry` is why it cannot be retried."""
+    def show_attempt(
+        self,
+        delivery: Delivery,
+        attempt: Attempt | None,
+        capture: Capture,
+        *,
+        no_retry: str | None,
+        responded: bool = False,
+    ) -> None:
+        """Show an attempt, or (None) a delivery that has none yet; `no_retry` is why it cannot be retried, `responded`
+        says that the sender got its response.
+        """
         same = attempt == self._attempt and capture is self._capture and attempt is not None
         self._attempt, self._capture = attempt, capture
         url = attempt.url if attempt is not None else delivery.request_url
@@ -98,7 +107,7 @@ class AttemptPane(QWidget):
             return
         trigger = TRIGGERS[attempt.trigger]
         self.title.setText(f"Attempt {attempt.number} of {delivery.attempts} · {trigger} · {result_of(attempt)}")
-        self.facts.setText(" · ".join(_facts(attempt, responded=_responded(delivery, attempt))))
+        self.facts.setText(" · ".join(_facts(attempt, responded=responded)))
         self.facts.show()
         interrupted = attempt.failure is FailureKind.INTERRUPTED
         self.reason.setText(escape(attempt.error or ""))
@@ -251,11 +260,6 @@ async def _body_text(source: BodySource) -> str:
             return f"({size_text(source.size)} of binary data)"
         text = part[: error.start].decode()
     return text if len(data) <= TEXT_MAX else f"{text}\n(cut after {size_text(TEXT_MAX)})"
-
-
-def _responded(delivery: Delivery, attempt: Attempt) -> bool:
-    """The sender waits for the first attempt only."""
-    return delivery.responded and attempt.status is not None and attempt.number == 1
 
 
 def _facts(attempt: Attempt, *, responded: bool) -> Sequence[str]:

@@ -53,6 +53,8 @@ LINES_MAX = 8
 MANY_ROWS = 500
 """In tables with more rows one line of a long value is shown."""
 SHOW_ALL = "Show all of the value"
+COPY_HEADER = "Copy as header line"
+"""What copying a row of headers is called."""
 
 
 class PairsDelegate(QStyledItemDelegate):

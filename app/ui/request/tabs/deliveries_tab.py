@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.errors import NotFoundError
 from app.core.events import DeliveriesQueued, DeliveryChanged, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import Attempt, Capture, Delivery, DeliveryFilter, Target
 from app.ui.deliveries.words import no_retry, paused_text
@@ -140,10 +142,14 @@ class DeliveriesTab(QWidget):
         row, capture = self.list.current_row(), self._capture
         if row is None or capture is None:
             return
-        attempt = row.attempt
+        attempt, made = row.attempt, self._attempts.get(row.delivery.id, [])
         if attempt is None and not row.waiting:
-            attempt = next(reversed(self._attempts.get(row.delivery.id, [])), None)
-        self.pane.show_attempt(row.delivery, attempt, capture, no_retry(row.delivery, self._target))
+            attempt = next(reversed(made), None)
+        # The sender waits for the first response only, which is not that of a retry by the user.
+        first = next((one for one in made if one.status is not None), None)
+        responded = row.delivery.responded and attempt is not None and attempt is first
+        reason = no_retry(row.delivery, self._target)
+        self.pane.show_attempt(row.delivery, attempt, capture, no_retry=reason, responded=responded)
 
     def _show_notice(self) -> None:
         paused = self._paused()
@@ -187,7 +193,8 @@ class DeliveriesTab(QWidget):
             self._tasks.start(self._read_attempts(row), "deliveries: attempts")
 
     async def _read_attempts(self, row: Row) -> None:
-        self._attempts[row.delivery.id] = await self._services.deliveries.attempts(row.delivery.id)
+        with suppress(NotFoundError):  # Deleted meanwhile, but the request stays open.
+            self._attempts[row.delivery.id] = await self._services.deliveries.attempts(row.delivery.id)
         if any(one.id == row.delivery.id for one in self._listed):
             self._show(self._listed)
 

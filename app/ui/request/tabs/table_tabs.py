@@ -13,13 +13,12 @@ from app.core.bodies.escape import escape
 from app.core.model import Capture, Headers
 from app.core.raw_request import query_pairs
 from app.core.text import ms_text, time_text
-from app.ui.request.tables.pairs_view import PairsView
+from app.ui.request.tables.pairs_view import COPY_HEADER, PairsView
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
 
 TRAILERS_HEIGHT = 220
 """Maximum height in pixels of the trailers, or half of the tab while one is shown in full."""
-COPY = "Copy as header line"
 AFTER = "Content type"
 
 
@@ -28,9 +27,9 @@ class HeadersTab(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self.headers = PairsView(("Name", "Value"), theme, self, COPY)
+        self.headers = PairsView(("Name", "Value"), theme, self, COPY_HEADER)
         self.headers.setAccessibleName("Headers")
-        self.trailers = PairsView(("Trailers", "Sent after the body"), theme, self, COPY)
+        self.trailers = PairsView(("Trailers", "Sent after the body"), theme, self, COPY_HEADER)
         self.trailers.fitted.connect(self._fit_trailers)
         self.trailers.setAccessibleName("Trailers")
         self.setFocusProxy(self.headers)
