@@ -258,12 +258,6 @@ class DeliveryDelegate(QStyledItemDelegate):
         self._font = ui_font(BASE, QFont.Weight.Medium)
         theme.changed.connect(self._recolour)
 
-    def initStyleOption(self, option: QStyleOptionViewItem, index: RowIndex) -> None:
-        """Elide a long target in the middle."""
-        super().initStyleOption(option, index)
-        if index.column() == TARGET:
-            option.textElideMode = Qt.TextElideMode.ElideMiddle
-
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: RowIndex) -> None:
         if index.column() not in (STATE, METHOD):
             super().paint(painter, option, index)
@@ -289,7 +283,7 @@ class DeliveryDelegate(QStyledItemDelegate):
         painter.drawPixmap(place.left(), top, self._pixmap(painter, look.icon, look.colour))
         painter.setFont(self._font)
         painter.setPen(QColor(getattr(self._theme.tokens, look.colour)))
-        text = place.adjusted(metrics.ICON + 6, 0, 0, 0)
+        text = place.adjusted(metrics.ICON + 6, 0, 0, -2)  # level with the text that the style paints
         painter.drawText(text, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), look.words)
         painter.restore()
 

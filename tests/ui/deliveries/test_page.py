@@ -106,6 +106,31 @@ class TestRows:
 
         run(scene())
 
+    def test_the_state_stands_level_with_the_other_cells(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk, name="Delivered")
+                for _ in range(2):
+                    await deliver(desk, endpoint)
+                window.resize(1366, 768)
+                await open_with(window, 2)
+                await settle(10)
+                table, model = window.deliveries.table, window.deliveries.model
+                image = table.viewport().grab().toImage()
+                bottoms = []
+                for column, skipped in ((STATE, 34), (ENDPOINT, 8)):
+                    rect = table.visualRect(model.index(1, column)).adjusted(skipped, 0, 0, -1)
+                    empty = image.pixel(rect.topLeft())
+                    ink = [
+                        y
+                        for y in range(rect.top(), rect.bottom() + 1)
+                        if any(image.pixel(x, y) != empty for x in range(rect.left(), rect.right() + 1))
+                    ]
+                    bottoms.append(ink[-1])
+                assert bottoms[0] == bottoms[1]
+
+        run(scene())
+
     def test_without_deliveries_the_page_says_what_makes_some(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):
