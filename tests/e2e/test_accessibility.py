@@ -78,5 +78,5 @@ def test_the_parts_of_the_window_have_the_roles_that_they_look_like(windows: dic
     assert roles(window, "Requests over time, last hour") == {"chart"}
     assert roles(window, "Endpoints: 10% used") == {"progress bar"}
     form = windows["Edit endpoint"]
-    assert {node.role for node in form if node.name.startswith("More")} in BUTTON
+    assert {node.role for node in form if node.name.startswith("More:")} in BUTTON
     assert "slider" in {node.role for node in form}

@@ -204,7 +204,7 @@ class TestForm:
                 section.from_target.click()
                 assert section.wait.isVisible()
                 section.wait.set_value(5)
-                assert dialog.form.fields["reply.wait_ms"].error() == "Wait must be 100 to 600,000 ms, not 5."
+                assert dialog.form.fields["reply.wait_ms"].error() == "Wait must be 100 to 30,000 ms, not 5."
                 section.wait.set_value(5_000)
                 dialog.submit()
                 await until(lambda: current(desk, endpoint).reply.from_target)
