@@ -298,6 +298,11 @@ class DeliveryRepository(Protocol):
         """Undo `begin` of deliveries that were not sent."""
         ...
 
+    async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
+        """Store an attempt without a response, which another one follows at once: `finish` ends both. If Hookline ends
+        before that, only the other one is stored as interrupted."""
+        ...
+
     async def finish(
         self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], *, then_begin: str | None = None
     ) -> bool:

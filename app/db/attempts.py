@@ -27,7 +27,10 @@ _COLUMNS = (
     *("delivery_seq", "endpoint_id", *_PLAIN, *_CONVERTED, "response_body"),
     *_TIMES,
 )
-_INSERT = f"INSERT INTO attempt ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+_INSERT = (
+    f"INSERT INTO attempt ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+    " ON CONFLICT (delivery_seq, number) DO NOTHING"
+)
 
 _WITHOUT_BODY = [getattr(AttemptModel, name) for name in _COLUMNS if name not in ("delivery_seq", "response_body")]
 
@@ -37,7 +40,10 @@ INTERRUPTED = "Hookline stopped while this attempt was being made: the target ma
 def insert(
     connection: sqlite3.Connection, delivery_seq: int, endpoint_id: int, made: Sequence[tuple[Attempt, bytes]]
 ) -> int:
-    """Store attempts with the bodies of their responses; returns the bytes they take. Runs on the writer's thread."""
+    """Store attempts with the bodies of their responses, unless they are stored already; returns the bytes they take.
+
+    Runs on the writer's thread.
+    """
     grown = 0
     for attempt, body in made:
         headers, response_headers = encode_headers(attempt.headers), encode_headers(attempt.response_headers)
@@ -49,8 +55,8 @@ def insert(
             *(headers, response_headers, body),
             *(timing.lookup, timing.connect, timing.tls, timing.first_byte),
         )
-        connection.execute(_INSERT, values)
-        grown += ATTEMPT_OVERHEAD + attempt.response_size + len(headers) + len(response_headers)
+        if connection.execute(_INSERT, values).rowcount:
+            grown += ATTEMPT_OVERHEAD + attempt.response_size + len(headers) + len(response_headers)
     return grown
 
 

@@ -40,6 +40,7 @@ _FINISH = (
     " WHERE id = :id RETURNING seq, capture_seq"
 )
 _BEGIN = "UPDATE delivery SET sending_at = ? WHERE id = ? AND state = 'queued'"
+_RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = ? RETURNING seq"
 _FIRST = "SELECT state, replay_id IS NULL FROM delivery WHERE capture_seq = ? ORDER BY seq LIMIT 20"
 """Deliveries to targets are queued with their capture, so before all replays."""
 _LATEST = "SELECT state FROM delivery WHERE capture_seq = ? ORDER BY seq DESC LIMIT 1"
@@ -143,6 +144,16 @@ class Deliveries:
     async def release(self, delivery_ids: Sequence[str]) -> None:
         query = DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids)))
         await self._writer.run(query.execute)
+
+    async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
+        values = attempt.number, attempt.url, now_us(), delivery.id
+
+        def job(database: SqliteDatabase) -> int:
+            connection = raw(database)
+            rows = connection.execute(_RESENT, values).fetchall()
+            return attempts.insert(connection, rows[0][0], delivery.endpoint_id, [(attempt, b"")]) if rows else 0
+
+        await self._writer.run(job, lambda grown: self._grew(delivery.endpoint_id, grown))
 
     async def finish(
         self,

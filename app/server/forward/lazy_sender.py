@@ -8,6 +8,7 @@ are imported on a thread.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
@@ -51,13 +52,25 @@ class LazySender:
         *,
         cut_off: float | None = None,
         to_hookline: bool = False,
+        before_resend: Callable[[Attempt], Awaitable[None]] | None = None,
     ) -> list[tuple[Attempt, bytes]]:
         """As `AttemptSender.attempt`."""
+        await self.prepare()
+        return await self._loaded().attempt(
+            queued,
+            target,
+            trigger,
+            number,
+            edit,
+            cut_off=cut_off,
+            to_hookline=to_hookline,
+            before_resend=before_resend,
+        )
+
+    async def prepare(self) -> None:
+        """Load it now, so that the first attempt does not start late."""
         if self._sender is None:
             await load("app.server.forward.sender", ())
-        return await self._loaded().attempt(
-            queued, target, trigger, number, edit, cut_off=cut_off, to_hookline=to_hookline
-        )
 
     async def close(self) -> None:
         """Close what is still open."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -49,13 +50,15 @@ class AttemptSender:
         *,
         cut_off: float | None = None,
         to_hookline: bool = False,
+        before_resend: Callable[[Attempt], Awaitable[None]] | None = None,
     ) -> list[AttemptResult]:
         """Send the request to `target` within `target.timeout_ms`.
 
         `cut_off` closes the connection after that part (0 to 1) of the body, on purpose. `to_hookline` leaves out the
         header by which Hookline refuses what it forwarded itself.
 
-        Two attempts if a reused connection closed without a response: the failed one, and the next on a new connection.
+        Two attempts if a reused connection closed without a response: the failed one, and the next on a new connection;
+        `before_resend` gets the failed one before the next begins.
         StorageUnavailableError when a long body cannot be read; then nothing was sent. Any other failure is a result.
         """
         body = None
@@ -68,6 +71,8 @@ class AttemptSender:
         first = await run.attempt(trigger, number, fresh=False)
         if not run.stale:
             return [first]
+        if before_resend is not None:
+            await before_resend(first[0])
         return [first, await run.attempt(AttemptTrigger.RESENT, number + 1, fresh=True)]
 
 

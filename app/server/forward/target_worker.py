@@ -146,9 +146,15 @@ class TargetWorker:
 
     async def _attempt(self, queued: QueuedDelivery, target: Target) -> Made:
         delivery = queued.delivery
+
+        async def keep(attempt: Attempt) -> None:
+            await self._stored(lambda: self._queue.add_attempt(delivery, attempt))
+
         while True:
             try:
-                return await self._sender.attempt(queued, target, delivery.next_trigger, delivery.attempts + 1)
+                return await self._sender.attempt(
+                    queued, target, delivery.next_trigger, delivery.attempts + 1, before_resend=keep
+                )
             except StorageUnavailableError:
                 await asyncio.sleep(_FIRST_WAIT_S)
             except Exception as error:

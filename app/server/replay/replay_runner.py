@@ -104,13 +104,13 @@ class ReplayRunner:
     def pause(self) -> None:
         """Begin no further send."""
         if self._running.is_set():
-            self._paused_at = now_us()
+            self._paused_at = _monotonic_us()
             self._running.clear()
 
     def resume(self) -> None:
         """Go on; the gaps stay as they were planned."""
         if not self._running.is_set():
-            self._paused_us += now_us() - self._paused_at
+            self._paused_us += _monotonic_us() - self._paused_at
             self._running.set()
 
     def cancel(self) -> None:
@@ -121,10 +121,12 @@ class ReplayRunner:
     async def run(self) -> None:
         """Cancelling the task gives up those under way: they are stored as interrupted at the next start."""
         sends = plan(self._selection, self._spec)
-        start_us = now_us()
+        start_us: int | None = None
         try:
+            await self._sender.prepare()
             while not self.cancelled and (batch := list(islice(sends, _AHEAD))):
                 requests = await self._requests(batch)
+                start_us = _monotonic_us() if start_us is None else start_us
                 for send in batch:
                     await self._due(start_us + send.at_us)
                     if self.cancelled:
@@ -144,7 +146,7 @@ class ReplayRunner:
         """Wait until a send is due; pauses put it off."""
         while True:
             await self._running.wait()
-            left_us = at_us + self._paused_us - now_us()
+            left_us = at_us + self._paused_us - _monotonic_us()
             if left_us <= 0 or self.cancelled or isinstance(self._spec.pace, BackToBack):
                 return
             await asyncio.sleep(min(left_us / 1_000_000, 0.2))
@@ -234,6 +236,9 @@ class ReplayRunner:
         return last.failure is None
 
     async def _attempts(self, send: PlannedSend, queued: QueuedDelivery, target: Target) -> list[tuple[Attempt, bytes]]:
+        async def keep(attempt: Attempt) -> None:
+            await self._stored(lambda: self._deliveries.add_attempt(queued.delivery, attempt))
+
         return await self._stored(
             lambda: self._sender.attempt(
                 queued,
@@ -243,6 +248,7 @@ class ReplayRunner:
                 self._spec.edit,
                 cut_off=send.cut_off,
                 to_hookline=isinstance(self._spec.destination, OtherEndpoint),
+                before_resend=keep,
             )
         )
 
@@ -262,6 +268,11 @@ class ReplayRunner:
             return
         url = destination.url if isinstance(destination, OneUrl) else self._local_url(destination.slug)
         yield Target(id=0, endpoint_id=capture.endpoint_id, url=url, parallel=self._spec.concurrency)
+
+
+def _monotonic_us() -> int:
+    """So that a change of the system's time changes no gap."""
+    return time.monotonic_ns() // 1_000
 
 
 def _result(attempt: Attempt) -> str:

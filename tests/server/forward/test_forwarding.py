@@ -363,7 +363,7 @@ async def test_an_outcome_that_cannot_be_stored_yet_is_stored_later_and_nothing_
 async def test_an_error_of_ours_in_one_delivery_does_not_stop_the_next(
     stage: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(*_: object) -> None:
+    async def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
     async with target() as place:

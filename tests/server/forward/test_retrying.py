@@ -201,6 +201,34 @@ async def test_an_attempt_cut_off_by_a_stop_is_marked_and_made_again(
     assert (second.number, second.failure, last.round_attempts) == (2, None, 1)
 
 
+async def test_of_two_sends_cut_off_by_a_stop_the_first_is_kept(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forwarder, "_GRACE_S", 0.05)
+
+    async def answer(_: Received, writer: asyncio.StreamWriter) -> None:
+        if len(place.received) == 1:
+            writer.write(OK)
+        elif len(place.received) == 2:
+            writer.close()
+        else:
+            await silent(_, writer)
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.forwarder.start()
+        await stage.outcome(endpoint)
+        await stage.capture(endpoint)
+        await place.arrival(3)
+        await stage.close()
+        port = place.port
+    async with target(port=port):
+        await stage.open()
+        await stage.forwarder.start()
+        last = (await stage.outcomes(2))[-1]
+    made = await stage.attempts(last)
+    assert [one.number for one in made] == [1, 2, 3]
+    assert [one.failure for one in made] == [FailureKind.CONNECTION, FailureKind.INTERRUPTED, None]
+
+
 class TestTargetsResponse:
     async def expected(self, stage: Stage, answer: Answering, **settings: Any) -> tuple[object, list[DeliveryChanged]]:
         """What the sender of a request gets, None without a response of the target."""
