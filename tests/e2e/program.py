@@ -36,11 +36,13 @@ def hookline(folder: Path, *arguments: str, **extra: str) -> subprocess.Complete
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=START_S, check=False)
 
 
-def api(program: Program, method: str, path: str) -> tuple[int, Any]:
-    """Status and answer of a call to the program's local API."""
+def api(program: Program, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    """Status and answer of a call to the program's local API; `body` is sent as JSON."""
     connection = HTTPConnection(urlsplit(program.api_url).netloc, timeout=START_S)
     with closing(connection):
-        connection.request(method, f"/api/v1{path}", headers={"Authorization": f"Bearer {program.token}"})
+        headers = {"Authorization": f"Bearer {program.token}", "Content-Type": "application/json"}
+        content = None if body is None else json.dumps(body)
+        connection.request(method, f"/api/v1{path}", content, headers)
         answer = connection.getresponse()
         data = answer.read()
     return answer.status, json.loads(data) if data else None
