@@ -17,9 +17,10 @@ from typing import Any
 
 from aiohttp import web
 
-ERROR, BUSY, BUSY_FOR_A_SECOND, HANG, RESET, CLOSE, SLOW, OK = "euUhrcs."
+ERROR, BUSY, BUSY_FOR_A_SECOND, HANG, RESET, CLOSE, SLOW, LONG, OK = "euUhrcsl."
 """Status 500; 503 with `Retry-After: 0` or `1`; no response; a reset; a close without a response; a response in pieces;
-a response at once."""
+one with a body of `LONG_SIZE` bytes; a response at once."""
+LONG_SIZE = 900_000
 SLOW_S = 0.05
 
 
@@ -64,7 +65,7 @@ class FaultyTarget:
             return web.Response(status=500, text="no")
         if does in (BUSY, BUSY_FOR_A_SECOND):
             return web.Response(status=503, headers={"Retry-After": str(int(does == BUSY_FOR_A_SECOND))})
-        return web.Response(text="yes")
+        return web.Response(body=b"y" * LONG_SIZE if does == LONG else b"yes")
 
     async def _respond_slowly(self, request: web.Request) -> web.StreamResponse:
         response = web.StreamResponse(headers={"Content-Length": "2"})

@@ -19,7 +19,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from tests.e2e import faulty_target
-from tests.e2e.faulty_target import BUSY, BUSY_FOR_A_SECOND, CLOSE, ERROR, HANG, OK, RESET, SLOW, behaviour
+from tests.e2e.faulty_target import BUSY, BUSY_FOR_A_SECOND, CLOSE, ERROR, HANG, LONG, OK, RESET, SLOW, behaviour
 from tests.e2e.program import Program, api
 from tests.e2e.senders import read_answer
 
@@ -40,6 +40,7 @@ RESULTS: dict[str, Result] = {
     RESET: (None, "connection"),
     CLOSE: (None, "connection"),
     SLOW: (200, None),
+    LONG: (200, None),
     OK: (200, None),
 }
 """Status and failure of the attempt that met each behaviour."""
@@ -137,12 +138,13 @@ def body_of(name: str) -> bytes:
     return name.encode() + bytes(random.Random(name).randrange(256) for _ in range(64))
 
 
-def create_endpoint(program: Program, slug: str, url: str, parallel: int) -> None:
-    """An endpoint whose target retries soon and is never paused."""
+def create_endpoint(program: Program, slug: str, url: str, parallel: int) -> str:
+    """An endpoint whose target retries soon and is never paused; the target's path in the API."""
     assert api(program, "POST", "/endpoints", {"name": slug, "slug": slug})[0] == 201
     target = {"url": url, "parallel": parallel, "pause_after": 0, "timeout_ms": 2_000, "retry": RETRY}
     status, told = api(program, "POST", f"/endpoints/{slug}/targets", target)
     assert status == 201, told
+    return f"/endpoints/{slug}/targets/{told['id']}"
 
 
 def none_queued(program: Program, *slugs: str) -> bool:
@@ -180,7 +182,7 @@ def check(given: list[dict[str, Any]], received: list[Logged], *, killed: bool =
         assert matches(results, [RESULTS[one.does] for one in seen]), told
         fails = plan.endswith("*")
         assert delivery["state"] == ("failed" if fails else "delivered"), told
-        rule = 1 + RETRIES if fails else 1 + len(plan.rstrip(OK + SLOW))
+        rule = 1 + RETRIES if fails else 1 + len(plan.rstrip(OK + SLOW + LONG))
         assert len(results) - interrupted == rule or (interrupted and len(results) - interrupted < rule), told
         totals.count(delivery, interrupted)
         check_times(attempts)
