@@ -370,8 +370,8 @@ class ReplayRepository(Protocol):
         """The last started first."""
         ...
 
-    async def capture_ids(self, replay_id: str) -> list[str]:
-        """The request of each of its deliveries, the same request once for each delivery."""
+    async def results(self, replay_id: str) -> dict[str, str]:
+        """What came of its deliveries, by request: a character for each in the order sent, `1` if it was delivered."""
         ...
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 from peewee import SqliteDatabase
 
-from app.core.model import Record
+from app.core.model import DeliveryState, Record
 from app.core.replay.spec import Replay, ReplayProgress, ReplaySpec, ReplayState
 from app.db.readers import Readers
 from app.db.schema import CaptureModel, DeliveryModel, ReplayModel
@@ -54,9 +54,21 @@ class Replays:
         query = ReplayModel.select().order_by(ReplayModel.id.desc()).limit(limit)
         return await self._readers.run(lambda database: [_replay(row) for row in query.execute(database)])
 
-    async def capture_ids(self, replay_id: str) -> list[str]:
-        query = DeliveryModel.select(CaptureModel.id).join(CaptureModel).where(DeliveryModel.replay_id == replay_id)
-        return await self._readers.run(lambda database: [name for (name,) in query.tuples().execute(database)])
+    async def results(self, replay_id: str) -> dict[str, str]:
+        query = (
+            DeliveryModel.select(CaptureModel.id, DeliveryModel.state == DeliveryState.DELIVERED.value)
+            .join(CaptureModel)
+            .where(DeliveryModel.replay_id == replay_id)
+            .order_by(DeliveryModel.seq)
+        )
+
+        def job(database: SqliteDatabase) -> dict[str, str]:
+            found: dict[str, str] = {}
+            for capture_id, delivered in query.tuples().execute(database):
+                found[capture_id] = found.get(capture_id, "") + ("1" if delivered else "0")
+            return found
+
+        return await self._readers.run(job)
 
 
 def _save(database: SqliteDatabase, replay: Replay) -> None:

@@ -51,20 +51,20 @@ class ReplayRunner:
         self,
         replay: Replay,
         selection: Selection,
+        before: dict[str, str],
         *,
         deliveries: DeliveryRepository,
         endpoints: EndpointRepository,
         sender: LazySender,
         local_url: Callable[[str], str],
     ) -> None:
-        """`local_url` is the capture URL of a slug as this machine reaches it."""
+        """`before` is what came of the deliveries before an end interrupted the replay, see `ReplayRepository.results`:
+        they are counted, and not sent again. `local_url` is the capture URL of a slug as this machine reaches it."""
         self.replay = replay
-        self._spec, self._selection = replay.spec, selection
+        self._spec, self._selection, self._before = replay.spec, selection, before
         self._deliveries, self._endpoints, self._sender, self._local_url = deliveries, endpoints, sender, local_url
-        old = replay.progress
-        self._sent, self._delivered, self._failed = old.sent, old.delivered, old.failed
-        self._dropped, self._duplicated = old.dropped, old.duplicated
-        self._total = old.done + len(selection) * self._spec.times
+        self._sent = self._delivered = self._failed = self._dropped = self._duplicated = 0
+        self._total = len(selection) * self._spec.times
         self.latencies, self.results = Histogram(), Counter[str]()
         self._skipped = 0
         self._free = asyncio.Semaphore(self._spec.concurrency)
@@ -126,17 +126,39 @@ class ReplayRunner:
             await self._sender.prepare()
             while not self.cancelled and (batch := list(islice(sends, _AHEAD))):
                 requests = await self._requests(batch)
-                start_us = _monotonic_us() if start_us is None else start_us
                 for send in batch:
-                    await self._due(start_us + send.at_us)
-                    if self.cancelled:
-                        break
-                    await self._begin(send, requests.get(send.capture_id))
+                    request = requests.get(send.capture_id)
+                    if send.dropped:
+                        self._dropped += 1
+                    elif not self._was_sent(send, request):
+                        start_us = _monotonic_us() - send.at_us if start_us is None else start_us
+                        await self._due(start_us + send.at_us)
+                        if self.cancelled:
+                            break
+                        await self._begin(send, request)
             while self._tasks:
                 await asyncio.wait(self._tasks)
         finally:
             for task in self._tasks:
                 task.cancel()
+
+    def _was_sent(self, send: PlannedSend, request: tuple[Capture, bytes | None] | None) -> bool:
+        """Whether it was sent, to all its targets, before the replay was interrupted; then it is counted."""
+        if not self._before or request is None:
+            return False
+        wanted = sum(1 for _ in self._targets(request[0]))
+        if not wanted or len(self._before.get(send.capture_id, "")) < wanted:
+            return False
+        self._sent += 1
+        self._duplicated += send.duplicate
+        self._count_result(self._take_results(send, wanted))
+        return True
+
+    def _take_results(self, send: PlannedSend, most: int) -> str:
+        results = self._before.pop(send.capture_id, "")
+        if len(results) > most:
+            self._before[send.capture_id] = results[most:]
+        return results[:most]
 
     async def _requests(self, batch: list[PlannedSend]) -> dict[str, tuple[Capture, bytes | None]]:
         ids = list({send.capture_id for send in batch if not send.dropped})
@@ -153,9 +175,6 @@ class ReplayRunner:
 
     async def _begin(self, send: PlannedSend, request: tuple[Capture, bytes | None] | None) -> None:
         """Start a send once there is room; a delayed one waits without holding up the others."""
-        if send.dropped:
-            self._dropped += 1
-            return
         await self._under_way.acquire()
         if not send.delay_ms:
             await self._free.acquire()
@@ -180,6 +199,13 @@ class ReplayRunner:
         self._duplicated += send.duplicate
         self._moments.append(time.monotonic())
 
+    def _count_result(self, results: str) -> None:
+        """`results` of a send, as in `before`."""
+        if "0" in results:
+            self._failed += 1
+        else:
+            self._delivered += 1
+
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._under_way.release()
@@ -192,13 +218,12 @@ class ReplayRunner:
             await asyncio.sleep(send.delay_ms / 1_000)
             await self._free.acquire()
         try:
-            results = [await self._deliver(send, capture, body, target) for target in targets]
+            results = self._take_results(send, len(targets))
+            for target in targets[len(results) :]:
+                results += "1" if await self._deliver(send, capture, body, target) else "0"
         finally:
             self._free.release()
-        if all(results):
-            self._delivered += 1
-        else:
-            self._failed += 1
+        self._count_result(results)
 
     async def _deliver(self, send: PlannedSend, capture: Capture, body: bytes | None, target: Target) -> bool:
         at = now_us()

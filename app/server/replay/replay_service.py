@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
@@ -14,7 +13,7 @@ from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError
 from app.core.events import Bus, ReplayChanged
 from app.core.ids import uuid7
 from app.core.replay.replay_rules import replay_errors
-from app.core.replay.spec import ChosenRequests, OtherEndpoint, Replay, ReplaySpec, ReplayState
+from app.core.replay.spec import ChosenRequests, OtherEndpoint, Replay, ReplaySource, ReplaySpec, ReplayState
 from app.core.replay.summary import replay_summary
 from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository, ReplayRepository
 from app.core.rules import FieldError
@@ -155,14 +154,16 @@ class ReplayService:
     async def _run_now(self, replay: Replay) -> None:
         if self._stopping or self._waiting.pop(replay.id, None) is None:
             return
-        selection = await select(replay.spec.source, self._captures)
+        source, before = replay.spec.source, dict[str, str]()
         if replay.started_at is not None:
-            sent = Counter(await self._replays.capture_ids(replay.id))
-            selection = selection.without(sent, replay.spec.times)
+            before = await self._replays.results(replay.id)
+            source = _received_before(source, replay.started_at)
+        selection = await select(source, self._captures)
         started = replace(replay, state=ReplayState.RUNNING, started_at=replay.started_at or now_us())
         runner = ReplayRunner(
             started,
             selection,
+            before,
             deliveries=self._deliveries,
             endpoints=self._endpoints,
             sender=self._sender,
@@ -200,6 +201,14 @@ class ReplayService:
         await self._replays.save(replay)
         self._bus.publish(ReplayChanged(replay=replay))
         return replay
+
+
+def _received_before(source: ReplaySource, at: int) -> ReplaySource:
+    """Without what was captured after a replay's start."""
+    if isinstance(source, ChosenRequests):
+        return source
+    before = at if source.received_before is None else min(source.received_before, at)
+    return replace(source, received_before=before)
 
 
 def _ended(runner: ReplayRunner) -> Replay:

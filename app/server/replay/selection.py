@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import aclosing
 
@@ -33,14 +32,6 @@ class Selection:
             text = self._packed[end - _ID_BYTES : end].hex()
             capture_id = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
             yield capture_id, uuid7_us(capture_id)
-
-    def without(self, sent: Counter[str], times: int) -> Selection:
-        """Only those that were not sent `times` times."""
-        left = Selection()
-        for capture_id, _ in reversed(list(self)) if sent else self:
-            if sent[capture_id] < times:
-                left.add(capture_id)
-        return left if sent else self
 
 
 async def select(source: ReplaySource, captures: CaptureRepository) -> Selection:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import ReplayChanged
-from app.core.model import Capture, DeliveryFilter, DeliveryState, Endpoint, FailureKind, RequestEdit
+from app.core.model import Capture, DeliveryFilter, DeliveryState, Endpoint, FailureKind, RequestEdit, TargetDraft
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,
@@ -29,6 +29,8 @@ from app.server.replay import ReplayService
 from tests import factories
 from tests.server.forward.conftest import Stage, capture_port  # noqa: F401 - a fixture
 from tests.server.forward.targets import OK, Received, answering, silent, target
+
+ERROR = b"HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n"
 
 
 class ReplayStage(Stage):
@@ -256,9 +258,35 @@ async def test_what_an_end_interrupts_can_be_resumed_and_sends_only_the_rest(sta
         found = await stage.replays.get(replay.id)
         assert found is not None
         assert found.state is ReplayState.INTERRUPTED
+        await stage.captures(endpoint, 3)
         await stage.replays.resume(replay.id)
-        await stage.until(replay.id, ReplayState.DONE)
+        done = await stage.until(replay.id, ReplayState.DONE)
     assert paths(place.received) == [f"/{n}" for n in range(40)]
+    assert (done.progress.total, done.progress.sent, done.progress.delivered) == (40, 40, 40)
+
+
+async def test_a_resumed_replay_makes_the_rest_of_the_same_sends(stage: ReplayStage) -> None:
+    spec: dict[str, Any] = {"faults": Faults(duplicate=0.4, swap=0.4, drop=0.4), "seed": 5, "times": 2}
+    async with target() as place, target(answering(ERROR)) as second:
+        endpoint = await stage.endpoint(place.url)
+        await stage.store.targets.create(endpoint.id, TargetDraft(url=second.url))
+        await stage.captures(endpoint, 20)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        whole = await stage.replay(source, **spec)
+        expected = [paths(one.received) for one in (place, second)]
+        for one in (place, second):
+            one.received.clear()
+        started = await stage.replays.start(ReplaySpec(source=source, pace=FixedRate(per_second=100), **spec))
+        await place.arrival(8)
+        await stage.close()
+        await stage.open()
+        await stage.replays.resume(started.id)
+        resumed = await stage.until(started.id, ReplayState.DONE)
+    assert [paths(one.received) for one in (place, second)] == expected
+    assert replace(resumed.progress, rate=0.0) == replace(whole.progress, rate=0.0)
+    assert whole.progress.failed == len(expected[0])
+    assert whole.progress.duplicated > 0
+    assert whole.progress.dropped > 0
 
 
 async def test_original_gaps_are_kept(stage: ReplayStage) -> None:
