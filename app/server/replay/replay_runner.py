@@ -7,6 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from itertools import islice
 from typing import TypeVar
 
@@ -72,7 +73,7 @@ class ReplayRunner:
         self._running = asyncio.Event()
         self._running.set()
         self._paused_at, self._paused_us = 0, 0
-        self.cancelled = False
+        self._cancelled = asyncio.Event()
         self._tasks: set[asyncio.Task[None]] = set()
         self._moments: list[float] = []
 
@@ -101,6 +102,10 @@ class ReplayRunner:
     def paused(self) -> bool:
         return not self._running.is_set()
 
+    @property
+    def cancelled(self) -> bool:
+        return self._cancelled.is_set()
+
     def pause(self) -> None:
         """Begin no further send."""
         if self._running.is_set():
@@ -115,7 +120,7 @@ class ReplayRunner:
 
     def cancel(self) -> None:
         """Begin no further send, and let those under way end."""
-        self.cancelled = True
+        self._cancelled.set()
         self._running.set()
 
     async def run(self) -> None:
@@ -189,7 +194,8 @@ class ReplayRunner:
                 self._failed += 1
                 self._skipped += 1
             return
-        self._count(send)
+        if not send.delay_ms:
+            self._count(send)
         task = asyncio.create_task(self._send(send, *request, targets), name=f"replay-{send.position}")
         self._tasks.add(task)
         task.add_done_callback(self._ended)
@@ -215,8 +221,10 @@ class ReplayRunner:
 
     async def _send(self, send: PlannedSend, capture: Capture, body: bytes | None, targets: tuple[Target, ...]) -> None:
         if send.delay_ms:
-            await asyncio.sleep(send.delay_ms / 1_000)
-            await self._free.acquire()
+            await self._delay(send.delay_ms)
+            if self.cancelled:
+                return
+            self._count(send)
         try:
             results = self._take_results(send, len(targets))
             for target in targets[len(results) :]:
@@ -224,6 +232,17 @@ class ReplayRunner:
         finally:
             self._free.release()
         self._count_result(results)
+
+    async def _delay(self, ms: int) -> None:
+        """Wait, and then for a free place; not any longer once the replay is cancelled."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(ms / 1_000):
+                await self._cancelled.wait()
+        await self._running.wait()
+        if not self.cancelled:
+            await self._free.acquire()
+            if self.cancelled:
+                self._free.release()
 
     async def _deliver(self, send: PlannedSend, capture: Capture, body: bytes | None, target: Target) -> bool:
         at = now_us()

@@ -83,6 +83,8 @@ class ReplayService:
         replay = await self._replays.get(replay_id)
         if replay is None or replay.state is not ReplayState.INTERRUPTED:
             raise _not_running()
+        if replay_id in self._tasks:  # resumed already
+            return self._waiting.get(replay_id) or self._present(replay)
         replay = replace(replay, state=ReplayState.QUEUED)
         self._go_on(replay)
         return replay
@@ -93,7 +95,11 @@ class ReplayService:
         if runner is not None:
             runner.cancel()
             return runner.replay
-        replay = self._waiting.pop(replay_id, None) or await self._replays.get(replay_id)
+        replay = self._waiting.pop(replay_id, None)
+        if replay is not None:
+            self._tasks[replay_id].cancel()
+        else:
+            replay = await self._replays.get(replay_id)
         if replay is None or replay.ended:
             raise _not_running()
         return await self._store(replace(replay, state=ReplayState.CANCELLED, ended_at=now_us()))
@@ -144,6 +150,7 @@ class ReplayService:
                 async with self._turn:
                     await self._run_now(replay)
         except Exception as error:
+            self._waiting.pop(replay.id, None)
             if not isinstance(error, HooklineError):
                 log.exception("replay %s failed", replay.id)
             present = self._present(replay)
@@ -152,7 +159,8 @@ class ReplayService:
             )
 
     async def _run_now(self, replay: Replay) -> None:
-        if self._stopping or self._waiting.pop(replay.id, None) is None:
+        """It can be cancelled as a waiting one until its requests are known."""
+        if self._stopping:
             return
         source, before = replay.spec.source, dict[str, str]()
         if replay.started_at is not None:
@@ -169,6 +177,7 @@ class ReplayService:
             sender=self._sender,
             local_url=lambda slug: f"{self._local_base()}/catch/{slug}",
         )
+        del self._waiting[replay.id]
         self._runners[replay.id] = runner
         await self._store(replace(started, progress=runner.progress))
         publishing = asyncio.create_task(self._publish(runner), name=f"replay-progress-{replay.id}")

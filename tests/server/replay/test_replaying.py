@@ -246,6 +246,62 @@ async def test_a_cancelled_replay_sends_no_more(stage: ReplayStage) -> None:
         await stage.replays.cancel(replay.id)
 
 
+async def test_one_cancelled_before_its_requests_are_known_sends_none(
+    stage: ReplayStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    selecting, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow_page(*args: Any, **others: Any) -> Any:
+        selecting.set()
+        await go_on.wait()
+        return await page(*args, **others)
+
+    page = stage.store.captures.page
+    monkeypatch.setattr(stage.store.captures, "page", slow_page)
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 3)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        first = await stage.replays.start(ReplaySpec(source=source))
+        second = await stage.replays.start(ReplaySpec(source=source))
+        await selecting.wait()
+        assert (await stage.replays.cancel(first.id)).state is ReplayState.CANCELLED
+        go_on.set()
+        await stage.until(second.id, ReplayState.DONE)
+        found = await stage.replays.get(first.id)
+    assert found is not None
+    assert found.state is ReplayState.CANCELLED
+    assert len(place.received) == 3
+
+
+async def test_a_delayed_send_does_not_outlive_a_cancelled_replay(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 3)
+        spec = ReplaySpec(
+            source=MatchingRequests(endpoint_id=endpoint.id), faults=Faults(delay=1, delay_max_ms=60_000), seed=1
+        )
+        replay = await stage.replays.start(spec)
+        await stage.until(replay.id, ReplayState.RUNNING)
+        await stage.replays.cancel(replay.id)
+        done = await stage.until(replay.id, ReplayState.CANCELLED)
+    assert (done.progress.sent, place.received) == (0, [])
+
+
+async def test_an_interrupted_replay_is_resumed_once(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 10)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        replay = await stage.replays.start(ReplaySpec(source=source, pace=FixedRate(per_second=50)))
+        await place.arrival(3)
+        await stage.close()
+        await stage.open()
+        await asyncio.gather(stage.replays.resume(replay.id), stage.replays.resume(replay.id))
+        await stage.until(replay.id, ReplayState.DONE)
+    assert len(place.received) == 10
+
+
 async def test_what_an_end_interrupts_can_be_resumed_and_sends_only_the_rest(stage: ReplayStage) -> None:
     async with target() as place:
         endpoint = await stage.endpoint(place.url)
