@@ -104,6 +104,11 @@ class ReplayService:
             raise _not_running()
         return await self._store(replace(replay, state=ReplayState.CANCELLED, ended_at=now_us()))
 
+    async def wait(self, replay_id: str) -> None:
+        """Return once it has ended, or Hookline ends."""
+        if replay_id in self._tasks:
+            await asyncio.wait([self._tasks[replay_id]])
+
     async def latest(self, limit: int = 50) -> list[Replay]:
         """The last started first, with their present progress. Raises StorageUnavailableError."""
         return [self._present(replay) for replay in await self._replays.latest(limit)]

@@ -25,7 +25,8 @@ from app.core.replay.spec import (
     ReplaySpec,
     ReplayState,
 )
-from app.server.replay import ReplayService
+from app.server.replay import ReplayService, replay_service
+from app.server.replay.selection import select
 from tests import factories
 from tests.server.forward.conftest import Stage, capture_port  # noqa: F401 - a fixture
 from tests.server.forward.targets import OK, Received, answering, silent, target
@@ -376,3 +377,40 @@ async def test_a_wrong_replay_is_refused(stage: ReplayStage) -> None:
         await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=("x",)), destination=to))
     with pytest.raises(InvalidFieldsError):
         await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=()), concurrency=0))
+
+
+async def test_a_replay_is_cancelled_while_its_requests_are_counted(
+    stage: ReplayStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counting, may_go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(source: Any, captures: Any) -> Any:
+        counting.set()
+        await may_go_on.wait()
+        return await select(source, captures)
+
+    monkeypatch.setattr(replay_service, "select", slow)
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 3)
+        replay = await stage.replays.start(ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id)))
+        await counting.wait()
+        await stage.replays.cancel(replay.id)
+        may_go_on.set()
+        await stage.replays.wait(replay.id)
+        assert place.received == []
+    found = await stage.replays.get(replay.id)
+    assert found is not None
+    assert found.state is ReplayState.CANCELLED
+
+
+async def test_who_waits_for_a_replay_finds_it_ended(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 5)
+        replay = await stage.replays.start(ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id)))
+        await stage.replays.wait(replay.id)
+        found = await stage.replays.get(replay.id)
+    assert found is not None
+    assert (found.state, found.progress.delivered) == (ReplayState.DONE, 5)
+    await stage.replays.wait(replay.id)
