@@ -296,6 +296,7 @@ class Application:
             targets=store.targets,
             captures=store.captures,
             deliveries=store.deliveries,
+            replays=self.replays,
             refused=self.refused,
             account=store.account,
             retention=store.retention,

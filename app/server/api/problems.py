@@ -34,6 +34,7 @@ _TITLES = {
     "bad-request": "Bad request",
     "body-too-large": "The request body is too large",
     "cannot-decode": "The body cannot be decoded",
+    "cannot-replay": "The request cannot be replayed",
     "cannot-retry": "This delivery cannot be retried",
     "forbidden-host": "The Host is not a loopback address",
     "forbidden-origin": "Browsers may not call this API",
@@ -46,6 +47,7 @@ _TITLES = {
     "not-found": "Not found",
     "plan-limit": "The plan does not allow this",
     "port-in-use": "The port is already in use",
+    "replay-state": "The replay is in another state",
     "storage-unavailable": "Requests cannot be stored right now",
     "unauthorized": "The token is missing or wrong",
 }

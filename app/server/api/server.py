@@ -14,6 +14,7 @@ from app.server.api.auth import guard
 from app.server.api.deliveries import DeliveryCalls
 from app.server.api.endpoints import EndpointCalls
 from app.server.api.problems import Problem, problems, router_problem
+from app.server.api.replays import ReplayCalls
 from app.server.api.requests import RequestCalls
 from app.server.api.routes import register
 from app.server.api.services import ApiServices
@@ -124,6 +125,7 @@ class ApiServer:
             TargetCalls,
             RequestCalls,
             DeliveryCalls,
+            ReplayCalls,
         ):
             register(app, calls(self._services).routes())
         return app

@@ -18,6 +18,7 @@ from app.core.repositories import (
 )
 from app.core.settings import Settings
 from app.server.refused import RefusedLog
+from app.server.replay import ReplayService
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class ApiServices:
     targets: TargetRepository
     captures: CaptureRepository
     deliveries: DeliveryRepository
+    replays: ReplayService
     refused: RefusedLog
     account: AccountRepository
     retention: RetentionRepository

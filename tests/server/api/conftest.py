@@ -16,6 +16,7 @@ from app.core.settings import Settings, check
 from app.db.store import Store
 from app.server.api import ApiServer, ApiServices
 from app.server.refused import RefusedLog
+from app.server.replay import ReplayService
 from tests import factories
 
 TOKEN = "a-token-for-tests-only"
@@ -27,6 +28,17 @@ class Desk:
     def __init__(self, store: Store, bus: Bus) -> None:
         self.store = store
         self.refused = RefusedLog(bus.publish)
+        self.replays = ReplayService(
+            store.captures,
+            store.deliveries,
+            store.endpoints,
+            store.replays,
+            bus,
+            instance_id=store.account.instance_id,
+            own_bases=lambda: ("http://127.0.0.1:8787/catch/",),
+            local_base=lambda: self.capture_url or "",
+        )
+        self.capture_url: str | None = "http://127.0.0.1:8787"
         self.trouble: str | None = None
         self.warnings: list[str] = []
         self.base = "https://hooks.example"
@@ -41,13 +53,14 @@ class Desk:
             targets=self.store.targets,
             captures=self.store.captures,
             deliveries=self.store.deliveries,
+            replays=self.replays,
             refused=self.refused,
             account=self.store.account,
             retention=self.store.retention,
             limits=self.store.limits,
             version="1.2.3",
             base_url=lambda: self.base,
-            capture_url=lambda: "http://127.0.0.1:8787",
+            capture_url=lambda: self.capture_url,
             endpoint_url=lambda endpoint: f"{self.base}/catch/{endpoint.slug}",
             storage_trouble=lambda: self.trouble,
             warnings=lambda: tuple(self.warnings),
@@ -93,6 +106,7 @@ async def desk(tmp_path: Path, bus: Bus) -> AsyncIterator[Desk]:
     ) as client:
         desk.client = client
         yield desk
+    await desk.replays.stop()
     await desk.server.stop()
     await store.close()
 

@@ -1,0 +1,253 @@
+"""Makes replays of the API's JSON objects and the other way round; errors name the fields of the JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, TypeVar
+from uuid import UUID
+
+from app.core.clock import EPOCH, rfc3339
+from app.core.errors import InvalidFieldsError
+from app.core.model import RequestEdit
+from app.core.replay.spec import (
+    BackToBack,
+    ChosenRequests,
+    FixedRate,
+    MatchingRequests,
+    OneUrl,
+    OriginalGaps,
+    OtherEndpoint,
+    OwnTargets,
+    Pace,
+    Replay,
+    ReplayDestination,
+    ReplaySource,
+    ReplaySpec,
+)
+from app.core.repositories import EndpointRepository
+from app.core.rules import FieldError
+from app.core.search.parse import parse
+from app.core.search.query import QueryError
+from app.server.api.problems import query_problem
+from app.server.api.replay_schemas import (
+    EditIn,
+    EditOut,
+    FullReplayOut,
+    ProgressOut,
+    ReplayEndpointIn,
+    ReplayIn,
+    ReplayOut,
+    ReplayRequestIn,
+)
+
+R = TypeVar("R", bound=ReplayOut)
+
+FIELDS = {
+    "source.ids": "ids",
+    "source.received_before": "before",
+    "destination.url": "url",
+    "destination.slug": "to_endpoint",
+    "pace.per_second": "rate",
+    "pace.scale": "scale",
+    "pace.longest_gap_ms": "longest_gap_ms",
+}
+"""Fields of a spec by their names in the API; the others have the same name."""
+EDIT = "edit."
+
+
+def api_errors(errors: Sequence[FieldError], *, flat: bool) -> list[FieldError]:
+    """`errors` about a spec as errors about the JSON. `flat`: what is edited is not in an object of its own."""
+    return [FieldError(field=_api_name(error.field, flat=flat), message=error.message) for error in errors]
+
+
+def _api_name(field: str, *, flat: bool) -> str:
+    name = FIELDS.get(field, field)
+    return name.removeprefix(EDIT) if flat else name
+
+
+def request_spec(capture_id: str, given: ReplayRequestIn) -> ReplaySpec:
+    """Raises InvalidFieldsError."""
+    errors = [*_destination_errors(given.url, given.to_endpoint), *_body_errors(given, "")]
+    if errors:
+        raise InvalidFieldsError(errors)
+    edit = RequestEdit(method=given.method, headers=given.headers, body=_body(given))
+    return ReplaySpec(
+        source=ChosenRequests(ids=(capture_id,)),
+        destination=_destination(given.url, given.to_endpoint),
+        edit=None if edit == RequestEdit() else edit,
+    )
+
+
+def endpoint_spec(endpoint_id: int, given: ReplayEndpointIn) -> ReplaySpec:
+    """Raises InvalidFieldsError, or a Problem for an invalid search."""
+    if errors := _sending_errors(given):
+        raise InvalidFieldsError(errors)
+    return _spec(_matching(endpoint_id, given), given)
+
+
+def full_spec(given: ReplayIn, endpoints: EndpointRepository) -> ReplaySpec:
+    """Raises InvalidFieldsError, or a Problem for an invalid search."""
+    errors = [*_source_errors(given, endpoints), *_sending_errors(given)]
+    if given.edit is not None:
+        errors += _body_errors(given.edit, EDIT)
+    if errors:
+        raise InvalidFieldsError(errors)
+    if given.ids is not None:
+        return _spec(ChosenRequests(ids=given.ids), given, _edit(given.edit))
+    endpoint = None if given.endpoint is None else endpoints.by_slug(given.endpoint)
+    return _spec(_matching(None if endpoint is None else endpoint.id, given), given, _edit(given.edit))
+
+
+def _spec(source: ReplaySource, given: ReplayEndpointIn, edit: RequestEdit | None = None) -> ReplaySpec:
+    return ReplaySpec(
+        source=source,
+        destination=_destination(given.url, given.to_endpoint),
+        pace=_pace(given),
+        concurrency=given.concurrency,
+        times=given.times,
+        faults=given.faults,
+        seed=given.seed,
+        edit=edit,
+    )
+
+
+def _matching(endpoint_id: int | None, given: ReplayEndpointIn) -> MatchingRequests:
+    if given.q.strip():
+        try:
+            parse(given.q)
+        except QueryError as error:
+            raise query_problem("q", error) from None
+    return MatchingRequests(
+        endpoint_id=endpoint_id,
+        query=given.q.strip(),
+        received_after=_microseconds(given.after),
+        received_before=_microseconds(given.before),
+    )
+
+
+def _microseconds(moment: datetime | None) -> int | None:
+    return None if moment is None else (moment - EPOCH) // timedelta(microseconds=1)
+
+
+def _destination(url: str | None, slug: str | None) -> ReplayDestination:
+    if url is not None:
+        return OneUrl(url=url)
+    return OwnTargets() if slug is None else OtherEndpoint(slug=slug)
+
+
+def _pace(given: ReplayEndpointIn) -> Pace:
+    if given.rate is not None:
+        return FixedRate(per_second=given.rate)
+    if given.gaps == "none":
+        return BackToBack()
+    return OriginalGaps(scale=1.0 if given.scale is None else given.scale, longest_gap_ms=given.longest_gap_ms)
+
+
+def _edit(given: EditIn | None) -> RequestEdit | None:
+    if given is None or given == EditIn():
+        return None
+    return RequestEdit(method=given.method, url=given.url, headers=given.headers, body=_body(given))
+
+
+def _body(given: ReplayRequestIn | EditIn) -> bytes | None:
+    return given.body_base64 if given.body is None else given.body.encode()
+
+
+def _source_errors(given: ReplayIn, endpoints: EndpointRepository) -> list[FieldError]:
+    if given.ids is None:
+        if given.endpoint is None or endpoints.by_slug(given.endpoint) is not None:
+            return []
+        return [FieldError(field="endpoint", message=f"No endpoint has the slug {given.endpoint!r}.")]
+    selecting = {"endpoint": given.endpoint, "q": given.q, "after": given.after, "before": given.before}
+    errors = [_exclusive(name, "ids") for name, value in selecting.items() if value]
+    for at, one in enumerate(given.ids):
+        if not _is_id(one):
+            errors.append(FieldError(field=f"ids[{at}]", message=f"{one[:80]!r} is not a request's ID."))
+            break
+    return errors
+
+
+def _is_id(text: str) -> bool:
+    try:
+        return str(UUID(text)) == text
+    except ValueError:
+        return False
+
+
+def _sending_errors(given: ReplayEndpointIn) -> list[FieldError]:
+    errors = _destination_errors(given.url, given.to_endpoint)
+    if given.rate is not None and given.gaps == "original":
+        errors.append(_exclusive("rate", 'gaps "original"'))
+    for name in ("scale", "longest_gap_ms"):
+        if getattr(given, name) is not None and given.gaps != "original":
+            errors.append(FieldError(field=name, message=f'{name} needs gaps "original".'))
+    return errors
+
+
+def _destination_errors(url: str | None, slug: str | None) -> list[FieldError]:
+    return [] if url is None or slug is None else [_exclusive("to_endpoint", "url")]
+
+
+def _body_errors(given: ReplayRequestIn | EditIn, prefix: str) -> list[FieldError]:
+    both = given.body is not None and given.body_base64 is not None
+    return [_exclusive(f"{prefix}body_base64", f"{prefix}body")] if both else []
+
+
+def _exclusive(field: str, other: str) -> FieldError:
+    return FieldError(field=field, message=f"{field} and {other} cannot be combined.")
+
+
+def replay_out(replay: Replay, endpoints: EndpointRepository) -> ReplayOut:
+    return _out(ReplayOut, replay, endpoints)
+
+
+def full_replay_out(replay: Replay, endpoints: EndpointRepository) -> FullReplayOut:
+    source, edit = replay.spec.source, replay.spec.edit
+    return _out(
+        FullReplayOut,
+        replay,
+        endpoints,
+        ids=source.ids if isinstance(source, ChosenRequests) else None,
+        edit=None
+        if edit is None
+        else EditOut(url=edit.url, method=edit.method, headers=edit.headers, body_base64=edit.body),
+    )
+
+
+def _out(shape: type[R], replay: Replay, endpoints: EndpointRepository, **others: Any) -> R:
+    spec, progress = replay.spec, replay.progress
+    source = spec.source if isinstance(spec.source, MatchingRequests) else MatchingRequests()
+    endpoint = None if source.endpoint_id is None else endpoints.by_id(source.endpoint_id)
+    gaps = spec.pace if isinstance(spec.pace, OriginalGaps) else None
+    return shape(
+        id=replay.id,
+        created_at=rfc3339(replay.created_at),
+        started_at=_time(replay.started_at),
+        ended_at=_time(replay.ended_at),
+        state=replay.state,
+        progress=ProgressOut(**{name: getattr(progress, name) for name in ProgressOut.__struct_fields__}),
+        problem=replay.problem,
+        summary=replay.summary,
+        id_count=len(spec.source.ids) if isinstance(spec.source, ChosenRequests) else None,
+        endpoint=None if endpoint is None else endpoint.slug,
+        q=source.query,
+        after=_time(source.received_after),
+        before=_time(source.received_before),
+        url=spec.destination.url if isinstance(spec.destination, OneUrl) else None,
+        to_endpoint=spec.destination.slug if isinstance(spec.destination, OtherEndpoint) else None,
+        gaps="none" if gaps is None else "original",
+        scale=None if gaps is None else gaps.scale,
+        longest_gap_ms=None if gaps is None else gaps.longest_gap_ms,
+        rate=spec.pace.per_second if isinstance(spec.pace, FixedRate) else None,
+        concurrency=spec.concurrency,
+        times=spec.times,
+        faults=spec.faults,
+        seed=spec.seed,
+        edited=spec.edit is not None,
+        **others,
+    )
+
+
+def _time(at_us: int | None) -> str | None:
+    return None if at_us is None else rfc3339(at_us)
