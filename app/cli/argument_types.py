@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 
+from app.core.clock import now_us, rfc3339
 from app.core.sizes import parse_size
 
 
@@ -31,6 +33,37 @@ def milliseconds(text: str) -> int:
     return round(value * 1000)
 
 
+def share(text: str) -> float:
+    """A probability, from `5%` or `0.05`; the field it is for has its bounds."""
+    number = _number(text.removesuffix("%"))
+    if number is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share; use one such as 5% or 0.05")
+    return number / 100 if text.endswith("%") else number
+
+
+def scale(text: str) -> float:
+    """What gaps are multiplied by, from a speed such as `2x` or `0.5`."""
+    speed = _number(re.sub("[x×]$", "", text))
+    if speed is None or speed <= 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a speed; use one such as 2x or 0.5x")
+    return 1 / speed
+
+
+def moment(text: str) -> str:
+    """RFC 3339, from a local time, a day, or how long ago."""
+    from app.core.search.filter_values import read_moment  # start-up time: few commands need it
+    from app.core.search.query import QueryError
+    from app.core.search.tokens import Text
+
+    size = len(text)
+    try:
+        point = read_moment(Text(characters=text, quoted=(False,) * size, offsets=tuple(range(size)), end=size))
+    except QueryError as error:
+        raise argparse.ArgumentTypeError(error.message.removesuffix(".")) from None
+    at = point.at if point.at is not None else now_us() - (point.ago or 0)
+    return rfc3339(at)
+
+
 def size_or_none(text: str) -> int | None:
     """Bytes, from a text such as `500 MB`; None for the word `none`."""
     if text == "none":
@@ -46,3 +79,12 @@ def _whole(text: str, expected: str) -> int:
         return int(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number; use {expected}") from None
+
+
+def _number(text: str) -> float | None:
+    """None for what is no finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import cast
 
-from app.cli.delivery_client import DeliveryClient
+from app.cli.replay_client import ReplayClient
 from app.cli.transport import NO_READ_TIMEOUT, path_of, query_of
 from app.cli.views import (
     AccountView,
@@ -21,7 +21,7 @@ from app.cli.views import (
 )
 
 
-class ApiClient(DeliveryClient):
+class ApiClient(ReplayClient):
     """All calls that commands make."""
 
     async def status(self) -> StatusView:

@@ -1,5 +1,5 @@
-"""Endpoints, requests, deliveries and targets as they are named on the command line: a slug; an id, its beginning, or
-`@last`; a number."""
+"""Endpoints, requests, deliveries, replays and targets as they are named on the command line: a slug; an id, its
+beginning, or `@last`; a number."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from uuid import UUID
 
 from app.cli.errors import CliError, Exit
 from app.cli.text import visible, when_text
-from app.cli.views import DeliveryView, EndpointView, SummaryView, TargetView
+from app.cli.views import DeliveryView, EndpointView, ReplayView, SummaryView, TargetView
 from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.rules import slug_error
 
 if TYPE_CHECKING:
     from app.cli.client import ApiClient
 
-V = TypeVar("V", SummaryView, DeliveryView)
+V = TypeVar("V", SummaryView, DeliveryView, ReplayView)
 
 LAST = "@last"
 ID_HELP = (
@@ -26,6 +26,10 @@ ID_HELP = (
 DELIVERY_HELP = (
     f"a delivery's ID, or the start of it ({BEGINNING_MIN} or more characters, enough to be unique);"
     f" {LAST} is the delivery queued last, {LAST}:SLUG the last one of an endpoint"
+)
+REPLAY_HELP = (
+    f"a replay's ID, or the start of it ({BEGINNING_MIN} or more characters, enough to be unique);"
+    f" {LAST} is the replay started last"
 )
 TARGET_HELP = "the target's number, as hookline targets lists it"
 SHOWN_MIN = 13
@@ -100,6 +104,21 @@ async def delivery_id(api: ApiClient, text: str) -> str:
     return found[0]["id"]
 
 
+async def replay_id(api: ApiClient, text: str) -> str:
+    """The complete id. CliError when no replay matches, or more than one."""
+    beginning = "" if text == LAST else id_beginning(text)
+    if beginning is None:
+        raise _unknown_replay(text)
+    newest = api.replays(1 if text == LAST else None)
+    found = [replay async for replay in newest if replay["id"].startswith(beginning)]
+    if not found:
+        raise CliError("Nothing has been replayed yet.", Exit.FAILURE) if text == LAST else _unknown_replay(text)
+    if len(found) > 1:
+        rows = [f"{when_text(one['created_at'])}  {one['state']}" for one in found]
+        raise _ambiguous("replays", text, [one["id"] for one in found], rows)
+    return found[0]["id"]
+
+
 async def target_named(api: ApiClient, text: str) -> tuple[EndpointView, TargetView]:
     """The target of that number, and its endpoint. CliError when there is none."""
     for endpoint in await api.endpoints():
@@ -136,6 +155,10 @@ async def _last(api: ApiClient, slug: str | None) -> str:
 
 def _unknown(text: str) -> CliError:
     return CliError(f"No request has the ID {text!r}. See hookline requests.", Exit.FAILURE)
+
+
+def _unknown_replay(text: str) -> CliError:
+    return CliError(f"No replay has the ID {text!r}. See hookline replays.", Exit.FAILURE)
 
 
 def _ambiguous(kind: str, text: str, ids: list[str], rows: list[str]) -> CliError:

@@ -15,6 +15,8 @@ from app.cli.commands import (
     mark,
     plan,
     refused,
+    replay,
+    replays,
     requests,
     retention,
     retry,
@@ -42,6 +44,7 @@ OTHER_NAMES = {
     "edit": ("update", "change", "set"),
     "endpoint": ("endpoints", "hook", "hooks", "url"),
     "list": ("ls",),
+    "replay": ("repeat", "rerun"),
     "requests": ("list", "ls", "log", "logs", "search"),
     "retry": ("resend", "redeliver", "again"),
     "rm": ("delete", "del", "remove"),
@@ -119,7 +122,7 @@ def build_parser() -> argparse.ArgumentParser:
     for noun in (endpoint, requests, show, mark, delete):
         noun.add_parser(commands, shared)
     target.add_list_parser(commands, shared)
-    for noun in (target, deliveries, delivery, retry, refused, status, plan, settings, retention):
+    for noun in (target, deliveries, delivery, retry, replay, replays, refused, status, plan, settings, retention):
         noun.add_parser(commands, shared)
     selftest.add_parser(commands, [as_json])
     text = "print the version"

@@ -184,6 +184,41 @@ class RetriedView(TypedDict):
     queued: int
 
 
+class ReplayProgressView(TypedDict):
+    """Counts so far. `total` is None until the requests are counted; `rate` is sends per second at present."""
+
+    total: int | None
+    sent: int
+    delivered: int
+    failed: int
+    dropped: int
+    duplicated: int
+    rate: float
+
+
+class ReplayView(TypedDict):
+    """A replay. `id_count` is None for one that selects requests of `endpoint` (None: of all) by `q` and times;
+    `summary` is its report once it has ended."""
+
+    id: str
+    created_at: str
+    state: str
+    progress: ReplayProgressView
+    problem: str | None
+    summary: str | None
+    id_count: int | None
+    endpoint: str | None
+    q: str
+    url: str | None
+    to_endpoint: str | None
+
+
+class FullReplayView(ReplayView):
+    """A replay with the ids it was given."""
+
+    ids: list[str]
+
+
 class RequestView(SummaryView):
     """A request in full, without its body. Headers as sent, bytes as Latin-1."""
 
@@ -207,6 +242,10 @@ EndpointFields = dict[str, Any]
 
 TargetFields = dict[str, Any]
 """Settable fields of a target, only those given."""
+
+
+ReplayFields = dict[str, Any]
+"""Fields of a replay to start, only those given."""
 
 
 RequestMarks = dict[str, Any]

@@ -145,7 +145,7 @@ async def _overview(call: Call, request: RequestView) -> None:
         for line in rest:
             out.line(f"  {line}")
     for delivery in request["deliveries"]:
-        _delivery(out, delivery)
+        delivery_lines(out, delivery)
     out.line()
     _headers(out, request)
     if request["trailers"]:
@@ -158,7 +158,8 @@ async def _overview(call: Call, request: RequestView) -> None:
         await _preview(call, request)
 
 
-def _delivery(out: Output, delivery: DeliveryView) -> None:
+def delivery_lines(out: Output, delivery: DeliveryView) -> None:
+    """Print the result of one delivery of a request, and how to see its attempts."""
     upcoming = "" if delivery["due_at"] is None else f" Next attempt: {next_text(delivery)}"
     label = "Forwarded to" if delivery["replay"] is None else "Replayed to"
     out.field(label, f"{delivery['url']}: {result_text(delivery)}{upcoming}")

@@ -1,0 +1,127 @@
+"""`hookline replay`: send captured requests again."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from app.cli.call import Call
+from app.cli.commands.replay_fields import (
+    add_fields,
+    check_options,
+    edit_of,
+    is_edited,
+    selecting_fields,
+    sending_fields,
+)
+from app.cli.commands.show import delivery_lines
+from app.cli.errors import CliError, Exit
+from app.cli.identifiers import ID_HELP, request_ids, slug_given
+from app.cli.replay_text import all_delivered, outcome_text, selection_text
+from app.cli.views import ReplayFields, ReplayView
+
+HELP = "send captured requests again, oldest first"
+DETAILS = (
+    f"{HELP}: to their endpoint's targets, or elsewhere. Ctrl-C cancels. Exit codes: 0 all delivered, 1 some failed or"
+    " nothing matched, 2 usage error."
+)
+EXAMPLES = (
+    ("Send the newest request again", "hookline replay @last"),
+    ("Send it to another URL, with another body", "hookline replay @last --to http://localhost:3000 --body '{}'"),
+    (
+        "Send what failed in the last two hours again, 10 per second",
+        "hookline replay --endpoint stripe -q mirror:failed --after 2h --rate 10",
+    ),
+    (
+        "Send a day again as it came, ten times as fast, with some requests twice",
+        "hookline replay --endpoint stripe --after yesterday --before today --speed 10x --duplicate 5%",
+    ),
+)
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser(
+        "replay",
+        parents=shared,
+        help=HELP,
+        description=DETAILS,
+        examples=EXAMPLES,
+        argument_default=argparse.SUPPRESS,
+    )
+    parser.set_defaults(run=replay, background=False)
+    parser.add_argument("ids", metavar="ID", nargs="*", default=[], help=ID_HELP)
+    add_fields(parser)
+    text = "do not wait for the end, which hookline replays shows; Hookline must be running"
+    parser.add_argument("--background", action="store_true", help=text)
+
+
+async def replay(call: Call) -> int:
+    check_options(call.options)
+    if call.options.background and not await is_running(call):
+        raise CliError(
+            "Hookline is not running, so nothing can be sent in the background. Start it with hookline, or hookline"
+            " serve, or leave out --background.",
+            Exit.ENVIRONMENT,
+        )
+    started: ReplayView = await call.api.start_replay(await _fields(call))
+    if call.options.background:
+        if call.out.as_json:
+            call.out.json(started)
+        else:
+            call.out.line(f"Replaying {selection_text(started)}. Its progress: hookline replays {started['id']}")
+        return Exit.DONE
+    return await show_to_its_end(call, started)
+
+
+async def _fields(call: Call) -> ReplayFields:
+    options = call.options
+    fields = sending_fields(options)
+    for name in ("endpoint", "to_endpoint"):
+        if hasattr(options, name):
+            await call.api.endpoint(slug_given(getattr(options, name)))
+    if not options.ids:
+        return {**selecting_fields(options), **fields}
+    ids, missing = await request_ids(call.api, options.ids)
+    if missing:
+        raise missing[0]
+    if is_edited(options):
+        fields["edit"] = edit_of(options, await call.api.request(ids[0]))
+    return {"ids": ids, **fields}
+
+
+async def is_running(call: Call) -> bool:
+    """Whether a program has the data folder open and captures, rather than this command alone."""
+    return (await call.api.status())["capture_url"] is not None
+
+
+async def show_to_its_end(call: Call, started: ReplayView) -> int:
+    """Follow a replay and print what became of it; returns the exit code."""
+    from app.cli.replay_progress import follow  # start-up time: it loads asyncio
+
+    ended, interrupted = await follow(call, started)
+    if interrupted:
+        call.out.message(outcome_text(ended))
+    if call.out.as_json:
+        call.out.json(ended)
+    elif not ended["progress"]["total"] and ended["state"] == "done":
+        call.out.message("No requests match.")
+    elif not await _show_deliveries(call, ended) and ended["summary"]:
+        for line in ended["summary"].splitlines():
+            call.out.line(line)
+    if ended["problem"]:
+        call.out.message(ended["problem"])
+    if interrupted:
+        return Exit.INTERRUPTED
+    return Exit.DONE if all_delivered(ended) else Exit.FAILURE
+
+
+async def _show_deliveries(call: Call, replay: ReplayView) -> bool:
+    """Print the deliveries of a single request that was sent once; whether it was."""
+    if replay["id_count"] != 1 or replay["progress"]["sent"] != 1:
+        return False
+    request = await call.api.request((await call.api.replay(replay["id"]))["ids"][0])
+    made = [delivery for delivery in request["deliveries"] if delivery["replay"] == replay["id"]]
+    for delivery in made:
+        delivery_lines(call.out, delivery)
+    return bool(made)

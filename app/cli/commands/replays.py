@@ -1,0 +1,121 @@
+"""`hookline replays`: what was replayed, how far it is; pause, resume, cancel."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from app.cli.argument_types import row_count
+from app.cli.call import Call
+from app.cli.commands.replay import is_running, show_to_its_end
+from app.cli.errors import CliError, Exit
+from app.cli.identifiers import REPLAY_HELP, replay_id, with_short_ids
+from app.cli.output import GREEN, RED, JsonList, Output
+from app.cli.replay_text import ENDED, destination_text, outcome_text, progress_text, selection_text
+from app.cli.table import Column, Table
+from app.cli.text import brief_time, when_text
+from app.cli.views import ReplayView
+
+HELP = "list replays, or show, pause, resume or cancel one"
+DETAILS = (
+    f"{HELP}. A replay is interrupted when Hookline ends before it does; --resume sends the rest. If Hookline is not"
+    " running, --resume waits for the end of the replay."
+)
+EXAMPLES = (
+    ("See how far the last replay is, or its summary", "hookline replays @last"),
+    ("Send no more for now", "hookline replays @last --pause"),
+)
+COLUMNS = (
+    Column("ID"),
+    Column("CREATED", left_out=2, short=brief_time, shortened=5),
+    Column("STATE"),
+    Column("TOTAL", left_out=4),
+    Column("SENT"),
+    Column("FAILED", empty="0"),
+    Column("REQUESTS", least=10, left_out=1),
+    Column("TO", least=12, left_out=3, empty="their targets"),
+)
+VERBS = {"pause": "send no more until it is resumed", "resume": "continue it", "cancel": "send no more"}
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("replays", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
+    parser.set_defaults(run=replays, verb=None)
+    parser.add_argument("id", metavar="REPLAY", nargs="?", help=REPLAY_HELP)
+    verbs = parser.add_mutually_exclusive_group()
+    for verb, text in VERBS.items():
+        verbs.add_argument(f"--{verb}", dest="verb", action="store_const", const=verb, help=text)
+    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
+
+
+async def replays(call: Call) -> int:
+    options = call.options
+    if options.id is None:
+        if options.verb is not None:
+            raise CliError(f"Name the replay to {options.verb}. See hookline replays.", Exit.USAGE)
+        return await _list(call)
+    identity = await replay_id(call.api, options.id)
+    if options.verb is None:
+        replay: ReplayView = await call.api.replay(identity)
+    else:
+        replay = await call.api.change_replay(identity, options.verb)
+        if options.verb == "resume" and not await is_running(call):
+            return await show_to_its_end(call, replay)
+    if call.out.as_json:
+        call.out.json(replay)
+    elif options.verb == "cancel" and replay["state"] not in ENDED:
+        call.out.line("Cancelling; what is being sent is not cut off.")
+    elif options.verb is not None:
+        call.out.line(outcome_text(replay))
+    else:
+        _show(call.out, replay)
+    return Exit.DONE
+
+
+async def _list(call: Call) -> int:
+    found = call.api.replays(call.options.count)
+    if call.out.as_json:
+        array = JsonList(call.out)
+        async for replay in found:
+            array.add(replay)
+        array.end()
+        return Exit.DONE
+    printed = 0
+    with Table(call.out, COLUMNS) as table:
+        async for identity, replay in with_short_ids(found):
+            _row(table, replay, identity if call.out.terminal else replay["id"])
+            printed += 1
+    if not printed:
+        call.out.message("Nothing has been replayed yet.")
+    return Exit.DONE
+
+
+def _row(table: Table, replay: ReplayView, identity: str) -> None:
+    progress = replay["progress"]
+    table.row(
+        identity,
+        when_text(replay["created_at"]),
+        replay["state"],
+        "-" if progress["total"] is None else str(progress["total"]),
+        str(progress["sent"]),
+        str(progress["failed"]),
+        selection_text(replay),
+        destination_text(replay),
+        codes=("", "", GREEN if replay["state"] == "done" else "", "", "", RED if progress["failed"] else ""),
+    )
+
+
+def _show(out: Output, replay: ReplayView) -> None:
+    out.field("ID", replay["id"])
+    out.field("Created", when_text(replay["created_at"]))
+    out.field("State", replay["state"])
+    out.field("Requests", selection_text(replay))
+    out.field("To", destination_text(replay))
+    out.field("Progress", progress_text(replay) if replay["state"] not in ENDED else outcome_text(replay))
+    if replay["problem"]:
+        out.field("Problem", replay["problem"])
+    if replay["summary"]:
+        out.line()
+        for line in replay["summary"].splitlines():
+            out.line(line)
