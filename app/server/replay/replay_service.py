@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -191,6 +192,10 @@ class ReplayService:
         finally:
             publishing.cancel()
             del self._runners[replay.id]
+            if self._stopping:
+                interrupted = replace(runner.replay, state=ReplayState.INTERRUPTED, progress=runner.progress)
+                with suppress(HooklineError):  # then the progress of a second ago stays
+                    await self._replays.save(interrupted)
         if not self._stopping:
             await self._store(_ended(runner))
 

@@ -315,6 +315,7 @@ async def test_what_an_end_interrupts_can_be_resumed_and_sends_only_the_rest(sta
         found = await stage.replays.get(replay.id)
         assert found is not None
         assert found.state is ReplayState.INTERRUPTED
+        assert found.progress.delivered == len(place.received)
         await stage.captures(endpoint, 3)
         await stage.replays.resume(replay.id)
         done = await stage.until(replay.id, ReplayState.DONE)
