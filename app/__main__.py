@@ -47,6 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         stored_slugs=_stored_slugs,
         stored_ids=_stored_ids,
         stored_targets=_stored_targets,
+        stored_replays=_stored_replays,
         stored_deliveries=_stored_deliveries,
         require_database=_require_database,
     )
@@ -126,6 +127,12 @@ def _stored_targets(folder: Path) -> list[tuple[str, str]]:
     from app.db.completion import stored_targets  # start-up time, see above
 
     return stored_targets(folder)
+
+
+def _stored_replays(folder: Path) -> list[tuple[str, str]]:
+    from app.db.completion import stored_replays  # start-up time, see above
+
+    return stored_replays(folder)
 
 
 def _stored_deliveries(folder: Path, beginning: str) -> list[tuple[str, str]]:

@@ -18,8 +18,8 @@ from app.cli.text import visible
 from app.core.errors import HooklineError
 
 COMPLETE = "--complete"
-SLUGS, IDS, DELIVERIES, TARGETS = "slugs", "ids", "deliveries", "targets"
-LAST_MEANS = {IDS: "the newest request", DELIVERIES: "the delivery queued last"}
+SLUGS, IDS, DELIVERIES, TARGETS, REPLAYS = "slugs", "ids", "deliveries", "targets", "replays"
+LAST_MEANS = {IDS: "the newest request", DELIVERIES: "the delivery queued last", REPLAYS: "the replay started last"}
 OPTION = "--data-dir"
 TARGET_MAX = 60
 
@@ -44,6 +44,8 @@ def _stored(kind: str, folder: Path, word: str, services: CliServices) -> list[t
         return services.stored_slugs(folder)
     if kind == TARGETS:
         return services.stored_targets(folder)
+    if kind == REPLAYS:
+        return services.stored_replays(folder)
     return services.stored_deliveries(folder, word) if kind == DELIVERIES else services.stored_ids(folder, word)
 
 

@@ -35,9 +35,9 @@ class CliServices(Record, frozen=True):
 
     `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
     that folder open. `portable_folder` returns the data folder of a portable program, None for any other.
-    `stored_slugs`, `stored_targets`, `stored_ids` (of requests whose ids begin with a text) and `stored_deliveries`
-    (likewise) return completions of a word, each with a description. `require_database` raises HooklineError for a
-    folder whose database is missing.
+    `stored_slugs`, `stored_targets`, `stored_replays`, `stored_ids` (of requests whose ids begin with a text) and
+    `stored_deliveries` (likewise) return completions of a word, each with a description. `require_database` raises
+    HooklineError for a folder whose database is missing.
     """
 
     serve: Callable[[ServeOptions], int]
@@ -48,5 +48,6 @@ class CliServices(Record, frozen=True):
     stored_slugs: Callable[[Path], list[tuple[str, str]]] = _nothing_stored
     stored_ids: Callable[[Path, str], list[tuple[str, str]]] = _nothing_stored
     stored_targets: Callable[[Path], list[tuple[str, str]]] = _nothing_stored
+    stored_replays: Callable[[Path], list[tuple[str, str]]] = _nothing_stored
     stored_deliveries: Callable[[Path, str], list[tuple[str, str]]] = _nothing_stored
     require_database: Callable[[Path], None] = _nothing_missing

@@ -37,6 +37,12 @@ def stored_targets(folder: Path) -> Names:
     return _read(folder, statement, ())
 
 
+def stored_replays(folder: Path) -> Names:
+    """The newest replays' ids with their state; empty where no store can be read."""
+    statement = "SELECT id, json_extract(progress, '$.state') FROM replay ORDER BY id DESC LIMIT ?"
+    return _read(folder, statement, (IDS_MAX,))
+
+
 def stored_deliveries(folder: Path, beginning: str) -> Names:
     """The newest deliveries' ids that begin with `beginning`, with state and URL; empty where no store can be read."""
     statement = (

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import shtab
 
-from app.cli.complete import DELIVERIES, IDS, SLUGS, TARGETS
+from app.cli.complete import DELIVERIES, IDS, REPLAYS, SLUGS, TARGETS
 from app.cli.parser import build_parser
 
 SHELLS = ("bash", "zsh", "fish")
@@ -23,6 +23,7 @@ _hookline_slugs() { _hookline_stored slugs "$1"; }
 _hookline_ids() { _hookline_stored ids "$1"; }
 _hookline_deliveries() { _hookline_stored deliveries "$1"; }
 _hookline_targets() { _hookline_stored targets "$1"; }
+_hookline_replays() { _hookline_stored replays "$1"; }
 """
 ZSH_STORED = r"""
 # What is stored, of kind $1, told as $2. By then `words` no longer holds the whole line.
@@ -38,6 +39,7 @@ _hookline_slugs() { _hookline_stored slugs endpoint }
 _hookline_ids() { _hookline_stored ids request }
 _hookline_deliveries() { _hookline_stored deliveries delivery }
 _hookline_targets() { _hookline_stored targets target }
+_hookline_replays() { _hookline_stored replays replay }
 """
 FISH_STORED = """
 # What is stored, of kind $argv[1].
@@ -53,7 +55,13 @@ STORED = {
         "fish": f"(__hookline_stored {kind})",
         "preamble": {"bash": BASH_STORED, "zsh": ZSH_STORED, "fish": FISH_STORED},
     }
-    for metavar, kind in (("SLUG", SLUGS), ("ID", IDS), ("DELIVERY", DELIVERIES), ("TARGET", TARGETS))
+    for metavar, kind in (
+        ("SLUG", SLUGS),
+        ("ID", IDS),
+        ("DELIVERY", DELIVERIES),
+        ("TARGET", TARGETS),
+        ("REPLAY", REPLAYS),
+    )
 }
 """What completes an argument of this name: `hookline --complete` is asked."""
 SEVERAL_IDS = re.compile(r'"\(\*\):(?=.*:_hookline_(?:ids|deliveries)"$)', re.MULTILINE)

@@ -73,6 +73,14 @@ def test_targets_with_their_urls_and_deliveries_with_their_state(
     assert [line[:36] for line in complete("deliveries", failed.id[:30].upper())] == [failed.id]
 
 
+def test_replays_with_their_state(folder: Path, complete: Callable[..., list[str]], run: Run) -> None:
+    store_requests(folder, "orders", [{}])
+    run("replay", "@last", "--to", "http://127.0.0.1:9")
+    identity = run("replays", "--json").json[0]["id"]
+    assert complete("replays", "") == ["@last\tthe replay started last", f"{identity}\tdone"]
+    assert complete("replays", identity[:9]) == [f"{identity}\tdone"]
+
+
 def test_what_a_running_program_stored_a_moment_ago(
     serve: Callable[..., Program], run: Run, complete: Callable[..., list[str]]
 ) -> None:

@@ -9,8 +9,8 @@ import pytest
 
 from tests.cli.conftest import Run
 from tests.cli.stored import store_requests
-from tests.cli.target_server import serving
-from tests.server.forward.targets import Target, answering
+from tests.cli.target_server import Serving, serving
+from tests.server.forward.targets import answering
 
 BAD = b"HTTP/1.1 503 No\r\nContent-Length: 0\r\n\r\n"
 NEWEST = 1_700_000_000_000_000
@@ -26,7 +26,7 @@ def ids(folder: Path) -> list[str]:
     return store_requests(folder, "orders", rows)
 
 
-def paths(place: Target) -> list[str]:
+def paths(place: Serving) -> list[str]:
     return [one.line.split()[1] for one in place.received]
 
 

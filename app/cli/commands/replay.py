@@ -29,13 +29,14 @@ EXAMPLES = (
     ("Send the newest request again", "hookline replay @last"),
     ("Send it to another URL, with another body", "hookline replay @last --to http://localhost:3000 --body '{}'"),
     (
-        "Send what failed in the last two hours again, 10 per second",
-        "hookline replay --endpoint stripe -q mirror:failed --after 2h --rate 10",
+        "Send what failed again, ten requests per second",
+        "hookline replay --endpoint stripe -q mirror:failed --rate 10",
     ),
     (
-        "Send a day again as it came, ten times as fast, with some requests twice",
-        "hookline replay --endpoint stripe --after yesterday --before today --speed 10x --duplicate 5%",
+        "Send today's requests again as they came, ten times as fast",
+        "hookline replay --endpoint stripe --after today --speed 10x",
     ),
+    ("Send one in twenty requests twice", "hookline replay --endpoint stripe --duplicate 5%"),
 )
 
 
