@@ -7,6 +7,9 @@ import math
 import re
 
 from app.core.clock import now_us, rfc3339
+from app.core.search.filter_values import read_moment
+from app.core.search.query import QueryError
+from app.core.search.tokens import Text
 from app.core.sizes import parse_size
 
 
@@ -51,10 +54,6 @@ def scale(text: str) -> float:
 
 def moment(text: str) -> str:
     """RFC 3339, from a local time, a day, or how long ago."""
-    from app.core.search.filter_values import read_moment  # start-up time: few commands need it
-    from app.core.search.query import QueryError
-    from app.core.search.tokens import Text
-
     size = len(text)
     try:
         point = read_moment(Text(characters=text, quoted=(False,) * size, offsets=tuple(range(size)), end=size))
