@@ -36,18 +36,26 @@ def milliseconds(text: str) -> int:
     return round(value * 1000)
 
 
+def number(text: str) -> float:
+    """Any finite number; the field it is for has its own bounds."""
+    value = _number(text)
+    if value is None:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number; use one such as 5 or 0.5")
+    return value
+
+
 def share(text: str) -> float:
     """A probability, from `5%` or `0.05`; the field it is for has its bounds."""
-    number = _number(text.removesuffix("%"))
-    if number is None:
+    value = _number(text.removesuffix("%"))
+    if value is None:
         raise argparse.ArgumentTypeError(f"{text!r} is not a share; use one such as 5% or 0.05")
-    return number / 100 if text.endswith("%") else number
+    return value / 100 if text.endswith("%") else value
 
 
 def scale(text: str) -> float:
     """What gaps are multiplied by, from a speed such as `2x` or `0.5`."""
     speed = _number(re.sub("[x×]$", "", text))
-    if speed is None or speed <= 0:
+    if speed is None or speed <= 0 or not math.isfinite(1 / speed):
         raise argparse.ArgumentTypeError(f"{text!r} is not a speed; use one such as 2x or 0.5x")
     return 1 / speed
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.cli.argument_types import milliseconds, moment, scale, share, whole_number
+from app.cli.argument_types import milliseconds, moment, number, scale, share, whole_number
 from app.cli.commands.endpoint_fields import header_of
 from app.cli.commands.requests import QUERY_HELP
 from app.cli.errors import CliError, Exit
@@ -79,7 +79,7 @@ def _add_pace(group: Any) -> None:
         metavar="SECONDS",
         help="original gaps, but none longer than this",
     )
-    group.add_argument("--rate", type=float, metavar="N", help=f"this many per second, up to {RATE_MAX:,}")
+    group.add_argument("--rate", type=number, metavar="N", help=f"this many per second, up to {RATE_MAX:,}")
     group.add_argument(
         "--parallel",
         dest="concurrency",

@@ -51,10 +51,12 @@ class ReplayCalls:
         endpoint = self._services.endpoints.by_id(capture.endpoint_id)
         replay = await self._start(spec, endpoint, flat=True)
         await self._services.replays.wait(replay.id)
+        ended = await self._services.replays.get(replay.id)
+        if ended is not None and not ended.ended:
+            raise Problem(409, "cannot-replay", "Hookline is closing, so the result is not known.")
         deliveries = self._services.deliveries
         made = [one for one in await deliveries.of_capture(capture.id) if one.replay_id == replay.id]
         if not made:
-            ended = await self._services.replays.get(replay.id)
             problem = ended.problem if ended is not None else None
             raise Problem(409, "cannot-replay", problem or "The request was deleted before it could be sent.")
         found = [full_delivery_out(one, slug, await deliveries.attempts(one.id)) for one in made]

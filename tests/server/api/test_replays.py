@@ -15,7 +15,7 @@ from app.core.replay.spec import MatchingRequests, ReplaySpec, ReplayState
 from app.server.capture import CaptureServer
 from app.server.target_responses import TargetResponses
 from tests.server.api.conftest import Desk, fields, problem
-from tests.server.forward.targets import Received, answering, target
+from tests.server.forward.targets import Received, answering, silent, target
 
 NOTHING_ASKED = {
     "problem": None,
@@ -122,6 +122,15 @@ async def test_a_request_is_sent_to_another_endpoint_while_hookline_captures(des
     desk.capture_url = None
     told = problem(await desk.client.post(call[0], json=call[1]), 409, "cannot-replay")
     assert "not running" in told["detail"]
+
+
+async def test_who_waits_is_told_when_hookline_closes(desk: Desk) -> None:
+    async with target(silent) as place:
+        _, (made,) = await orders(desk, forward_url=place.url)
+        waiting = asyncio.create_task(desk.client.post(f"/requests/{made.id}/replay"))
+        await place.arrival()
+        await desk.replays.stop()
+        assert "closing" in problem(await waiting, 409, "cannot-replay")["detail"]
 
 
 @pytest.mark.parametrize(
