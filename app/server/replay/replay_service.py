@@ -10,7 +10,7 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError
+from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.events import Bus, ReplayChanged
 from app.core.ids import uuid7
 from app.core.replay.replay_rules import replay_errors
@@ -25,7 +25,7 @@ from app.server.replay.selection import select
 log = logging.getLogger(__name__)
 
 _PUBLISH_S, _SAVE_EVERY = 0.1, 10
-_GRACE_S = 0.5
+_GRACE_S, _STORE_WAIT_S = 0.5, 0.5
 
 
 class ReplayService:
@@ -160,9 +160,8 @@ class ReplayService:
             if not isinstance(error, HooklineError):
                 log.exception("replay %s failed", replay.id)
             present = self._present(replay)
-            await self._store(
-                replace(present, state=ReplayState.CANCELLED, ended_at=now_us(), problem=f"The replay stopped: {error}")
-            )
+            problem = f"The replay stopped: {error}"
+            await self._store_end(replace(present, state=ReplayState.CANCELLED, ended_at=now_us(), problem=problem))
 
     async def _run_now(self, replay: Replay) -> None:
         """It can be cancelled as a waiting one until its requests are known."""
@@ -197,7 +196,7 @@ class ReplayService:
                 with suppress(HooklineError):  # then the progress of a second ago stays
                     await self._replays.save(interrupted)
         if not self._stopping:
-            await self._store(_ended(runner))
+            await self._store_end(_ended(runner))
 
     async def _publish(self, runner: ReplayRunner) -> None:
         """Ten times a second, and once a second to the store."""
@@ -211,7 +210,18 @@ class ReplayService:
                 before = present.progress
                 self._bus.publish(ReplayChanged(replay=present))
                 if turn % _SAVE_EVERY == 0:
-                    await self._replays.save(present)
+                    with suppress(StorageUnavailableError):
+                        await self._replays.save(present)
+
+    async def _store_end(self, replay: Replay) -> None:
+        """Repeat until the store can write."""
+        while True:
+            try:
+                await self._store(replay)
+            except StorageUnavailableError:
+                await asyncio.sleep(_STORE_WAIT_S)
+            else:
+                return
 
     async def _store(self, replay: Replay) -> Replay:
         runner = self._runners.get(replay.id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import re
 import socket
 from collections.abc import AsyncIterator
 
@@ -240,6 +241,24 @@ async def test_nobody_listens(desk: Desk, host: str) -> None:
     assert (attempt.failure, attempt.status) == (FailureKind.CONNECTION, None)
     assert attempt.error == f"Nothing is listening at {host}:{port} (connection refused)."
     assert (attempt.headers, attempt.size) == ((), 0)
+
+
+async def closing(_: Peer) -> None:
+    """Before the request is read."""
+
+
+async def resetting(peer: Peer) -> None:
+    peer.writer.transport.abort()
+
+
+@pytest.mark.parametrize("script", [closing, resetting])
+@pytest.mark.parametrize("size", [None, 20 * PART_SIZE])
+async def test_a_target_that_closes_at_once(desk: Desk, script: Script, size: int | None) -> None:
+    async with scripted(script) as place:
+        attempt = await desk.attempt(place.url, None if size else b"{}", size=size)
+    assert (attempt.failure, attempt.status) == (FailureKind.CONNECTION, None)
+    assert attempt.error is not None
+    assert re.fullmatch(rf"127\.0\.0\.1:{place.port} (closed|reset) the connection without a response\.", attempt.error)
 
 
 async def test_an_unknown_name(desk: Desk) -> None:

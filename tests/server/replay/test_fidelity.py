@@ -9,10 +9,9 @@ import pytest
 
 from app.core.model import RequestEdit
 from app.core.replay.spec import ChosenRequests, OneUrl
-from tests.server.forward.conftest import capture_port  # noqa: F401 - a fixture
 from tests.server.forward.fidelity import Sent, differences
 from tests.server.forward.targets import Received, Target, target
-from tests.server.replay.test_replaying import ReplayStage, stage  # noqa: F401 - a fixture
+from tests.server.replay.conftest import ReplayStage
 
 HOST = ("Host", "public.example")
 BASE = "/dev/in"
@@ -41,7 +40,7 @@ REQUESTS = [
 class Setting:
     """Sends one request to an endpoint with a target, and receives what becomes of it."""
 
-    def __init__(self, stage: ReplayStage, port: int, place: Target) -> None:  # noqa: F811
+    def __init__(self, stage: ReplayStage, port: int, place: Target) -> None:
         self._stage, self._port, self._place = stage, port, place
         self.host = place.url.removeprefix("http://")
         self.capture_id = ""
@@ -63,7 +62,7 @@ class Setting:
 
 
 @pytest.mark.parametrize("sent", REQUESTS, ids=[f"{one.method} {one.target}" for one in REQUESTS])
-async def test_a_target_receives_what_was_sent(stage: ReplayStage, capture_port: str, sent: Sent) -> None:  # noqa: F811
+async def test_a_target_receives_what_was_sent(stage: ReplayStage, capture_port: str, sent: Sent) -> None:
     async with target() as place:
         await stage.forwarder.start()
         setting = Setting(stage, int(capture_port.rpartition(":")[2]), place)

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from app.core.errors import InvalidFieldsError, NotFoundError
-from app.core.events import ReplayChanged
-from app.core.model import Capture, DeliveryFilter, DeliveryState, Endpoint, FailureKind, RequestEdit, TargetDraft
+from app.core.model import DeliveryFilter, DeliveryState, FailureKind, RequestEdit
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,
@@ -21,86 +17,12 @@ from app.core.replay.spec import (
     OneUrl,
     OriginalGaps,
     OtherEndpoint,
-    Replay,
     ReplaySpec,
     ReplayState,
 )
-from app.server.replay import ReplayService, replay_service
-from app.server.replay.selection import select
 from tests import factories
-from tests.server.forward.conftest import Stage, capture_port  # noqa: F401 - a fixture
 from tests.server.forward.targets import OK, Received, answering, silent, target
-
-ERROR = b"HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n"
-
-
-class ReplayStage(Stage):
-    """A store with a replay service, and what it announced."""
-
-    replays: ReplayService
-
-    async def open(self) -> None:
-        await super().open()
-        self.announced: list[Replay] = []
-        self._progress = asyncio.Event()
-        self.base = ""
-        store = self.store
-        self.replays = ReplayService(
-            store.captures,
-            store.deliveries,
-            store.endpoints,
-            store.replays,
-            self.bus,
-            instance_id=store.account.instance_id,
-            own_bases=lambda: (),
-            local_base=lambda: self.base,
-        )
-        self.bus.subscribe(ReplayChanged, self._changed)
-
-    def _changed(self, event: ReplayChanged) -> None:
-        self.announced.append(event.replay)
-        self._progress.set()
-
-    async def close(self) -> None:
-        await self.replays.stop()
-        await super().close()
-
-    async def until(self, replay_id: str, *states: ReplayState) -> Replay:
-        """Wait until a replay is in one of these states."""
-        async with asyncio.timeout(30):
-            while True:
-                for replay in reversed(self.announced):
-                    if replay.id == replay_id:
-                        if replay.state in states:
-                            return replay
-                        break
-                self._progress.clear()
-                await self._progress.wait()
-
-    async def replay(self, source: Any, **fields: Any) -> Replay:
-        """Run a replay to its end."""
-        started = await self.replays.start(ReplaySpec(source=source, **fields))
-        return await self.until(started.id, ReplayState.DONE, ReplayState.CANCELLED)
-
-    async def captures(self, endpoint: Endpoint, count: int) -> list[Capture]:
-        """Requests that were not queued for any target."""
-        bare = replace(endpoint, targets=())
-        return [
-            await self.capture(bare, b"%d" % n, target=f"/catch/{endpoint.slug}/{n}", mirror=DeliveryState.NONE)
-            for n in range(count)
-        ]
-
-
-@pytest.fixture
-async def stage(tmp_path: Path) -> AsyncIterator[ReplayStage]:
-    stage = ReplayStage(tmp_path)
-    await stage.open()
-    yield stage
-    await stage.close()
-
-
-def paths(received: list[Received]) -> list[str]:
-    return [one.line.split()[1] for one in received]
+from tests.server.replay.conftest import ReplayStage, paths
 
 
 async def test_requests_go_to_their_targets_again_oldest_first(stage: ReplayStage) -> None:
@@ -159,7 +81,7 @@ async def test_an_edited_request_is_sent_as_edited(stage: ReplayStage) -> None:
     assert done.spec.edit == edit
 
 
-async def test_another_endpoint_captures_them(stage: ReplayStage, capture_port: str) -> None:  # noqa: F811
+async def test_another_endpoint_captures_them(stage: ReplayStage, capture_port: str) -> None:
     stage.base = capture_port
     endpoint = await stage.endpoint("http://127.0.0.1:9/")
     other = await stage.store.endpoints.create(factories.draft(slug="other"))
@@ -247,60 +169,6 @@ async def test_a_cancelled_replay_sends_no_more(stage: ReplayStage) -> None:
         await stage.replays.cancel(replay.id)
 
 
-async def test_one_cancelled_before_its_requests_are_known_sends_none(
-    stage: ReplayStage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    selecting, go_on = asyncio.Event(), asyncio.Event()
-
-    async def slow_page(*args: Any, **others: Any) -> Any:
-        selecting.set()
-        await go_on.wait()
-        return await page(*args, **others)
-
-    page = stage.store.captures.page
-    monkeypatch.setattr(stage.store.captures, "page", slow_page)
-    async with target() as place:
-        endpoint = await stage.endpoint(place.url)
-        await stage.captures(endpoint, 3)
-        source = MatchingRequests(endpoint_id=endpoint.id)
-        first = await stage.replays.start(ReplaySpec(source=source))
-        second = await stage.replays.start(ReplaySpec(source=source))
-        await selecting.wait()
-        assert (await stage.replays.cancel(first.id)).state is ReplayState.CANCELLED
-        go_on.set()
-        await stage.until(second.id, ReplayState.DONE)
-        found = await stage.replays.get(first.id)
-    assert found is not None
-    assert found.state is ReplayState.CANCELLED
-    assert len(place.received) == 3
-
-
-async def test_a_delayed_send_does_not_outlive_a_cancelled_replay(stage: ReplayStage) -> None:
-    async with target() as place:
-        endpoint = await stage.endpoint(place.url)
-        await stage.captures(endpoint, 40)
-        source, faults = MatchingRequests(endpoint_id=endpoint.id), Faults(delay=0.5, delay_max_ms=60_000)
-        replay = await stage.replays.start(ReplaySpec(source=source, faults=faults))
-        await place.arrival(5)
-        await stage.replays.cancel(replay.id)
-        done = await stage.until(replay.id, ReplayState.CANCELLED)
-    assert done.progress.sent == done.progress.delivered == len(place.received) < 40
-
-
-async def test_an_interrupted_replay_is_resumed_once(stage: ReplayStage) -> None:
-    async with target() as place:
-        endpoint = await stage.endpoint(place.url)
-        await stage.captures(endpoint, 10)
-        source = MatchingRequests(endpoint_id=endpoint.id)
-        replay = await stage.replays.start(ReplaySpec(source=source, pace=FixedRate(per_second=50)))
-        await place.arrival(3)
-        await stage.close()
-        await stage.open()
-        await asyncio.gather(stage.replays.resume(replay.id), stage.replays.resume(replay.id))
-        await stage.until(replay.id, ReplayState.DONE)
-    assert len(place.received) == 10
-
-
 async def test_what_an_end_interrupts_can_be_resumed_and_sends_only_the_rest(stage: ReplayStage) -> None:
     async with target() as place:
         endpoint = await stage.endpoint(place.url)
@@ -313,36 +181,11 @@ async def test_what_an_end_interrupts_can_be_resumed_and_sends_only_the_rest(sta
         found = await stage.replays.get(replay.id)
         assert found is not None
         assert found.state is ReplayState.INTERRUPTED
-        assert found.progress.delivered == len(place.received)
         await stage.captures(endpoint, 3)
         await stage.replays.resume(replay.id)
         done = await stage.until(replay.id, ReplayState.DONE)
     assert paths(place.received) == [f"/{n}" for n in range(40)]
     assert (done.progress.total, done.progress.sent, done.progress.delivered) == (40, 40, 40)
-
-
-async def test_a_resumed_replay_makes_the_rest_of_the_same_sends(stage: ReplayStage) -> None:
-    spec: dict[str, Any] = {"faults": Faults(duplicate=0.4, swap=0.4, drop=0.4), "seed": 5, "times": 2}
-    async with target() as place, target(answering(ERROR)) as second:
-        endpoint = await stage.endpoint(place.url)
-        await stage.store.targets.create(endpoint.id, TargetDraft(url=second.url))
-        await stage.captures(endpoint, 20)
-        source = MatchingRequests(endpoint_id=endpoint.id)
-        whole = await stage.replay(source, **spec)
-        expected = [paths(one.received) for one in (place, second)]
-        for one in (place, second):
-            one.received.clear()
-        started = await stage.replays.start(ReplaySpec(source=source, pace=FixedRate(per_second=100), **spec))
-        await place.arrival(8)
-        await stage.close()
-        await stage.open()
-        await stage.replays.resume(started.id)
-        resumed = await stage.until(started.id, ReplayState.DONE)
-    assert [paths(one.received) for one in (place, second)] == expected
-    assert replace(resumed.progress, rate=0.0) == replace(whole.progress, rate=0.0)
-    assert whole.progress.failed == len(expected[0])
-    assert whole.progress.duplicated > 0
-    assert whole.progress.dropped > 0
 
 
 async def test_original_gaps_are_kept(stage: ReplayStage) -> None:
@@ -357,9 +200,10 @@ async def test_original_gaps_are_kept(stage: ReplayStage) -> None:
         bare = replace(endpoint, targets=())
         for offset in (0, 40_000, 400_000):
             await stage.capture(bare, received_at=1_700_000_000_000_000 + offset, mirror=DeliveryState.NONE)
+        started = asyncio.get_running_loop().time()
         await stage.replay(MatchingRequests(endpoint_id=endpoint.id), pace=OriginalGaps(scale=0.5))
-    assert times[1] - times[0] >= 0.015
-    assert times[2] - times[0] >= 0.195
+    assert times[1] - started >= 0.02
+    assert times[2] - started >= 0.2
 
 
 async def test_what_cannot_be_sent_is_counted_and_explained(stage: ReplayStage) -> None:
@@ -376,40 +220,3 @@ async def test_a_wrong_replay_is_refused(stage: ReplayStage) -> None:
         await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=("x",)), destination=to))
     with pytest.raises(InvalidFieldsError):
         await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=()), concurrency=0))
-
-
-async def test_a_replay_is_cancelled_while_its_requests_are_counted(
-    stage: ReplayStage, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    counting, may_go_on = asyncio.Event(), asyncio.Event()
-
-    async def slow(source: Any, captures: Any) -> Any:
-        counting.set()
-        await may_go_on.wait()
-        return await select(source, captures)
-
-    monkeypatch.setattr(replay_service, "select", slow)
-    async with target() as place:
-        endpoint = await stage.endpoint(place.url)
-        await stage.captures(endpoint, 3)
-        replay = await stage.replays.start(ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id)))
-        await counting.wait()
-        await stage.replays.cancel(replay.id)
-        may_go_on.set()
-        await stage.replays.wait(replay.id)
-        assert place.received == []
-    found = await stage.replays.get(replay.id)
-    assert found is not None
-    assert found.state is ReplayState.CANCELLED
-
-
-async def test_who_waits_for_a_replay_finds_it_ended(stage: ReplayStage) -> None:
-    async with target() as place:
-        endpoint = await stage.endpoint(place.url)
-        await stage.captures(endpoint, 5)
-        replay = await stage.replays.start(ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id)))
-        await stage.replays.wait(replay.id)
-        found = await stage.replays.get(replay.id)
-    assert found is not None
-    assert (found.state, found.progress.delivered) == (ReplayState.DONE, 5)
-    await stage.replays.wait(replay.id)

@@ -1,0 +1,137 @@
+"""Replays that are cancelled, cut off or kept from being stored at awkward moments."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from app.core.errors import StorageUnavailableError
+from app.core.model import TargetDraft
+from app.core.replay.spec import Faults, FixedRate, MatchingRequests, ReplaySpec, ReplayState
+from app.server.replay import replay_service
+from tests.server.forward.targets import answering, target
+from tests.server.replay.conftest import ReplayStage, paths
+
+ERROR = b"HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n"
+
+
+async def test_one_cancelled_before_its_requests_are_known_sends_none(
+    stage: ReplayStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    selecting, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow_page(*args: Any, **others: Any) -> Any:
+        selecting.set()
+        await go_on.wait()
+        return await page(*args, **others)
+
+    page = stage.store.captures.page
+    monkeypatch.setattr(stage.store.captures, "page", slow_page)
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 3)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        first = await stage.replays.start(ReplaySpec(source=source))
+        second = await stage.replays.start(ReplaySpec(source=source))
+        await selecting.wait()
+        assert (await stage.replays.cancel(first.id)).state is ReplayState.CANCELLED
+        go_on.set()
+        await stage.until(second.id, ReplayState.DONE)
+        found = await stage.replays.get(first.id)
+    assert found is not None
+    assert found.state is ReplayState.CANCELLED
+    assert len(place.received) == 3
+
+
+async def test_a_delayed_send_does_not_outlive_a_cancelled_replay(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 40)
+        source, faults = MatchingRequests(endpoint_id=endpoint.id), Faults(delay=0.5, delay_max_ms=60_000)
+        replay = await stage.replays.start(ReplaySpec(source=source, faults=faults))
+        await place.arrival(5)
+        await stage.replays.cancel(replay.id)
+        done = await stage.until(replay.id, ReplayState.CANCELLED)
+    assert done.progress.sent == done.progress.delivered == len(place.received) < 40
+
+
+async def test_an_interrupted_replay_is_resumed_once(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 10)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        replay = await stage.replays.start(ReplaySpec(source=source, pace=FixedRate(per_second=50)))
+        await place.arrival(3)
+        await stage.close()
+        await stage.open()
+        await asyncio.gather(stage.replays.resume(replay.id), stage.replays.resume(replay.id))
+        await stage.until(replay.id, ReplayState.DONE)
+    assert len(place.received) == 10
+
+
+async def test_a_resumed_replay_makes_the_rest_of_the_same_sends(stage: ReplayStage) -> None:
+    spec: dict[str, Any] = {"faults": Faults(duplicate=0.4, swap=0.4, drop=0.4), "seed": 5, "times": 2}
+    async with target() as place, target(answering(ERROR)) as second:
+        endpoint = await stage.endpoint(place.url)
+        await stage.store.targets.create(endpoint.id, TargetDraft(url=second.url))
+        await stage.captures(endpoint, 20)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        whole = await stage.replay(source, **spec)
+        expected = [paths(one.received) for one in (place, second)]
+        for one in (place, second):
+            one.received.clear()
+        started = await stage.replays.start(ReplaySpec(source=source, pace=FixedRate(per_second=100), **spec))
+        await place.arrival(8)
+        await stage.close()
+        await stage.open()
+        await stage.replays.resume(started.id)
+        resumed = await stage.until(started.id, ReplayState.DONE)
+    assert [paths(one.received) for one in (place, second)] == expected
+    assert replace(resumed.progress, rate=0.0) == replace(whole.progress, rate=0.0)
+    assert whole.progress.failed == len(expected[0])
+    assert whole.progress.duplicated > 0
+    assert whole.progress.dropped > 0
+
+
+async def test_a_store_that_cannot_write_ends_no_replay(stage: ReplayStage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replay_service, "_SAVE_EVERY", 1)
+    monkeypatch.setattr(replay_service, "_STORE_WAIT_S", 0.01)
+    refused = asyncio.Event()
+    left = 20
+
+    async def full(*_: object) -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            monkeypatch.undo()
+        refused.set()
+        raise StorageUnavailableError("full")
+
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 30)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        replay = await stage.replays.start(ReplaySpec(source=source, pace=FixedRate(per_second=60)))
+        await place.arrival()
+        monkeypatch.setattr(stage.store.replays, "save", full)
+        await refused.wait()
+        announced = len(stage.announced)
+        done = await stage.until(replay.id, ReplayState.DONE)
+    assert left < 0
+    assert done.progress.delivered == 30
+    assert len(stage.announced) > announced + 1
+
+
+async def test_who_waits_for_a_replay_finds_it_ended(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 5)
+        replay = await stage.replays.start(ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id)))
+        await stage.replays.wait(replay.id)
+        found = await stage.replays.get(replay.id)
+    assert found is not None
+    assert (found.state, found.progress.delivered) == (ReplayState.DONE, 5)
+    await stage.replays.wait(replay.id)
