@@ -23,7 +23,7 @@ from app.db import attempts, queries
 from app.db.counts import DELIVERY_OVERHEAD, RequestCounts
 from app.db.raw_sql import raw, sql_list
 from app.db.readers import Readers
-from app.db.records import DELIVERY
+from app.db.records import CAPTURE, DELIVERY
 from app.db.schema import DELIVERY_CODE, CaptureModel, DeliveryModel, EndpointModel, TargetModel
 from app.db.storage_limits import StorageLimits
 from app.db.targets import Targets
@@ -94,26 +94,24 @@ class Deliveries:
     async def queued(
         self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
     ) -> list[QueuedDelivery]:
-        query = _deliveries(CaptureModel.seq).where(_QUEUED, DeliveryModel.target_id == target_id).limit(limit)
+        query = queries.with_capture(_deliveries(*CAPTURE.columns)).where(
+            _QUEUED, DeliveryModel.target_id == target_id, queries.visible()
+        )
         if due_at is not None:
             query = query.where(DeliveryModel.due_at <= due_at)
         if without:
             query = query.where(DeliveryModel.id.not_in(sql_list(without)))
+        statement = query.limit(limit).sql()
 
         def job(database: SqliteDatabase) -> list[QueuedDelivery]:
-            rows = list(query.tuples().execute(database))
-            captures = queries.by_seq(database, [row[-1] for row in rows])
-            found, room = [], SHORT_BODIES
-            for row in rows:
-                capture = captures.get(row[-1])
-                if capture is None:  # its endpoint is being deleted
-                    continue
-                body = None
-                if capture.size <= min(SHORT_BODY, room):
-                    body = queries.body(database, capture.id, 0, None)
-                    room -= capture.size
-                found.append(QueuedDelivery(delivery=DELIVERY.record(row), capture=capture, body=body))
-            return found
+            with database.atomic():
+                rows = raw(database).execute(*statement).fetchall()
+                captures = [CAPTURE.record(row[DELIVERY.width :]) for row in rows]
+                bodies = _short_bodies(database, captures)
+            return [
+                QueuedDelivery(delivery=DELIVERY.record(row), capture=capture, body=bodies.get(capture.seq))
+                for row, capture in zip(rows, captures, strict=True)
+            ]
 
         return await self._readers.run(job)
 
@@ -237,14 +235,10 @@ class Deliveries:
 
     async def requests(self, capture_ids: Sequence[str]) -> dict[str, tuple[Capture, bytes | None]]:
         def job(database: SqliteDatabase) -> dict[str, tuple[Capture, bytes | None]]:
-            found, room = {}, SHORT_BODIES
-            for capture in queries.by_ids(database, capture_ids):
-                body = None
-                if capture.size <= min(SHORT_BODY, room):
-                    body = queries.body(database, capture.id, 0, None)
-                    room -= capture.size
-                found[capture.id] = capture, body
-            return found
+            with database.atomic():
+                captures = queries.by_ids(database, capture_ids)
+                bodies = _short_bodies(database, captures)
+            return {capture.id: (capture, bodies.get(capture.seq)) for capture in captures}
 
         return await self._readers.run(job)
 
@@ -330,6 +324,16 @@ class Deliveries:
 
 def _deliveries(*others: Any) -> ModelSelect[DeliveryModel]:
     return DeliveryModel.select(*DELIVERY.columns, *others).join(CaptureModel).order_by(DeliveryModel.seq)
+
+
+def _short_bodies(database: SqliteDatabase, captures: Sequence[Capture]) -> dict[int, bytes]:
+    """By number: the bodies of those up to `SHORT_BODY` bytes, until `SHORT_BODIES` are reached."""
+    chosen, room = [], SHORT_BODIES
+    for capture in captures:
+        if capture.size <= min(SHORT_BODY, room):
+            chosen.append(capture.seq)
+            room -= capture.size
+    return queries.first_parts(database, chosen)
 
 
 def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> ModelSelect[DeliveryModel]:

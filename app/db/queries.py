@@ -12,7 +12,7 @@ from peewee import JOIN, SQL, Expression, ModelSelect, SqliteDatabase, Tuple
 from app.core.deletion import Hidden
 from app.core.errors import NotFoundError
 from app.core.model import PART_SIZE, Capture, Counts, PageKey, Summary
-from app.db.raw_sql import raw, sql_list
+from app.db.raw_sql import json_list, raw, sql_list
 from app.db.records import CAPTURE, SUMMARY
 from app.db.schema import (
     PARTS_PER_BODY,
@@ -123,6 +123,15 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
     return data[start : start + end - offset]
 
 
+def first_parts(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, bytes]:
+    """The first part of each of these requests' bodies, by number; empty if it has none."""
+    keys = json_list([seq * PARTS_PER_BODY for seq in seqs])
+    rows = raw(database).execute(
+        "SELECT key, data FROM capture_body WHERE key IN (SELECT value FROM json_each(?))", (keys,)
+    )
+    return dict.fromkeys(seqs, b"") | {key // PARTS_PER_BODY: data for key, data in rows}
+
+
 def count_all(database: SqliteDatabase) -> dict[int, Counts]:
     """The counts of each endpoint that has requests, from the list's index alone.
 
@@ -138,7 +147,11 @@ def count_all(database: SqliteDatabase) -> dict[int, Counts]:
 
 
 def _select(*columns: Any) -> ModelSelect[CaptureModel]:
-    query = CaptureModel.select(*columns)
+    return with_capture(CaptureModel.select(*columns))
+
+
+def with_capture(query: ModelSelect[Any]) -> ModelSelect[Any]:
+    """A query with requests, joined to the tables that hold the other columns of `CAPTURE`."""
     for beside in (ResponseTimeModel, StarModel, NoteModel):
         query = query.join_from(CaptureModel, beside, JOIN.LEFT_OUTER, on=beside.capture == CaptureModel.seq)
     return query

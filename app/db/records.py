@@ -56,6 +56,7 @@ class RecordMapping(Generic[T]):
         self._conversions = [(name, convert) for name, (_, convert) in pairs.items() if convert is not None]
         self.columns = tuple(column for column, _ in pairs.values())
         """The columns to select. Rows may have more columns after these."""
+        self.width = len(self.columns)
 
     def extended(self, record: type[S], columns: Columns) -> RecordMapping[S]:
         """A mapping of a record with more fields, whose columns come after these."""
