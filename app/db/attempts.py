@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Sequence
+from operator import attrgetter
+from typing import Any
 
 from msgspec.structs import replace
 from peewee import SqliteDatabase, fn
@@ -11,7 +13,7 @@ from peewee import SqliteDatabase, fn
 from app.core.errors import NotFoundError
 from app.core.model import Attempt, Delivery, DeliveryState, FailureKind
 from app.db.counts import ATTEMPT_OVERHEAD
-from app.db.insert import encode_headers
+from app.db.insert import ManyRows, encode_headers
 from app.db.raw_sql import sql_list
 from app.db.records import to_attempt
 from app.db.schema import AttemptModel, DeliveryModel
@@ -20,17 +22,13 @@ _PLAIN = (
     *("number", "started_at", "ms", "method", "url", "size", "reused", "http_version", "status", "response_size"),
     *("response_truncated", "error"),
 )
-"""Columns that hold a field unchanged."""
-_CONVERTED = ("trigger", "failure", "headers", "response_headers")
-_TIMES = ("lookup_ms", "connect_ms", "tls_ms", "first_byte_ms")
+"""Columns that hold a field unchanged; `_plain` reads them all at once."""
+_plain = attrgetter(*_PLAIN)
 _COLUMNS = (
-    *("delivery_seq", "endpoint_id", *_PLAIN, *_CONVERTED, "response_body"),
-    *_TIMES,
+    *("delivery_seq", "endpoint_id", *_PLAIN, "trigger", "failure", "headers", "response_headers", "response_body"),
+    *("lookup_ms", "connect_ms", "tls_ms", "first_byte_ms"),
 )
-_INSERT = (
-    f"INSERT INTO attempt ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
-    " ON CONFLICT (delivery_seq, number) DO NOTHING"
-)
+_ATTEMPTS = ManyRows("attempt", _COLUMNS, conflict=" ON CONFLICT (delivery_seq, number) DO NOTHING")
 
 _WITHOUT_BODY = [getattr(AttemptModel, name) for name in _COLUMNS if name not in ("delivery_seq", "response_body")]
 
@@ -38,25 +36,24 @@ INTERRUPTED = "Hookline stopped while this attempt was being made: the target ma
 
 
 def insert(
-    connection: sqlite3.Connection, delivery_seq: int, endpoint_id: int, made: Sequence[tuple[Attempt, bytes]]
-) -> int:
-    """Store attempts with the bodies of their responses, unless they are stored already; returns the bytes they take.
-
-    Runs on the writer's thread.
-    """
-    grown = 0
-    for attempt, body in made:
-        headers, response_headers = encode_headers(attempt.headers), encode_headers(attempt.response_headers)
-        plain = [getattr(attempt, name) for name in _PLAIN]
-        timing = attempt.timing
-        values = (
-            *(delivery_seq, endpoint_id, *plain, attempt.trigger.value),
-            None if attempt.failure is None else attempt.failure.value,
-            *(headers, response_headers, body),
-            *(timing.lookup, timing.connect, timing.tls, timing.first_byte),
-        )
-        if connection.execute(_INSERT, values).rowcount:
-            grown += ATTEMPT_OVERHEAD + attempt.response_size + len(headers) + len(response_headers)
+    connection: sqlite3.Connection, tried: Sequence[tuple[int, int, Sequence[tuple[Attempt, bytes]]]]
+) -> list[int]:
+    """Store attempts: of each delivery its number, its endpoint, and the attempts with the bodies of their responses.
+    Returns the bytes that each delivery's take. An attempt that is stored already stays as it is. Runs on the writer's
+    thread."""
+    values: list[Any] = []
+    grown = []
+    for delivery_seq, endpoint_id, made in tried:
+        size = 0
+        for attempt, body in made:
+            headers, response_headers = encode_headers(attempt.headers), encode_headers(attempt.response_headers)
+            failure, timing = attempt.failure, attempt.timing
+            values += (delivery_seq, endpoint_id, *_plain(attempt), attempt.trigger.value)
+            values += (failure and failure.value, headers, response_headers, body)
+            values += (timing.lookup, timing.connect, timing.tls, timing.first_byte)
+            size += ATTEMPT_OVERHEAD + attempt.response_size + len(headers) + len(response_headers)
+        grown.append(size)
+    _ATTEMPTS.insert(connection, values)
     return grown
 
 

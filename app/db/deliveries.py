@@ -19,8 +19,9 @@ from app.core.model import (
     DeliveryState,
     QueuedDelivery,
 )
-from app.db import attempts, queries
+from app.db import attempts, delivery_results, queries
 from app.db.counts import DELIVERY_OVERHEAD, RequestCounts
+from app.db.delivery_results import Result, ResultQueue, Stored
 from app.db.raw_sql import raw, sql_list
 from app.db.readers import Readers
 from app.db.records import CAPTURE, DELIVERY
@@ -30,25 +31,7 @@ from app.db.targets import Targets
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
 
-_CHANGING = (
-    *("url", "due_at", "attempts", "round_attempts", "round_started_at", "started_at", "ms", "status", "error"),
-    "responded",
-)
-"""Columns that an attempt changes and that hold a field unchanged."""
-_FINISH = (
-    f"UPDATE delivery SET sending_at = NULL, state = :state, {', '.join(f'{name} = :{name}' for name in _CHANGING)}"
-    " WHERE id = :id RETURNING seq, capture_seq"
-)
-_BEGIN = "UPDATE delivery SET sending_at = ? WHERE id = ? AND state = 'queued'"
 _RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = ? RETURNING seq"
-_FIRST = "SELECT state, replay_id IS NULL FROM delivery WHERE capture_seq = ? ORDER BY seq LIMIT 20"
-"""Deliveries to targets are queued with their capture, so before all replays."""
-_LATEST = "SELECT state FROM delivery WHERE capture_seq = ? ORDER BY seq DESC LIMIT 1"
-_FAILED_AGAIN = "UPDATE target SET failures = failures + 1 WHERE id = ? RETURNING failures, paused"
-_RESPONSE = "UPDATE capture SET reply_status = ? WHERE seq = ?"
-_PAUSE = "UPDATE target SET paused = 'failures' WHERE id = ?"
-_WORKS = "UPDATE target SET failures = 0 WHERE id = ? AND failures > 0"
-
 _QUEUED = SQL("t1.state = 'queued'")
 """Not a parameter: SQLite uses the index of queued deliveries only when it sees the state."""
 
@@ -56,7 +39,6 @@ SMALL = 4 * 1024
 """Bytes of a response that are stored even on a nearly full disk."""
 SHORT_BODY, SHORT_BODIES = 256 * 1024, 4 * 1024 * 1024
 """Bodies up to this size are read with their deliveries, as long as all of them together stay below the other."""
-_WORST = (DeliveryState.FAILED, DeliveryState.QUEUED, DeliveryState.DELIVERED)
 
 
 class Deliveries:
@@ -74,6 +56,7 @@ class Deliveries:
     ) -> None:
         self._writer, self._readers, self._targets, self._publish = writer, readers, targets, publish
         self._request_counts, self._limits = counts, limits
+        self._results = ResultQueue(writer, self._stored)
 
     async def load(self) -> None:
         """Store the attempts that were being made when the last run ended as interrupted."""
@@ -84,10 +67,11 @@ class Deliveries:
             rows = query.where(DeliveryModel.sending_at.is_null(False)).tuples().execute(database)
             for *fields, seq, sending_at, method in list(rows):
                 attempt, delivery = attempts.interrupted(DELIVERY.record(tuple(fields)), method, sending_at)
-                attempts.insert(connection, seq, delivery.endpoint_id, [(attempt, b"")])
-                self._change(connection, delivery)
+                attempts.insert(connection, [(seq, delivery.endpoint_id, [(attempt, b"")])])
+                delivery_results.change(connection, [delivery])
 
         await self._writer.run(job)
+        await self._results.load()
 
     # -- for the forwarder ---------------------------------------------------------------------------------------
 
@@ -131,13 +115,7 @@ class Deliveries:
         return {number for number in await self._readers.run(job) if self._targets.by_id(number) is not None}
 
     async def begin(self, delivery_ids: Sequence[str]) -> set[str]:
-        at = now_us()
-
-        def job(database: SqliteDatabase) -> set[str]:
-            connection = raw(database)
-            return {name for name in delivery_ids if connection.execute(_BEGIN, (at, name)).rowcount}
-
-        return await self._writer.run(job)
+        return await self._writer.run(lambda database: delivery_results.begin(raw(database), delivery_ids))
 
     async def release(self, delivery_ids: Sequence[str]) -> None:
         query = DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids)))
@@ -149,7 +127,7 @@ class Deliveries:
         def job(database: SqliteDatabase) -> int:
             connection = raw(database)
             rows = connection.execute(_RESENT, values).fetchall()
-            return attempts.insert(connection, rows[0][0], delivery.endpoint_id, [(attempt, b"")]) if rows else 0
+            return sum(attempts.insert(connection, [(seq, delivery.endpoint_id, [(attempt, b"")]) for (seq,) in rows]))
 
         await self._writer.run(job, lambda grown: self._grew(delivery.endpoint_id, grown))
 
@@ -172,38 +150,18 @@ class Deliveries:
     async def _finish(self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], then_begin: str | None) -> bool:
         target = self._targets.by_id(delivery.target_id) if delivery.target_id is not None else None
         pause_after = target.pause_after if target is not None and delivery.replay_id is None else 0
+        result = Result(delivery, made, then_begin, None if target is None else target.id, pause_after)
+        return await self._results.store(result, cost=sum(max(0, len(body) - SMALL) for _, body in made))
 
-        def job(database: SqliteDatabase) -> tuple[DeliveryState | None, int, bool, bool]:
-            connection = raw(database)
-            begun = then_begin is not None and bool(connection.execute(_BEGIN, (now_us(), then_begin)).rowcount)
-            row = self._change(connection, delivery)
-            if row is None:
-                return None, 0, False, begun
-            if delivery.responded and made[0][0].number == 1:
-                connection.execute(_RESPONSE, (delivery.status, row[1]))
-            grown = attempts.insert(connection, row[0], delivery.endpoint_id, made)
-            paused = target is not None and _count_failures(connection, delivery, pause_after)
-            return _update_row(connection, row[1]), grown, paused, begun
-
-        def after(done: tuple[DeliveryState | None, int, bool, bool]) -> None:
-            state, grown, paused, _ = done
-            if state is None:
-                return
-            self._grew(delivery.endpoint_id, grown)
-            if delivery.endpoint_id in self._request_counts:
-                self._publish(DeliveryChanged(delivery=delivery, state=state))
-                if paused and target is not None:
-                    self._targets.was_paused(target.id)
-
-        cost = sum(max(0, len(body) - SMALL) for _, body in made)
-        return (await self._writer.run(job, after, cost=cost))[3]
-
-    def _change(self, connection: Any, delivery: Delivery) -> tuple[int, int] | None:
-        """Store the fields of a delivery that an attempt changes; its row and its capture's, None if it is gone."""
-        values = {name: getattr(delivery, name) for name in _CHANGING}
-        values |= {"id": delivery.id, "state": delivery.state.value}
-        rows = connection.execute(_FINISH, values).fetchall()
-        return rows[0] if rows else None
+    def _stored(self, result: Result, stored: Stored) -> None:
+        delivery = result.delivery
+        if stored.state is None:
+            return
+        self._grew(delivery.endpoint_id, stored.grown)
+        if delivery.endpoint_id in self._request_counts:
+            self._publish(DeliveryChanged(delivery=delivery, state=stored.state))
+            if stored.paused and result.target_id is not None:
+                self._targets.was_paused(result.target_id)
 
     # -- for the user --------------------------------------------------------------------------------------------
 
@@ -357,30 +315,6 @@ def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> Model
     if which.beginning is not None:
         query = query.where((DeliveryModel.id >= which.beginning) & (DeliveryModel.id < which.beginning + "g"))
     return query
-
-
-def _update_row(connection: Any, capture_seq: int) -> DeliveryState:
-    """Store what the request's row shows: the worst of its targets, or the last replay if it was never forwarded."""
-    first = connection.execute(_FIRST, (capture_seq,)).fetchall()
-    states = {DeliveryState(state) for state, forwarded in first if forwarded}
-    if not states:
-        states = {DeliveryState(connection.execute(_LATEST, (capture_seq,)).fetchone()[0])}
-    state = next(one for one in _WORST if one in states)
-    connection.execute("UPDATE capture SET mirror = ? WHERE seq = ?", (DELIVERY_CODE[state], capture_seq))
-    return state
-
-
-def _count_failures(connection: Any, delivery: Delivery, pause_after: int) -> bool:
-    """Count a delivery that has ended; whether that pauses its target."""
-    if delivery.state is DeliveryState.DELIVERED:
-        connection.execute(_WORKS, (delivery.target_id,))
-    if delivery.state is not DeliveryState.FAILED:
-        return False
-    row = connection.execute(_FAILED_AGAIN, (delivery.target_id,)).fetchall()
-    if not row or not pause_after or row[0][0] < pause_after or row[0][1] is not None:
-        return False
-    connection.execute(_PAUSE, (delivery.target_id,))
-    return True
 
 
 def _queue_again(database: SqliteDatabase, seqs: Sequence[int]) -> list[tuple[int, int, str]]:

@@ -34,11 +34,12 @@ decode_headers = _decoder.decode
 class ManyRows:
     """`INSERT … VALUES (…), (…)` for any number of rows, in as few statements as the prepared sizes allow."""
 
-    def __init__(self, table: str, columns: Sequence[str]) -> None:
+    def __init__(self, table: str, columns: Sequence[str], conflict: str = "") -> None:
+        """`conflict` is the statement's `ON CONFLICT` clause."""
         self._width = len(columns)
         head = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
         row = f"({', '.join('?' * self._width)})"
-        self._statements = [(size, head + ", ".join([row] * size)) for size in _SIZES]
+        self._statements = [(size, head + ", ".join([row] * size) + conflict) for size in _SIZES]
 
     def insert(self, connection: sqlite3.Connection, values: list[Any]) -> None:
         """Insert the rows whose values are concatenated in `values`."""

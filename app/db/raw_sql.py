@@ -5,7 +5,6 @@ that the loop needs too. All other reads and writes are queries on the models. T
 
 | file | why |
 |---|---|
-| `attempts.py` | one for each attempt of a delivery: 5 microseconds instead of 145 |
 | `bulk_delete.py` | joins in a fixed order (`CROSS JOIN`): from the few marks to their requests |
 | `cleanup.py` | pragmas |
 | `clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
@@ -13,7 +12,8 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `connection.py` | pragmas, and a check of the file before peewee may open it |
 | `counts.py` | once in each commit of captures, and around each step of a purge |
 | `delete_requests.py` | purges: a parameter used three times, and `+seq`, which keeps SQLite from the wrong index |
-| `deliveries.py` | one for each delivery: 5 microseconds instead of 145 |
+| `deliveries.py` | one for each delivery of a replay: 5 microseconds instead of 145 |
+| `delivery_results.py` | the results of all deliveries that wait in a few statements, once in each of their commits |
 | `disk_reserve.py` | pragmas |
 | `identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
 | `insert.py` | the captures themselves: many rows a statement, prepared once |
