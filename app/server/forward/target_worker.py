@@ -6,9 +6,9 @@ import asyncio
 import logging
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
@@ -23,8 +23,10 @@ from app.server.target_responses import TargetResponses
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Made = list[tuple[Attempt, bytes]]
+_DELIVERED = DeliveryState.DELIVERED
 
-_BATCH = 50
+_BATCH, _LOW = 50, 20
+"""How many deliveries are read at once, and how few are left when the next are read."""
 _FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 30.0
 
 
@@ -52,8 +54,15 @@ class TargetWorker:
         self._requeued = False
         self._stopping = False
         self._next: deque[QueuedDelivery] = deque()
+        self._reading: asyncio.Task[None] | None = None
+        """Adds to `_next`."""
+        self._may_have_more = False
         self._sending: set[str] = set()
+        """Ids of those that have begun or are about to, until their result is stored."""
+        self._ahead: QueuedDelivery | None = None
+        """In order: the next, which has begun already."""
         self._lanes: set[asyncio.Task[None]] = set()
+        self._others: set[asyncio.Task[Any]] = set()
 
     def wake(self, *, requeued: bool = False) -> None:
         """Look at the target and at the queue again. `requeued`: not only at its end."""
@@ -64,6 +73,8 @@ class TargetWorker:
         """End after the current attempts; the rest stays queued."""
         self._stopping = True
         self._woken.set()
+        if self._ahead is not None:
+            self._task(self._release(self._ahead))
 
     async def run(self) -> None:
         """Work until there is nothing to do."""
@@ -75,20 +86,21 @@ class TargetWorker:
                 elif not await self._work(target):
                     return
         finally:
-            for lane in self._lanes:
-                lane.cancel()
+            for task in (*self._lanes, *self._others):
+                task.cancel()
 
     async def _work(self, target: Target) -> bool:
         """Begin a lane if there is something to send, or wait for a change; False when nothing is queued."""
         self._woken.clear()
         if self._requeued:
             self._requeued = False
-            self._next.clear()
+            self._forget_next()
         due_at = None
         if len(self._lanes) < target.parallel:
             queued, due_at = await self._take(target)
             if queued is not None:
-                lane = asyncio.create_task(self._lane(queued), name=f"forward-{self._target_id}")
+                send = self._send_in_order if target.parallel == 1 else self._send_one_by_one
+                lane = asyncio.create_task(send(queued), name=f"forward-{self._target_id}")
                 self._lanes.add(lane)
                 lane.add_done_callback(lambda _: self._woken.set())
                 return True
@@ -113,36 +125,76 @@ class TargetWorker:
             self._lanes.remove(lane)
             lane.result()
 
-    async def _lane(self, queued: QueuedDelivery) -> None:
-        """Send one delivery after the other."""
-        begun = bool(await self._stored(lambda: self._queue.begin([queued.delivery.id])))
-        following: QueuedDelivery | None = queued
-        while following is not None:
-            following, begun = await self._send(following, begun)
+    async def _send_one_by_one(self, first: QueuedDelivery) -> None:
+        """Send one delivery after the other; each begins with the commit of the one before."""
+        begun = bool(await self._stored(lambda: self._queue.begin([first.delivery.id])))
+        current: QueuedDelivery | None = first
+        while current is not None:
+            target = self._usable()
+            if not begun or target is None:
+                await self._release(current)
+                return
+            made = await self._attempt(current, target)
+            following = self._following(target)
+            begun = await self._finish(self._after(current, made, target), made, following)
+            current = following
 
-    async def _send(self, queued: QueuedDelivery, begun: bool) -> tuple[QueuedDelivery | None, bool]:
-        """Send a delivery that has begun; in order, until it has ended. Returns the next, and whether it has begun."""
-        delivery_id = queued.delivery.id
-        try:
-            while begun:
-                target = self._usable()
-                if target is None:
-                    await self._stored(lambda: self._queue.release([delivery_id]))
-                    return None, False
-                made = await self._attempt(queued, target)
-                after = replace(_after(queued.delivery, made, target), responded=self._announce(queued, made))
-                waits = after.state is DeliveryState.QUEUED
-                following = None if waits and target.parallel == 1 else self._following(target)
-                begun = await self._finish(after, made, following)
-                if following is not None or not waits or target.parallel > 1:
-                    return following, begun
-                await self._wait_until(after.due_at)
-                queued = replace(queued, delivery=after)
-                if self._usable() is not None:
-                    begun = bool(await self._stored(lambda: self._queue.begin([delivery_id])))
-            return None, False
-        finally:
-            self._sending.discard(delivery_id)
+    async def _send_in_order(self, first: QueuedDelivery) -> None:
+        """Send one delivery after the other, each until it has ended.
+
+        While one is sent, the result of the one before is stored, and the one after begins with it. So when Hookline is
+        killed, of those that have begun and are repeated two may have been sent, and the third was not.
+        """
+        target = self._usable()
+        second = self._following(target) if target is not None else None
+        begun = await self._stored(lambda: self._queue.begin([one.delivery.id for one in (first, second) if one]))
+        current = self._if_begun(first, begun)
+        self._ahead = self._if_begun(second, begun)
+        storing: asyncio.Task[bool] | None = None
+        while current is not None and (target := self._usable()) is not None:
+            made = await self._attempt(current, target)
+            after = self._after(current, made, target)
+            if storing is not None and not await storing:
+                self._ahead = None
+            following = self._following(target) if self._ahead is not None and after.state is _DELIVERED else None
+            storing = self._task(self._finish(after, made, following))
+            if after.state is not _DELIVERED:  # the next may have to wait, or the target be paused
+                await storing
+                storing = None
+            if after.state is DeliveryState.QUEUED:
+                current = await self._wait_for_retry(replace(current, delivery=after))
+            else:
+                current, self._ahead = self._ahead, following
+        if storing is not None:
+            await storing
+        ahead, self._ahead = self._ahead, None
+        await self._release(current, ahead)
+
+    async def _wait_for_retry(self, queued: QueuedDelivery) -> QueuedDelivery | None:
+        """Wait until it is due; the one that has begun ahead is queued again. None if it cannot begin."""
+        ahead, self._ahead = self._ahead, None
+        await self._release(ahead)
+        self._forget_next()
+        delivery = queued.delivery
+        self._sending.add(delivery.id)
+        await self._wait_until(delivery.due_at)
+        begun: set[str] = set()
+        if self._usable() is not None:
+            begun = await self._stored(lambda: self._queue.begin([delivery.id]))
+        return self._if_begun(queued, begun)
+
+    def _if_begun(self, queued: QueuedDelivery | None, begun: set[str]) -> QueuedDelivery | None:
+        if queued is None or queued.delivery.id in begun:
+            return queued
+        self._sending.discard(queued.delivery.id)
+        return None
+
+    async def _release(self, *begun: QueuedDelivery | None) -> None:
+        """Queue again what has begun and is not sent."""
+        ids = [one.delivery.id for one in begun if one is not None]
+        if ids:
+            await self._stored(lambda: self._queue.release(ids))
+            self._sending.difference_update(ids)
 
     async def _attempt(self, queued: QueuedDelivery, target: Target) -> Made:
         delivery = queued.delivery
@@ -162,7 +214,8 @@ class TargetWorker:
                 return [(_internal_failure(delivery, queued.capture.method, error), b"")]
 
     async def _finish(self, after: Delivery, made: Made, following: QueuedDelivery | None) -> bool:
-        """Retry until it is stored: a delivery that was sent must not be sent again because the disk is full."""
+        """Retry until it is stored: a delivery that was sent must not be sent again because the disk is full. Returns
+        whether the next has begun."""
         then_begin = following.delivery.id if following is not None else None
         try:
             return await self._stored(lambda: self._queue.finish(after, made, then_begin=then_begin))
@@ -170,26 +223,29 @@ class TargetWorker:
             log.exception("the result of delivery %s could not be stored", after.id)
             self._unstorable.add(after.id)
             return then_begin is not None and bool(await self._stored(lambda: self._queue.begin([then_begin])))
+        finally:
+            self._sending.discard(after.id)
 
     async def _take(self, target: Target) -> tuple[QueuedDelivery | None, int | None]:
         """The next delivery to send, or when the next one is due (None: there is none)."""
         ordered = target.parallel == 1
-        if not self._next:
-            without = (*self._sending, *self._unstorable)
-            due_at = None if ordered else now_us()
-            self._next.extend(
-                await self._stored(lambda: self._queue.queued(target.id, _BATCH, due_at=due_at, without=without))
-            )
+        if not self._next and self._reading is not None:
+            await self._reading
+        if not self._next:  # what was read before may be too old to know of the newest
+            await self._read(target)
             if not self._next and not ordered:
+                without = (*self._sending, *self._unstorable)
                 return None, await self._stored(lambda: self._queue.next_due_at(target.id, without=without))
         if self._next and (due_at := self._next[0].delivery.due_at) > now_us():
-            self._next.clear()
+            self._forget_next()
             return None, due_at
         return self._following(target), None
 
     def _following(self, target: Target) -> QueuedDelivery | None:
         """The next delivery that was read already; None if it has to wait."""
-        if not self._next or self._stopping or len(self._sending) > target.parallel:
+        if self._may_have_more and len(self._next) < _LOW and self._reading is None:
+            self._read(target)
+        if not self._next or self._stopping or len(self._lanes) > target.parallel:
             return None
         if self._next[0].delivery.due_at > now_us():
             return None
@@ -197,16 +253,43 @@ class TargetWorker:
         self._sending.add(queued.delivery.id)
         return queued
 
+    def _read(self, target: Target) -> asyncio.Task[None]:
+        """Read the next deliveries while others are being sent."""
+
+        async def read() -> None:
+            without = (*self._sending, *self._unstorable, *(one.delivery.id for one in self._next))
+            due_at = None if target.parallel == 1 else now_us()
+            found = await self._stored(lambda: self._queue.queued(target.id, _BATCH, due_at=due_at, without=without))
+            if self._reading is reading:
+                self._reading = None
+                self._next.extend(found)
+                self._may_have_more = len(found) == _BATCH
+
+        reading = self._reading = self._task(read())
+        return reading
+
+    def _forget_next(self) -> None:
+        """Read the queue again before anything else is sent."""
+        self._next.clear()
+        self._reading, self._may_have_more = None, False
+
+    def _task(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
+        task = asyncio.create_task(work, name=f"forward-{self._target_id}")
+        self._others.add(task)
+        task.add_done_callback(self._others.discard)
+        return task
+
     def _usable(self) -> Target | None:
         """The target, if deliveries may be sent to it now."""
         target = self._targets.by_id(self._target_id)
         return target if target is not None and target.active and target.paused is None and not self._stopping else None
 
-    def _announce(self, queued: QueuedDelivery, made: Made) -> bool:
-        """Whether the sender gets the response."""
+    def _after(self, queued: QueuedDelivery, made: Made, target: Target) -> Delivery:
+        """The delivery after its attempt, whose response the sender gets if it waits for it."""
+        after = _after(queued.delivery, made, target)
         if queued.delivery.attempts:
-            return queued.delivery.responded
-        return self._responses.announce(queued.capture.id, self._target_id, *made[-1])
+            return after
+        return replace(after, responded=self._responses.announce(queued.capture.id, self._target_id, *made[-1]))
 
     async def _wait_until(self, due_at: int, *, or_requeued: bool = False) -> None:
         """Until then, or until the target cannot be used any more."""
