@@ -87,9 +87,11 @@ def load(
     connections: int = 32,
     seconds: float = 2.0,
     rate: float | None = None,
+    requests: int = MAX_REQUESTS,
     enough: Callable[[], bool] = bool,
 ) -> Result:
-    """Post to `url` for so many seconds or until `enough()`, at `rate` requests a second or as fast as answers come."""
+    """Post to `url` for so many seconds, or until `enough()` or that many `requests`, at `rate` requests a second or as
+    fast as answers come."""
     parts = urlsplit(url)
     address = (parts.hostname or "127.0.0.1", parts.port or 80)
     with selectors.DefaultSelector() as selector:
@@ -98,7 +100,7 @@ def load(
         try:
             for connection in everyone:
                 selector.register(connection.socket, selectors.EVENT_READ, connection)
-            return _Drive(selector, free, post(url), rate).run(seconds, enough)
+            return _Drive(selector, free, post(url), rate, requests).run(seconds, enough)
         finally:
             for connection in everyone:
                 connection.socket.close()
@@ -108,9 +110,15 @@ class _Drive:
     """One round on connections that are open and registered."""
 
     def __init__(
-        self, selector: selectors.BaseSelector, free: deque[_Connection], request: bytes, rate: float | None
+        self,
+        selector: selectors.BaseSelector,
+        free: deque[_Connection],
+        request: bytes,
+        rate: float | None,
+        requests: int,
     ) -> None:
         self._selector, self._free, self._request, self._rate = selector, free, request, rate
+        self._requests = requests
         self._connections = len(free)
         self._latencies: list[float] = []
         self._sent = 0
@@ -118,7 +126,7 @@ class _Drive:
 
     def run(self, seconds: float, enough: Callable[[], bool]) -> Result:
         self._start = now = perf_counter()
-        while now - self._start < seconds and self._sent < MAX_REQUESTS and not enough():
+        while now - self._start < seconds and self._sent < self._requests and not enough():
             self._send_due(now)
             self._receive(self._pause(now))
             now = perf_counter()
@@ -131,7 +139,7 @@ class _Drive:
         return now if self._rate is None else self._start + self._sent / self._rate
 
     def _send_due(self, now: float) -> None:
-        while self._free and (due := self._due(now)) <= now:
+        while self._free and self._sent < self._requests and (due := self._due(now)) <= now:
             self._free.popleft().send(self._request, due)
             self._sent += 1
 

@@ -30,13 +30,26 @@ class BenchError(Exception):
 @contextmanager
 def bare(folder: Path) -> Iterator[str]:
     """The bare handler's URL."""
-    log = folder / "bare.log"
+    with _listening(folder, "benchmarks.bare") as url:
+        yield url
+
+
+@contextmanager
+def delivery_target(folder: Path) -> Iterator[str]:
+    """The URL of `benchmarks.delivery_target`."""
+    with _listening(folder, "benchmarks.delivery_target") as url:
+        yield url
+
+
+@contextmanager
+def _listening(folder: Path, module: str) -> Iterator[str]:
+    log = folder / f"{module}.log"
 
     def find() -> str | None:
         _, found, rest = log.read_text().partition("listening on ")
         return rest.strip() or None if found else None
 
-    with _running(["-m", "benchmarks.bare"], log, find) as (_, url):
+    with _running(["-m", module], log, find) as (_, url):
         yield url
 
 

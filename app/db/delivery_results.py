@@ -1,7 +1,7 @@
 """Stores the results of deliveries: all that wait, together, in a few statements.
 
 sqlite3 releases the interpreter's lock at each statement, and taking it again from a busy loop may cost more than the
-statement. So results that are told while the writer is busy share their statements, not only their commit.
+statement. So results that arrive while others are stored share their statements, not only their commit.
 """
 
 from __future__ import annotations
@@ -10,11 +10,8 @@ import asyncio
 import sqlite3
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
-
-from peewee import SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
@@ -103,12 +100,13 @@ class _Waiting(NamedTuple):
 
 
 class ResultQueue:
-    """Collects results until the writer takes them. `done` is called for each, on the loop's thread, once it is on
-    disk."""
+    """Collects results while others are stored. `done` is called for each, on the loop's thread, once it is on disk."""
 
     def __init__(self, writer: Writer, done: Callable[[Result, Stored], None]) -> None:
         self._writer, self._done = writer, done
+        self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Waiting] = deque()
+        self._is_storing = False
         self._failing: set[int] = set()
         """Targets that may have failures in a row."""
 
@@ -123,51 +121,51 @@ class ResultQueue:
         """Whether the next delivery has begun. `cost`, and errors, as `Writer.run` says."""
         if result.target_id is not None and result.delivery.state is DeliveryState.FAILED:
             self._failing.add(result.target_id)
-        waiting = _Waiting(result, asyncio.get_running_loop().create_future())
+        waiting = _Waiting(result, self._loop.create_future())
         if cost:
-            self._put(_Batch(self, waiting, [waiting]), cost)
+            self._put([waiting], cost)
         else:
             self._waiting.append(waiting)
-            try:
-                self._put(_Batch(self, waiting, None))
-            except StorageUnavailableError:
-                self._waiting.remove(waiting)
-                raise
+            if not self._is_storing:
+                self._is_storing = True
+                self._loop.call_soon(self._store_waiting)  # with what else arrives in this turn of the loop
         return await waiting.future
 
-    def _put(self, batch: _Batch, cost: int = 0) -> None:
-        self._writer.put(Job(batch.run, batch.after, batch.failed, cost=cost))
+    def _store_waiting(self) -> None:
+        """Store all that wait, but no delivery twice."""
+        batch: dict[str, _Waiting] = {}
+        while self._waiting and self._waiting[0].result.delivery.id not in batch:
+            waiting = self._waiting.popleft()
+            batch[waiting.result.delivery.id] = waiting
+        self._is_storing = bool(batch)
+        if batch:
+            self._put(list(batch.values()), then=self._store_waiting)
 
-    def put_alone(self, waiting: _Waiting) -> None:
-        """Store one by itself after it failed together with others."""
+    def _put(self, batch: list[_Waiting], cost: int = 0, then: Callable[[], None] = lambda: None) -> None:
+        results = [one.result for one in batch]
+
+        def after(stored: list[Stored]) -> None:
+            for one, of_one in zip(batch, stored, strict=True):
+                self._settle(one, of_one)
+            then()
+
+        def failed(error: Exception) -> None:
+            if len(batch) > 1 and not isinstance(error, StorageUnavailableError):
+                for one in batch:  # whichever it was, the others are stored
+                    self._put([one])
+            else:
+                for one in batch:
+                    one.fail(error)
+            then()
+
         try:
-            self._put(_Batch(self, waiting, [waiting]))
+            self._writer.put(
+                Job(lambda database: store(raw(database), results, self._failing), after, failed, cost=cost)
+            )
         except StorageUnavailableError as error:
-            waiting.fail(error)
+            failed(error)
 
-    def give_up(self, waiting: _Waiting, error: Exception) -> None:
-        """Its job failed before it ran; unless the job of another has taken it, so has this."""
-        with suppress(ValueError):
-            self._waiting.remove(waiting)
-            waiting.fail(error)
-
-    def take(self) -> list[_Waiting]:
-        """All that wait, but no delivery twice. Runs on the writer's thread."""
-        taken: dict[str, _Waiting] = {}
-        with suppress(IndexError):
-            while True:
-                waiting = self._waiting.popleft()
-                if waiting.result.delivery.id in taken:
-                    self._waiting.appendleft(waiting)
-                    break
-                taken[waiting.result.delivery.id] = waiting
-        return list(taken.values())
-
-    def write(self, connection: sqlite3.Connection, taken: Sequence[_Waiting]) -> list[Stored]:
-        """Runs on the writer's thread."""
-        return store(connection, [one.result for one in taken], self._failing) if taken else []
-
-    def settle(self, waiting: _Waiting, stored: Stored) -> None:
+    def _settle(self, waiting: _Waiting, stored: Stored) -> None:
         """It is on disk."""
         try:
             self._done(waiting.result, stored)
@@ -176,32 +174,6 @@ class ResultQueue:
         else:
             if not waiting.future.done():
                 waiting.future.set_result(stored.begun)
-
-
-class _Batch:
-    """What one job stores: `taken`, or (None) all that wait when it runs. Another job may have taken `own` then."""
-
-    def __init__(self, queue: ResultQueue, own: _Waiting, taken: list[_Waiting] | None) -> None:
-        self._queue, self._own, self._taken = queue, own, taken
-
-    def run(self, database: SqliteDatabase) -> list[Stored]:
-        if self._taken is None:
-            self._taken = self._queue.take()
-        return self._queue.write(raw(database), self._taken)
-
-    def after(self, stored: list[Stored]) -> None:
-        for one, of_one in zip(self._taken or (), stored, strict=True):
-            self._queue.settle(one, of_one)
-
-    def failed(self, error: Exception) -> None:
-        if self._taken is None:
-            self._queue.give_up(self._own, error)
-        elif len(self._taken) > 1 and not isinstance(error, StorageUnavailableError):
-            for one in self._taken:
-                self._queue.put_alone(one)
-        else:
-            for one in self._taken:
-                one.fail(error)
 
 
 def store(connection: sqlite3.Connection, results: Sequence[Result], failing: set[int]) -> list[Stored]:

@@ -1,0 +1,156 @@
+"""`python -m benchmarks.deliveries`: deliveries a second to a fast local target, and what forwarding costs captures.
+
+The rates are those at which requests arrive at the target: from Hookline, which has them all queued and stores each
+attempt, and from bare loops of two HTTP clients. All run in turn, round after round. Takes about a minute and a half.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import asdict
+from pathlib import Path
+from statistics import median
+from urllib.request import Request, urlopen
+
+from benchmarks.lines import Line
+from benchmarks.load import BadAnswerError, load
+from benchmarks.programs import ROOT, BenchError, Running, cli, delivery_target, fresh_folder, running
+
+REQUESTS, HTTPX_SHARE = {1: 2_000, 8: 6_000}, 5
+"""How many deliveries of one round, by how many are sent at once; httpx sends a fifth of that."""
+RATIO_BAR = 0.6
+RATE, CAPTURE_S, P99_RATIO_BAR = 300, 5.0, 3.0
+SETTLE_S, PATIENCE_S = 2.0, 120.0
+
+
+class Sender:
+    """Hookline with one target, whose queue is filled while it is paused."""
+
+    def __init__(self, program: Running, target_url: str, parallel: int) -> None:
+        self.program, self._requests = program, 0
+        added = cli(program.data, "endpoint", "add", f"parallel-{parallel}")
+        self.url = f"{program.capture_url}/catch/{added['slug']}"
+        options = ("--parallel", str(parallel))
+        self.target = str(cli(program.data, "target", "add", added["slug"], f"{target_url}/hook", *options)["id"])
+
+    def send(self, requests: int) -> None:
+        """Queue so many requests, then let them go; returns when the last one's attempt is stored."""
+        self.queue(requests)
+        time.sleep(SETTLE_S)  # until they are in the search index too
+        cli(self.program.data, "target", "resume", self.target)
+        self.wait()
+
+    def queue(self, requests: int) -> None:
+        """Capture so many while the target is paused."""
+        cli(self.program.data, "target", "pause", self.target)
+        before = self.queued()
+        load(self.url, seconds=PATIENCE_S, requests=requests)
+        if (queued := self.queued() - before) != requests:
+            raise BenchError(f"{queued} of {requests} requests were queued")
+
+    def wait(self) -> None:
+        """Until nothing is queued."""
+        end = time.monotonic() + PATIENCE_S
+        while left := self.queued():
+            if time.monotonic() > end:
+                raise BenchError(f"{left} deliveries were still queued after {PATIENCE_S:.0f} s")
+            time.sleep(0.1)
+
+    def queued(self) -> int:
+        """How many deliveries are queued, for all targets."""
+        with closing(sqlite3.connect(f"file:{self.program.data / 'hookline.db'}?mode=ro", uri=True)) as connection:
+            return int(connection.execute("SELECT count(*) FROM delivery WHERE state = 'queued'").fetchone()[0])
+
+
+def rates(program: Running, target_url: str, rounds: int, share: float) -> list[Line]:
+    """Hookline's deliveries a second against the better of the two bare loops."""
+    lines = []
+    for parallel, of_round in REQUESTS.items():
+        requests = max(100, int(of_round * share))
+        sender = Sender(program, target_url, parallel)
+        found: dict[str, list[float]] = {"aiohttp": [], "httpx": [], "Hookline": []}
+        _rate(target_url, lambda: sender.send(200))  # noqa: B023 - called at once; a warm-up
+        for _ in range(rounds):
+            for client, number in (("aiohttp", requests), ("httpx", requests // HTTPX_SHARE)):
+                found[client].append(_rate(target_url, lambda: _bare(target_url, client, number, parallel)))  # noqa: B023
+            found["Hookline"].append(_rate(target_url, lambda: sender.send(requests)))  # noqa: B023
+        order = "in order" if parallel == 1 else f"{parallel} at once"
+        lines += [Line(f"{name}, {order}", median(of_name), "/s") for name, of_name in found.items()]
+        pairs = zip(found["Hookline"], found["aiohttp"], found["httpx"], strict=True)
+        ratio = median(own / max(others) for own, *others in pairs)
+        lines.append(Line(f"  of the better loop, {order}", ratio, "x", RATIO_BAR, least=True))
+    return lines
+
+
+def captures(program: Running, target_url: str, rounds: int, seconds: float) -> list[Line]:
+    """What captures take while each is forwarded, against captures that are not."""
+    plain = cli(program.data, "endpoint", "add", "not forwarded")["slug"]
+    forwarded = Sender(program, target_url, 1)
+    urls = {"off": f"{program.capture_url}/catch/{plain}", "on": forwarded.url}
+    found: dict[str, list[float]] = {name: [] for name in urls}
+    for _ in range(rounds):
+        for name, url in urls.items():
+            found[name].append(load(url, seconds=seconds, rate=RATE).p99_ms)
+            forwarded.wait()
+    ratio = median(on / off for on, off in zip(found["on"], found["off"], strict=True))
+    return [
+        *(
+            Line(f"captures at {RATE}/s, forwarding {name}: p99", median(of_name), "ms")
+            for name, of_name in found.items()
+        ),
+        Line("  on against off", ratio, "x", P99_RATIO_BAR),
+    ]
+
+
+def _rate(target_url: str, send: Callable[[], None]) -> float:
+    """Requests a second as the target saw them."""
+    urlopen(Request(f"{target_url}/count", method="DELETE")).close()
+    send()
+    with urlopen(f"{target_url}/count") as answer:
+        told = json.load(answer)
+    return float((told["arrived"] - 1) / told["seconds"])
+
+
+def _bare(target_url: str, client: str, requests: int, parallel: int) -> None:
+    command = [sys.executable, "-m", "benchmarks.bare_sender", f"{target_url}/hook", "--client", client]
+    command += ["--requests", str(requests), "--parallel", str(parallel)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    if done.returncode:
+        raise BenchError(f"{client}: {done.stderr.strip()}")
+
+
+def measure(folder: Path, rounds: int, share: float, seconds: float) -> list[Line]:
+    """All lines."""
+    with ExitStack() as stack:
+        url = stack.enter_context(delivery_target(folder))
+        program = stack.enter_context(running(folder / "data", folder / "program.log", "-m", "app", "serve"))
+        return [*rates(program, url, rounds, share), *captures(program, url, rounds, seconds)]
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 whatever the numbers say; 1 when something broke."""
+    parser = argparse.ArgumentParser(prog="benchmarks.deliveries", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, choices=range(1, 10), help="rounds for each sender")
+    parser.add_argument("--share", type=float, default=1.0, help="part of the deliveries to send")
+    parser.add_argument("--seconds", type=float, default=CAPTURE_S, help="length of one round of captures")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    options = parser.parse_args(arguments)
+    try:
+        with fresh_folder("hookline-bench-") as folder:
+            lines = measure(folder, options.rounds, options.share, options.seconds)
+    except (BenchError, BadAnswerError, OSError) as error:
+        print(f"benchmark broke: {error}", file=sys.stderr)
+        return 1
+    print(json.dumps([asdict(line) for line in lines], indent=2) if options.json else "\n".join(map(str, lines)))
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
