@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from typing import Any
 
 from msgspec.structs import replace
@@ -22,7 +23,7 @@ from app.core.model import (
 from app.db import attempts, delivery_results, queries
 from app.db.counts import DELIVERY_OVERHEAD, RequestCounts
 from app.db.delivery_results import Result, ResultQueue, Stored
-from app.db.raw_sql import raw, sql_list
+from app.db.raw_sql import json_list, raw, sql_list
 from app.db.readers import Readers
 from app.db.records import CAPTURE, DELIVERY
 from app.db.schema import DELIVERY_CODE, CaptureModel, DeliveryModel, EndpointModel, TargetModel
@@ -35,6 +36,8 @@ _RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = 
 _QUEUED = SQL("t1.state = 'queued'")
 """Not a parameter: SQLite uses the index of queued deliveries only when it sees the state."""
 
+_NEVER = 2**62
+"""Later than any moment, in microseconds."""
 SMALL = 4 * 1024
 """Bytes of a response that are stored even on a nearly full disk."""
 SHORT_BODY, SHORT_BODIES = 256 * 1024, 4 * 1024 * 1024
@@ -78,18 +81,16 @@ class Deliveries:
     async def queued(
         self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
     ) -> list[QueuedDelivery]:
-        query = queries.with_capture(_deliveries(*CAPTURE.columns)).where(
-            _QUEUED, DeliveryModel.target_id == target_id, queries.visible()
-        )
-        if due_at is not None:
-            query = query.where(DeliveryModel.due_at <= due_at)
-        if without:
-            query = query.where(DeliveryModel.id.not_in(sql_list(without)))
-        statement = query.limit(limit).sql()
+        values = {
+            "target_id": target_id,
+            "due_at": _NEVER if due_at is None else due_at,
+            "without": json_list(without),
+            "limit": limit,
+        }
 
         def job(database: SqliteDatabase) -> list[QueuedDelivery]:
             with database.atomic():
-                rows = raw(database).execute(*statement).fetchall()
+                rows = raw(database).execute(_queued_statement(), values).fetchall()
                 captures = [CAPTURE.record(row[DELIVERY.width :]) for row in rows]
                 bodies = _short_bodies(database, captures)
             return [
@@ -282,6 +283,19 @@ class Deliveries:
 
 def _deliveries(*others: Any) -> ModelSelect[DeliveryModel]:
     return DeliveryModel.select(*DELIVERY.columns, *others).join(CaptureModel).order_by(DeliveryModel.seq)
+
+
+@cache
+def _queued_statement() -> str:
+    """Built once: that takes peewee longer than sending some deliveries, on the loop's thread."""
+    query = queries.with_capture(_deliveries(*CAPTURE.columns)).where(
+        _QUEUED,
+        DeliveryModel.target_id == SQL(":target_id"),
+        DeliveryModel.due_at <= SQL(":due_at"),
+        DeliveryModel.id.not_in(SQL("(SELECT value FROM json_each(:without))")),
+        queries.visible(),
+    )
+    return f"{query.sql()[0]} LIMIT :limit"
 
 
 def _short_bodies(database: SqliteDatabase, captures: Sequence[Capture]) -> dict[int, bytes]:
