@@ -127,8 +127,7 @@ class ResultQueue:
         else:
             self._waiting.append(waiting)
             if not self._is_storing:
-                self._is_storing = True
-                self._loop.call_soon(self._store_waiting)  # with what else arrives in this turn of the loop
+                self._store_waiting()
         return await waiting.future
 
     def _store_waiting(self) -> None:

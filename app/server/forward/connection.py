@@ -79,9 +79,14 @@ class Connection(asyncio.Protocol):
         """Whether written bytes have not left yet."""
         return self.transport.get_write_buffer_size() > 0
 
+    @property
+    def is_open(self) -> bool:
+        """Whether the idle connection is open and nothing unexpected came on it, as far as the loop has read."""
+        return not (self._closed or self.buffer or self.transport.is_closing())
+
     def is_usable(self) -> bool:
-        """Whether the idle connection is open, as far as this side can know, and nothing unexpected came on it."""
-        return not (self._closed or self.buffer or self.transport.is_closing() or self._has_news())
+        """The same, as far as this side can know."""
+        return self.is_open and not self._has_news()
 
     def _has_news(self) -> bool:
         """Whether something waits at the socket that the loop has not read yet: most likely the target's close."""

@@ -139,7 +139,7 @@ class Exchange:
         if task is not None:
             task.cancel()
         done = answer is not None and answer.keep_alive and self.request.keep_alive and not self.response.truncated
-        if answer is None or not done or self._unsent or not connection.is_usable():
+        if answer is None or not done or self._unsent or not connection.is_open:
             connection.close()
         else:
             self.pool.give_back(self.key, connection, self.keep, answer.idle_s)

@@ -287,9 +287,9 @@ class TargetWorker:
     def _after(self, queued: QueuedDelivery, made: Made, target: Target) -> Delivery:
         """The delivery after its attempt, whose response the sender gets if it waits for it."""
         after = _after(queued.delivery, made, target)
-        if queued.delivery.attempts:
+        if queued.delivery.attempts or not self._responses.announce(queued.capture.id, self._target_id, *made[-1]):
             return after
-        return replace(after, responded=self._responses.announce(queued.capture.id, self._target_id, *made[-1]))
+        return replace(after, responded=True)
 
     async def _wait_until(self, due_at: int, *, or_requeued: bool = False) -> None:
         """Until then, or until the target cannot be used any more."""
