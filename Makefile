@@ -32,6 +32,7 @@ sizes: ## list files over 400 lines, functions over 60 and classes over 25 metho
 
 bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=qasync make bench: on stock qasync)
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.bench $(ARGS)
+	$(BIN)/python -m benchmarks.deliveries
 	$(BIN)/python -m benchmarks.retention
 
 bench-large: set-up-dev ## search among a million requests, and the window on them (make bench-large ARGS="--rows 200000 --folder /var/tmp/hookline")

@@ -1,0 +1,26 @@
+"""The benchmark of deliveries runs, and its numbers mean what they say."""
+
+from __future__ import annotations
+
+import json
+
+from benchmarks.bare_sender import CLIENTS
+from benchmarks.deliveries import _bare, _rate, main
+from benchmarks.programs import delivery_target
+
+
+def test_it_measures_every_sender_once(capsys):
+    assert main(["--rounds", "1", "--share", "0.02", "--seconds", "0.3", "--json"]) == 0
+    lines = {line["name"]: line["value"] for line in json.loads(capsys.readouterr().out)}
+    for order in ("in order", "8 at once"):
+        rates = {name: lines[f"{name}, {order}"] for name in ("aiohttp", "httpx", "Hookline")}
+        assert min(rates.values()) > 0
+        better = max(rates["aiohttp"], rates["httpx"])
+        assert round(lines[f"  of the better loop, {order}"], 6) == round(rates["Hookline"] / better, 6)
+    assert lines["captures at 300/s, forwarding on: p99"] > 0
+
+
+def test_the_target_counts_what_the_bare_senders_send(tmp_path):
+    with delivery_target(tmp_path) as url:
+        for client in CLIENTS:
+            assert _rate(url, lambda client=client: _bare(url, client, 30, 4)) > 0
