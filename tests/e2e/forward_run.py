@@ -141,7 +141,7 @@ def body_of(name: str) -> bytes:
 def create_endpoint(program: Program, slug: str, url: str, parallel: int) -> str:
     """An endpoint whose target retries soon and is never paused; the target's path in the API."""
     assert api(program, "POST", "/endpoints", {"name": slug, "slug": slug})[0] == 201
-    target = {"url": url, "parallel": parallel, "pause_after": 0, "timeout_ms": 2_000, "retry": RETRY}
+    target = {"url": url, "parallel": parallel, "pause_after": 0, "timeout_ms": 3_000, "retry": RETRY}
     status, told = api(program, "POST", f"/endpoints/{slug}/targets", target)
     assert status == 201, told
     return f"/endpoints/{slug}/targets/{told['id']}"

@@ -124,9 +124,9 @@ class Program:
             if containing in line:
                 return line.rstrip("\n")
 
-    def wait_until(self, condition: Callable[[], bool]) -> None:
+    def wait_until(self, condition: Callable[[], bool], seconds: float = START_S) -> None:
         """Wait until it holds; fails when it does not come to, or the program has ended."""
-        deadline = time.monotonic() + START_S
+        deadline = time.monotonic() + seconds
         while not condition():
             assert time.monotonic() < deadline, "".join(self.errors)
             assert self.process.poll() is None, "".join(self.errors)

@@ -30,10 +30,11 @@ from tests.e2e.program import START_S, Program
 
 COUNT = int(os.environ.get("HOOKLINE_FORWARD_RUN", "150"))
 SEED = int(os.environ.get("HOOKLINE_FORWARD_SEED", "12"))
+WAIT_S = START_S + COUNT / 10
 KILLS = 5
 ORDERED, PARALLEL = "ordered", "parallel"
 
-pytestmark = pytest.mark.timeout(60 + COUNT)
+pytestmark = pytest.mark.timeout(120 + COUNT)
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def sending(those: list[Sender], port: int) -> Iterator[None]:
         thread.start()
     yield
     for thread in threads:
-        thread.join(START_S)
+        thread.join(WAIT_S)
         assert not thread.is_alive()
 
 
@@ -72,7 +73,7 @@ def test_every_request_is_delivered_as_its_rule_says(tmp_path: Path, place: Faul
         create(program, place)
         with sending(those, program.port):
             pass
-        program.wait_until(lambda: none_queued(program, ORDERED, PARALLEL))
+        program.wait_until(lambda: none_queued(program, ORDERED, PARALLEL), WAIT_S)
         given = [one for slug in (ORDERED, PARALLEL) for one in deliveries(program, slug)]
     received = place.received()
     totals = check(given, received)
@@ -97,7 +98,7 @@ def test_five_kills_change_nothing_but_marked_repeats(tmp_path: Path, place: Fau
                 time.sleep(rng.random() * COUNT * 0.003)
                 program.kill()
     with program:
-        program.wait_until(lambda: none_queued(program, ORDERED, PARALLEL))
+        program.wait_until(lambda: none_queued(program, ORDERED, PARALLEL), WAIT_S)
         given = [one for slug in (ORDERED, PARALLEL) for one in deliveries(program, slug)]
     received = place.received()
     totals = check(given, received, killed=True)
