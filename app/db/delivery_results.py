@@ -25,26 +25,23 @@ from app.db.writer_jobs import Job
 T = TypeVar("T")
 
 _CHANGING = (
-    *("id", "url", "due_at", "attempts", "round_attempts", "round_started_at", "started_at", "ms", "status", "error"),
+    *("url", "due_at", "attempts", "round_attempts", "round_started_at", "started_at", "ms", "status", "error"),
     "responded",
 )
-"""The id, and the columns that an attempt changes and that hold a field unchanged."""
+"""Columns that an attempt changes and that hold a field unchanged. Values of a row: these, the state, the id."""
 _changing = attrgetter(*_CHANGING)
 _SIZES = (16, 8, 4, 2, 1)
 """How many deliveries a statement may have."""
-_ROW = f"({', '.join('?' * (len(_CHANGING) + 1))})"
-_CHANGES = "sending_at = NULL, state = new.column12, " + ", ".join(
-    f"{name} = new.column{number}" for number, name in enumerate(_CHANGING[1:], 2)
-)
+_ROW = f"({', '.join('?' * (len(_CHANGING) + 2))})"
+_CHANGES = ", ".join(f"{name} = new.column{number}" for number, name in enumerate((*_CHANGING, "state"), 1))
 _CHANGE = {
-    size: f"UPDATE delivery SET {_CHANGES} FROM (VALUES {', '.join([_ROW] * size)}) AS new"
-    " WHERE delivery.id = new.column1 RETURNING id, seq, capture_seq"
+    size: f"UPDATE delivery SET sending_at = NULL, {_CHANGES} FROM (VALUES {', '.join([_ROW] * size)}) AS new"
+    f" WHERE delivery.id = new.column{len(_CHANGING) + 2} RETURNING id, seq, capture_seq"
     for size in _SIZES
 }
 _CHANGE[1] = (
-    "UPDATE delivery SET sending_at = NULL, state = ?12, "
-    + ", ".join(f"{name} = ?{number}" for number, name in enumerate(_CHANGING[1:], 2))
-    + " WHERE id = ?1 RETURNING id, seq, capture_seq"
+    f"UPDATE delivery SET sending_at = NULL, {', '.join(f'{name} = ?' for name in (*_CHANGING, 'state'))}"
+    " WHERE id = ? RETURNING id, seq, capture_seq"
 )
 _BEGIN = {
     size: f"UPDATE delivery SET sending_at = ? WHERE state = 'queued' AND id IN ({', '.join('?' * size)}) RETURNING id"
@@ -215,7 +212,7 @@ def change(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> di
     for part in _parts(deliveries):
         values: list[Any] = []
         for delivery in part:
-            values += (*_changing(delivery), delivery.state.value)
+            values += (*_changing(delivery), delivery.state.value, delivery.id)
         for name, seq, capture_seq in connection.execute(_CHANGE[len(part)], values).fetchall():
             found[name] = seq, capture_seq
     return found
