@@ -6,7 +6,16 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, Endpoint, FailureKind
+from app.core.model import (
+    Attempt,
+    AttemptTrigger,
+    Delivery,
+    DeliveryState,
+    Endpoint,
+    FailureKind,
+    Headers,
+    TargetDraft,
+)
 from app.db.store import Store
 from tests import factories
 
@@ -69,3 +78,38 @@ async def deliver(store: Store, delivery: Delivery, body: bytes = b"fine") -> De
     delivered = after(delivery, made, DeliveryState.DELIVERED)
     await store.deliveries.finish(delivered, [(made, body)])
     return delivered
+
+
+async def respond(
+    store: Store,
+    delivery: Delivery,
+    status: int = 200,
+    body: bytes = b"fine",
+    headers: Headers = (("Content-Type", "application/json"),),
+    *,
+    truncated: bool = False,
+) -> Delivery:
+    """Let the target respond like this."""
+    ok = status < 400
+    made = attempt(
+        delivery,
+        status=status,
+        failure=None if ok else FailureKind.STATUS,
+        error=None if ok else f"Response {status}.",
+        http_version="1.1",
+        response_headers=headers,
+        response_size=len(body),
+        response_truncated=truncated,
+    )
+    ended = after(delivery, made, DeliveryState.DELIVERED if ok else DeliveryState.FAILED)
+    await store.deliveries.finish(ended, [(made, body)])
+    return ended
+
+
+async def two_targets(store: Store, **fields: Any) -> Endpoint:
+    """An endpoint with the targets `/in` and `/new`."""
+    endpoint = await store.endpoints.create(factories.draft(**{"forward_url": URL, **fields}))
+    await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/new"))
+    found = store.endpoints.by_id(endpoint.id)
+    assert found is not None
+    return found

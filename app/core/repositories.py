@@ -11,6 +11,7 @@ from typing import Protocol
 
 from app.core.activity import Bar
 from app.core.clock_problem import ClockProblem
+from app.core.comparison.compared_request import ResponsePairs
 from app.core.deletion import Clearing, Hidden, Mark, MarkedIds, StoredIds
 from app.core.model import (
     Attempt,
@@ -354,6 +355,29 @@ class DeliveryRepository(Protocol):
     async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:
         """The stored part of the target's response body, of the last attempt (None) or this one. Raises
         NotFoundError."""
+        ...
+
+
+class ResponsePairRepository(Protocol):
+    """What two targets of an endpoint responded to the same requests. Every coroutine raises
+    StorageUnavailableError."""
+
+    async def page(
+        self,
+        endpoint_id: int,
+        first_target: int,
+        second_target: int,
+        *,
+        before: PageKey | None = None,
+        limit: int = 100,
+        capture_ids: Sequence[str] | None = None,
+    ) -> ResponsePairs:
+        """At most `limit` requests older than `before` with ended deliveries to both targets, newest first; fewer if
+        their responses are large, or if most requests went to one of the targets only. Only `capture_ids`, unless None.
+
+        A replay's delivery counts like any other, so the newest response is compared, unless the replay changed the
+        request or cut connections off on purpose.
+        """
         ...
 
 

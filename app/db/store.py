@@ -33,6 +33,7 @@ from app.db.queries import count_all
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.replays import Replays
+from app.db.response_pairs import ResponsePairReader
 from app.db.retention import Retention
 from app.db.search.index.index import Index
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
@@ -93,6 +94,7 @@ class Store:
             publish=publish,
         )
         self.replays = Replays(self._writer, self._readers)
+        self.response_pairs = ResponsePairReader(self._readers)
         self.activity = Activity(self._readers)
         self.senders = ProviderStats(self._readers)
         self.retention = self._build_retention(path, clock, running_s, purge_interval_s)

@@ -1,0 +1,73 @@
+"""The responses of two targets to one stored request, and what differs between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+from app.core.comparison.response_comparison import (
+    ComparedResponse,
+    IgnoredFields,
+    ResponseComparison,
+    compare_responses,
+)
+from app.core.model import PageKey, Record, Summary
+
+
+class ResponsePair(Record, frozen=True):
+    """What two targets responded to a request: the last attempt of the latest ended delivery to each."""
+
+    request: Summary
+    first_delivery: str
+    second_delivery: str
+    first: ComparedResponse
+    second: ComparedResponse
+
+
+class ResponsePairs(Record, frozen=True):
+    """Pairs, newest request first. `examined` counts the requests looked at; the list continues after the key `next`,
+    None at its end."""
+
+    pairs: tuple[ResponsePair, ...]
+    examined: int
+    next: PageKey | None
+
+
+class ComparisonResult(StrEnum):
+    """NO_RESPONSE: neither target responded, so there is nothing to compare."""
+
+    SAME = "same"
+    DIFFERENT = "different"
+    NO_RESPONSE = "no_response"
+
+
+class ComparedRequest(Record, frozen=True):
+    """A request with the statuses of both responses (None: the target did not respond) and what differs."""
+
+    request: Summary
+    first_delivery: str
+    second_delivery: str
+    first_status: int | None
+    second_status: int | None
+    comparison: ResponseComparison
+
+    @property
+    def result(self) -> ComparisonResult:
+        if self.first_status is None and self.second_status is None:
+            return ComparisonResult.NO_RESPONSE
+        return ComparisonResult.SAME if self.comparison.same else ComparisonResult.DIFFERENT
+
+
+def compare_pairs(pairs: Iterable[ResponsePair], ignored: IgnoredFields) -> list[ComparedRequest]:
+    """Takes up to a second for a pair of large bodies: call it on a thread."""
+    return [
+        ComparedRequest(
+            request=pair.request,
+            first_delivery=pair.first_delivery,
+            second_delivery=pair.second_delivery,
+            first_status=pair.first.status,
+            second_status=pair.second.status,
+            comparison=compare_responses(pair.first, pair.second, ignored),
+        )
+        for pair in pairs
+    ]
