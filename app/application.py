@@ -297,6 +297,7 @@ class Application:
             captures=store.captures,
             deliveries=store.deliveries,
             replays=self.replays,
+            response_pairs=store.response_pairs,
             refused=self.refused,
             account=store.account,
             retention=store.retention,

@@ -37,11 +37,13 @@ class After(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     place: Annotated[int, msgspec.Meta(ge=1)]
 
 
-def check_names(request: web.Request, known: Collection[str]) -> None:
-    """A Problem when the query has a parameter that is not `known`, or one twice."""
+def check_names(request: web.Request, known: Collection[str], repeatable: Collection[str] = ()) -> None:
+    """A Problem when the query has a parameter that is neither `known` nor `repeatable`, or a `known` one twice."""
     for name in request.query:
+        if name in repeatable:
+            continue
         if name not in known:
-            takes = f"This call accepts {', '.join(known)}." if known else "This call accepts none."
+            takes = f"This call accepts {', '.join((*known, *repeatable))}." if known else "This call accepts none."
             raise parameter_problem(name, f"Unknown query parameter {name!r}. {takes}")
         if len(request.query.getall(name)) > 1:
             raise parameter_problem(name, f"The query parameter {name} may be given only once.")

@@ -33,6 +33,7 @@ RETRY_AFTER_S = 5
 _TITLES = {
     "bad-request": "Bad request",
     "body-too-large": "The request body is too large",
+    "cannot-compare": "There are no two targets to compare",
     "cannot-decode": "The body cannot be decoded",
     "cannot-replay": "The request cannot be replayed",
     "cannot-retry": "This delivery cannot be retried",

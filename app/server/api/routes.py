@@ -28,12 +28,13 @@ class Page(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Route:
-    """One call of the API. A GET handles HEAD too."""
+    """One call of the API. A GET handles HEAD too. `repeatable` parameters may be given several times."""
 
     method: str
     path: str
     handler: Handler
     parameters: tuple[str, ...] = ()
+    repeatable: tuple[str, ...] = ()
 
 
 def register(app: web.Application, routes: Iterable[Route]) -> None:
@@ -48,7 +49,7 @@ def register(app: web.Application, routes: Iterable[Route]) -> None:
 
 def _checked(route: Route) -> Handler:
     async def handle(request: web.Request) -> web.StreamResponse:
-        check_names(request, route.parameters)
+        check_names(request, route.parameters, route.repeatable)
         return await route.handler(request)
 
     return handle

@@ -216,6 +216,48 @@ class RequestOut(SummaryOut, frozen=True):
     deliveries: tuple[DeliveryOut, ...]
 
 
+class DifferenceOut(Record, frozen=True):
+    """One difference; `text` says it in words. `where` is the header's name, the JSON path, or lines of the body. The
+    values are quoted, maybe cut; null: not in that response."""
+
+    part: Literal["status", "headers", "body"]
+    where: str
+    text: str
+    first: str | None
+    second: str | None
+
+
+class ComparedOut(Record, frozen=True):
+    """The responses of two targets to a request. A status is null without a response; `same` is null if neither target
+    responded. `more`: there are other differences than these. `notes` say what was not compared."""
+
+    request: SummaryOut
+    first_delivery: str
+    second_delivery: str
+    first_status: int | None
+    second_status: int | None
+    same: bool | None
+    differences: tuple[DifferenceOut, ...]
+    more: bool
+    notes: tuple[str, ...]
+
+
+class ComparedTargets(Record, frozen=True):
+    """The IDs of the targets whose responses are compared."""
+
+    first: int
+    second: int
+
+
+class ComparisonPage(Record, frozen=True):
+    """A part of a comparison; `compared` requests were compared for it, of which the `items` are shown."""
+
+    targets: ComparedTargets
+    compared: int
+    items: tuple[ComparedOut, ...]
+    next: str | None
+
+
 class RefusalOut(Record, frozen=True):
     """A refused request, and why. `endpoint` is the slug of the endpoint it was for, null if there is none. `GET
     /refused/{id}/raw` has its first `raw_size` bytes as received."""

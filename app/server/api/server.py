@@ -11,6 +11,7 @@ from aiohttp import web
 from app.core.errors import HooklineError, PortInUseError
 from app.server.api.account import AccountCalls
 from app.server.api.auth import guard
+from app.server.api.comparison import ComparisonCalls
 from app.server.api.deliveries import DeliveryCalls
 from app.server.api.endpoints import EndpointCalls
 from app.server.api.problems import Problem, problems, router_problem
@@ -126,6 +127,7 @@ class ApiServer:
             RequestCalls,
             DeliveryCalls,
             ReplayCalls,
+            ComparisonCalls,
         ):
             register(app, calls(self._services).routes())
         return app

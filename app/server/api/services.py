@@ -12,6 +12,7 @@ from app.core.repositories import (
     CaptureRepository,
     DeliveryRepository,
     EndpointRepository,
+    ResponsePairRepository,
     RetentionRepository,
     StorageLimitRepository,
     TargetRepository,
@@ -30,6 +31,7 @@ class ApiServices:
     captures: CaptureRepository
     deliveries: DeliveryRepository
     replays: ReplayService
+    response_pairs: ResponsePairRepository
     refused: RefusedLog
     account: AccountRepository
     retention: RetentionRepository

@@ -54,6 +54,7 @@ class Desk:
             captures=self.store.captures,
             deliveries=self.store.deliveries,
             replays=self.replays,
+            response_pairs=self.store.response_pairs,
             refused=self.refused,
             account=self.store.account,
             retention=self.store.retention,
