@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import cast
 
-from app.cli.transport import NO_READ_TIMEOUT, Transport, path_of, query_of
-from app.cli.views import DeliveryView, FullDeliveryView, RetriedView, TargetFields, TargetView
+from app.cli.transport import NO_READ_TIMEOUT, Params, Transport, path_of, query_of
+from app.cli.views import ComparedView, DeliveryView, FullDeliveryView, RetriedView, TargetFields, TargetView
 
 
 class DeliveryClient(Transport):
@@ -44,6 +44,24 @@ class DeliveryClient(Transport):
         query = query_of(endpoint=slug, state=state, target=number, id=beginning)
         async for item in self.items("/deliveries", query, count):
             yield cast(DeliveryView, item)
+
+    async def compared(
+        self,
+        slug: str,
+        count: int,
+        *,
+        targets: tuple[int, int] | None,
+        headers: list[str],
+        paths: list[str],
+        all_headers: bool,
+    ) -> AsyncIterator[ComparedView]:
+        """The newest `count` requests that both targets (None: the endpoint's first two) responded to, with what
+        differs but for these headers and JSON paths."""
+        which = () if targets is None else zip(("first", "second"), map(str, targets), strict=True)
+        ignored = {"ignore_header": headers, "ignore_path": paths}
+        query: Params = {**dict(which), **ignored, **query_of(all_headers="true" if all_headers else None)}
+        async for item in self.items(path_of("endpoints", slug, "compare"), query, count):
+            yield cast(ComparedView, item)
 
     async def delivery(self, delivery_id: str) -> FullDeliveryView:
         return cast(FullDeliveryView, await self.json("GET", path_of("deliveries", delivery_id)))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app.cli.commands import (
+    compare,
     delete,
     deliveries,
     delivery,
@@ -40,6 +41,7 @@ EXAMPLES = (
     ("Keep the data of a project separate", "hookline --data-dir ~/project/.hookline"),
 )
 OTHER_NAMES = {
+    "compare": ("diff",),
     "add": ("create", "new", "make"),
     "edit": ("update", "change", "set"),
     "endpoint": ("endpoints", "hook", "hooks", "url"),
@@ -122,7 +124,8 @@ def build_parser() -> argparse.ArgumentParser:
     for noun in (endpoint, requests, show, mark, delete):
         noun.add_parser(commands, shared)
     target.add_list_parser(commands, shared)
-    for noun in (target, deliveries, delivery, retry, replay, replays, refused, status, plan, settings, retention):
+    nouns = (target, deliveries, delivery, retry, replay, replays, compare, refused, status, plan, settings, retention)
+    for noun in nouns:
         noun.add_parser(commands, shared)
     selftest.add_parser(commands, [as_json])
     text = "print the version"

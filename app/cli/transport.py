@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self, cast
@@ -13,6 +13,9 @@ import httpx
 
 from app.cli.errors import CliError, Exit
 from app.cli.services import ApiAddress
+
+Params = Mapping[str, str | Sequence[str]]
+"""Query parameters; a list gives one several times."""
 
 TIMEOUT = httpx.Timeout(60, connect=5)
 NO_READ_TIMEOUT = httpx.Timeout(None, connect=5)
@@ -48,7 +51,7 @@ class Transport:
     ) -> None:
         await self._http.aclose()
 
-    async def items(self, path: str, query: dict[str, str], count: int | None) -> AsyncIterator[dict[str, Any]]:
+    async def items(self, path: str, query: Params, count: int | None) -> AsyncIterator[dict[str, Any]]:
         cursor: str | None = None
         while count is None or count > 0:
             limit = PAGE if count is None else min(count, PAGE)
@@ -66,7 +69,7 @@ class Transport:
         method: str,
         path: str,
         content: dict[str, Any] | None = None,
-        params: dict[str, str] | None = None,
+        params: Params | None = None,
         *,
         timeout: httpx.Timeout = TIMEOUT,
     ) -> dict[str, Any]:
@@ -80,7 +83,7 @@ class Transport:
         method: str,
         path: str,
         content: dict[str, Any] | None = None,
-        params: dict[str, str] | None = None,
+        params: Params | None = None,
         *,
         timeout: httpx.Timeout = TIMEOUT,
     ) -> AsyncIterator[httpx.Response]:

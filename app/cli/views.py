@@ -141,6 +141,30 @@ class DeliveryView(TypedDict):
     responded: bool
 
 
+class DifferenceView(TypedDict):
+    """One difference between two responses; `text` says it in words."""
+
+    part: str
+    where: str
+    text: str
+    first: str | None
+    second: str | None
+
+
+class ComparedView(TypedDict):
+    """What two targets responded to a request; `same` is None if neither responded."""
+
+    request: SummaryView
+    first_delivery: str
+    second_delivery: str
+    first_status: int | None
+    second_status: int | None
+    same: bool | None
+    differences: list[DifferenceView]
+    more: bool
+    notes: list[str]
+
+
 class TimingView(TypedDict):
     """Milliseconds of the parts of an attempt, None for parts it did not have or reach."""
 

@@ -1,0 +1,114 @@
+"""`hookline compare`: what differs between the responses of two targets to the same requests."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from app.cli.argument_types import row_count, whole_number
+from app.cli.call import Call
+from app.cli.commands.target import SLUG_HELP
+from app.cli.errors import CliError, Exit
+from app.cli.identifiers import short_id, slug_given
+from app.cli.output import DIM, GREEN, RED, JsonList
+from app.cli.text import when_text
+from app.cli.views import ComparedView
+from app.core.text import count_of
+
+HELP = "compare the responses of two targets, such as an old and a new handler"
+DETAILS = (
+    f"{HELP}. Each request counts that both have responded to, with the newest response of each. Headers that always"
+    " differ, such as Date and X-Request-Id, are ignored. Exit code 0: nothing differs, 1: something does."
+)
+EXAMPLES = (
+    ("Compare the first two targets of an endpoint", "hookline compare stripe"),
+    ("Ignore what may differ", "hookline compare stripe 3 4 --ignore-path '$..created_at' --ignore-header X-Version"),
+    ("Count the requests that differ", "hookline compare stripe --json | jq 'map(select(.same == false)) | length'"),
+)
+TARGET_HELP = "as hookline targets lists it (default: the endpoint's first two targets)"
+SAME, DIFFERENT, NEITHER = "=", "≠", "-"
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("compare", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
+    parser.set_defaults(run=compare)
+    parser.add_argument("which", metavar="SLUG", help=SLUG_HELP)
+    for name in ("first", "second"):
+        parser.add_argument(
+            name, type=whole_number, metavar="TARGET", nargs="?", help=f"the {name} target's number, {TARGET_HELP}"
+        )
+    text = "ignore this header; may be repeated"
+    parser.add_argument("--ignore-header", dest="headers", metavar="NAME", action="append", default=[], help=text)
+    text = "ignore the JSON values that this path selects, such as data.id or $..timestamp; may be repeated"
+    parser.add_argument("--ignore-path", dest="paths", metavar="PATH", action="append", default=[], help=text)
+    text = "compare also the headers that always differ"
+    parser.add_argument("--all-headers", action="store_true", default=False, help=text)
+    text = "list also the requests whose responses are the same"
+    parser.add_argument("--all", action="store_true", default=False, help=text)
+    text = "maximum number of requests to compare, newest first (1000)"
+    parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=1_000, help=text)
+
+
+async def compare(call: Call) -> int:
+    options = call.options
+    found = call.api.compared(
+        slug_given(options.which),
+        options.count,
+        targets=_targets(options.first, options.second),
+        headers=options.headers,
+        paths=options.paths,
+        all_headers=options.all_headers,
+    )
+    array = JsonList(call.out) if call.out.as_json else None
+    counts: dict[bool | None, int] = {True: 0, False: 0, None: 0}
+    async for one in found:
+        counts[one["same"]] += 1
+        if array is not None:
+            if options.all or one["same"] is False:
+                array.add(one)
+        elif options.all or one["same"] is False:
+            _print(call, one)
+    if array is not None:
+        array.end()
+    else:
+        _print_counts(call, counts)
+    return Exit.FAILURE if counts[False] else Exit.DONE
+
+
+def _targets(first: int | None, second: int | None) -> tuple[int, int] | None:
+    if first is None:
+        return None
+    if second is None:
+        raise CliError("Name both targets by their numbers, or none. See hookline targets SLUG.", Exit.USAGE)
+    return first, second
+
+
+def _print(call: Call, one: ComparedView) -> None:
+    """A line for the request, and one for each difference."""
+    request = one["request"]
+    identity = short_id(request["id"]) if call.out.terminal else request["id"]
+    statuses = " → ".join("no response" if each is None else str(each) for each in _statuses(one))
+    mark, code = {True: (SAME, GREEN), False: (DIFFERENT, RED), None: (NEITHER, DIM)}[one["same"]]
+    what = f"{identity}  {when_text(request['received_at'])}  {request['method']} {request['target']}  {statuses}"
+    call.out.marked(mark, code, what)
+    for difference in one["differences"]:
+        call.out.line(f"   {difference['text']}")
+    if one["more"]:
+        call.out.line("   and more")
+    for note in one["notes"]:
+        call.out.line(f"   {note}")
+
+
+def _statuses(one: ComparedView) -> tuple[int | None, int | None]:
+    return one["first_status"], one["second_status"]
+
+
+def _print_counts(call: Call, counts: dict[bool | None, int]) -> None:
+    total = sum(counts.values())
+    if not total:
+        call.out.message("No request has been sent to both targets yet.")
+        return
+    neither = f", {counts[None]:,} without a response from either" if counts[None] else ""
+    text = f"{counts[False]:,} different, {counts[True]:,} the same{neither}"
+    call.out.line(f"Compared {count_of(total, 'request')}: {text}.")
