@@ -66,19 +66,19 @@ def body_differences(first: ComparedBody, second: ComparedBody, ignored: Iterabl
         old, new = (count_of(len(body.data), "byte") if body.data else None for body in (first, second))
         yield difference("body", "", old, new, label="Body")
         return
-    texts = _text(first), _text(second)
+    texts = text_of(first), text_of(second)
     if texts[0] is None or texts[1] is None:
         yield _byte_difference(first.data, second.data)
         return
     try:
-        values = [_json(text, body) for text, body in zip(texts, (first, second), strict=True)]
+        values = [json_value(text, body) for text, body in zip(texts, (first, second), strict=True)]
     except ValueError:
         yield from text_differences(texts[0], texts[1])
     else:
         yield from json_differences(values[0], values[1], ignored)
 
 
-def _text(body: ComparedBody) -> str | None:
+def text_of(body: ComparedBody) -> str | None:
     """None for binary data."""
     charset = detect(body.content_type, body.data, body.complete)
     if body.problem or _BINARY.search(in_single_bytes(charset, body.data[:_HEAD])):
@@ -86,7 +86,7 @@ def _text(body: ComparedBody) -> str | None:
     return charset.decoder().decode(body.data[charset.skip :], final=True)
 
 
-def _json(text: str | None, body: ComparedBody) -> object:
+def json_value(text: str | None, body: ComparedBody) -> object:
     """ValueError unless it is to be compared as JSON."""
     if text is None or not (is_json(media_type(body.content_type)) or text.lstrip()[:1] in ("{", "[")):
         raise ValueError("not JSON")

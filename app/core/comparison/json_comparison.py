@@ -45,7 +45,7 @@ def json_differences(first: Any, second: Any, ignored: Iterable[JsonPath]) -> It
                 for key, states in below
             ]
             waiting.extend(reversed(pairs))
-        elif not _same(pair.first, pair.second):
+        elif not same_value(pair.first, pair.second):
             yield difference("body", path_text(pair.keys), _value_text(pair.first), _value_text(pair.second))
 
 
@@ -65,7 +65,7 @@ def _child(value: Any, key: Key) -> Any:
     return value[key] if isinstance(key, int) and key < len(value) else _MISSING
 
 
-def _same(first: Any, second: Any) -> bool:
+def same_value(first: Any, second: Any) -> bool:
     """Python's `True == 1` is not JSON's."""
     return isinstance(first, bool) == isinstance(second, bool) and bool(first == second)
 

@@ -82,7 +82,7 @@ def compare_responses(
     found = chain(
         _status_differences(first, second),
         header_differences(first.headers, second.headers, ignored),
-        body_differences(*aligned(bodies[0], bodies[1]), _paths(ignored.json_paths)),
+        body_differences(*aligned(bodies[0], bodies[1]), ignored_paths(ignored.json_paths)),
     )
     shown = tuple(islice(found, DIFFERENCES_MAX))
     return ResponseComparison(differences=shown, more=next(found, None) is not None, notes=tuple(notes))
@@ -127,7 +127,7 @@ def _values_text(values: list[str]) -> str | None:
     return ", ".join(map(quoted, values)) or None
 
 
-def _paths(texts: tuple[str, ...]) -> Iterator[JsonPath]:
+def ignored_paths(texts: tuple[str, ...]) -> Iterator[JsonPath]:
     for text in texts:
         try:
             yield JsonPath(text)

@@ -39,9 +39,8 @@ async def test_each_request_with_what_differs(desk: Desk) -> None:
     first, second = endpoint.targets
     assert (found["targets"], found["compared"]) == ({"first": first.id, "second": second.id}, 3)
     assert found["next"] is None
-    assert [
-        (one["request"]["id"], one["same"], one["first_status"], one["second_status"]) for one in found["items"]
-    ] == [
+    listed = [(one["request"]["id"], one["same"], one["first_status"], one["second_status"]) for one in found["items"]]
+    assert listed == [
         (rows[0].capture_id, None, None, None),
         (different, False, 200, 500),
         (same, True, 200, 200),
@@ -58,7 +57,8 @@ async def test_each_request_with_what_differs(desk: Desk) -> None:
 async def test_only_different_ones_page_by_page(desk: Desk) -> None:
     endpoint = await deliveries.two_targets(desk.store, slug="orders")
     ids = [await answered(desk, endpoint, b"1", b"1" if number % 2 else b"2") for number in range(5)]
-    some, cursor = [], {}
+    some: list[str] = []
+    cursor: dict[str, str] = {}
     while True:
         found = await compared(desk, only="different", limit="2", **cursor)
         some += [one["request"]["id"] for one in found["items"]]

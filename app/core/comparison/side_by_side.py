@@ -1,0 +1,229 @@
+"""Two responses side by side: headers aligned by name, JSON by its members, other text by its lines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from difflib import SequenceMatcher
+from enum import StrEnum
+from itertools import islice, zip_longest
+from typing import Any
+
+from app.core.bodies.escape import escape
+from app.core.comparison.body_comparison import ComparedBody, aligned, compared_body, json_value, text_of
+from app.core.comparison.json_comparison import same_value
+from app.core.comparison.json_path import JsonPath, Key, PathMatcher, path_text
+from app.core.comparison.response_comparison import ComparedResponse, IgnoredFields, ignored_paths
+from app.core.comparison.text_comparison import LINES_MAX
+from app.core.model import Headers, Record
+from app.core.text import count_of
+
+ROWS_MAX = 5_000
+"""Lines of a body that are shown."""
+WIDTH_MAX = 2_000
+"""Characters of a line that are shown."""
+_INDENT = "  "
+
+
+class RowKind(StrEnum):
+    """FIRST and SECOND: only in that response. IGNORED: it may differ."""
+
+    SAME = "same"
+    CHANGED = "changed"
+    FIRST = "first"
+    SECOND = "second"
+    IGNORED = "ignored"
+
+    @property
+    def differs(self) -> bool:
+        return self in (RowKind.CHANGED, RowKind.FIRST, RowKind.SECOND)
+
+
+class AlignedRow(Record, frozen=True):
+    """A header or a line, None where that response has none; unprintable characters are escaped.
+
+    `field` is what can be ignored: the header's name, or the JSON path of the line's value; empty for other lines.
+    """
+
+    kind: RowKind
+    first: str | None
+    second: str | None
+    field: str = ""
+
+
+class SideBySide(Record, frozen=True):
+    """`notes` are sentences on what is not shown."""
+
+    headers: tuple[AlignedRow, ...]
+    body: tuple[AlignedRow, ...]
+    notes: tuple[str, ...] = ()
+
+
+def side_by_side(first: ComparedResponse, second: ComparedResponse, ignored: IgnoredFields) -> SideBySide:
+    """Takes up to a second for large bodies: call it on a thread."""
+    bodies = aligned(*(compared_body(each.headers, each.body, complete=each.complete) for each in (first, second)))
+    texts = [text_of(body) for body in bodies]
+    notes = [
+        f"{which} response: {body.problem}"
+        if body.problem
+        else f"{which} response: {count_of(len(body.data), 'byte')} that are not text."
+        for which, body, text in zip(("First", "Second"), bodies, texts, strict=True)
+        if text is None
+    ]
+    rows: tuple[AlignedRow, ...] = ()
+    if not notes:
+        found = _body_rows(bodies, [text or "" for text in texts], ignored)
+        rows = tuple(islice(found, ROWS_MAX))
+        if next(found, None) is not None:
+            notes.append(f"Only the first {ROWS_MAX:,} lines are shown.")
+    return SideBySide(headers=header_rows(first.headers, second.headers, ignored), body=rows, notes=tuple(notes))
+
+
+def header_rows(first: Headers, second: Headers, ignored: IgnoredFields) -> tuple[AlignedRow, ...]:
+    """By name without case, in the order of the first response; the values of a repeated name in their order."""
+    skipped = {name.lower() for name in ignored.headers}
+    names = {name.lower(): name for name, _ in (*second, *first)}
+    rows = []
+    for name in dict.fromkeys(name.lower() for name, _ in (*first, *second)):
+        values = ([value for each, value in headers if each.lower() == name] for headers in (first, second))
+        for old, new in zip_longest(*values):
+            kind = _kind(old, new)
+            if name in skipped and kind.differs:
+                kind = RowKind.IGNORED
+            rows.append(AlignedRow(kind=kind, first=_shown(old), second=_shown(new), field=names[name]))
+    return tuple(rows)
+
+
+def _kind(first: str | None, second: str | None) -> RowKind:
+    if first is None or second is None:
+        return RowKind.SECOND if first is None else RowKind.FIRST
+    return RowKind.SAME if first == second else RowKind.CHANGED
+
+
+def _shown(text: str | None) -> str | None:
+    if text is None:
+        return None
+    return escape(text[:WIDTH_MAX]) + ("…" if len(text) > WIDTH_MAX else "")
+
+
+def _body_rows(bodies: Iterable[ComparedBody], texts: list[str], ignored: IgnoredFields) -> Iterator[AlignedRow]:
+    if not any(texts):
+        return iter(())
+    try:
+        values = [json_value(text, body) for text, body in zip(texts, bodies, strict=True)]
+    except ValueError:
+        return _text_rows(*(text.split("\n") if text else [] for text in texts))
+    return _JsonRows(ignored_paths(ignored.json_paths)).rows(*values)
+
+
+def _text_rows(first: list[str], second: list[str]) -> Iterator[AlignedRow]:
+    begin = 0
+    shorter = min(len(first), len(second))
+    while begin < shorter and first[begin] == second[begin]:
+        yield _row(first[begin], second[begin])
+        begin += 1
+    some, others = first[begin:], second[begin:]
+    if max(len(some), len(others)) > LINES_MAX:
+        yield from (_row(old, new) for old, new in zip_longest(some, others))
+        return
+    for kind, low, high, other_low, other_high in SequenceMatcher(None, some, others).get_opcodes():
+        pairs = zip_longest(some[low:high], others[other_low:other_high])
+        yield from (_row(old, new) if kind != "equal" else _row(old, old) for old, new in pairs)
+
+
+def _row(first: str | None, second: str | None, kind: RowKind | None = None, field: str = "") -> AlignedRow:
+    return AlignedRow(kind=kind or _kind(first, second), first=_shown(first), second=_shown(second), field=field)
+
+
+_MISSING = object()
+
+
+class _JsonRows:
+    """Both values laid out alike, so that a line has the same member on both sides."""
+
+    def __init__(self, ignored: Iterable[JsonPath]) -> None:
+        self._matcher = PathMatcher(ignored)
+
+    def rows(self, first: Any, second: Any) -> Iterator[AlignedRow]:
+        return self._pair((), (first, second), ("", ""), ("", ""), self._matcher.start)
+
+    def _pair(
+        self,
+        keys: tuple[Key, ...],
+        values: tuple[Any, Any],
+        before: tuple[str, str],
+        after: tuple[str, str],
+        states: frozenset[tuple[int, int]] | None,
+    ) -> Iterator[AlignedRow]:
+        """`before` and `after` are what each side has around the value; `states` None: it is ignored."""
+        field, first, second = path_text(keys), *values
+        children = _children(first, second) if states is not None else None
+        if children is None or states is None:
+            kind = RowKind.IGNORED if states is None else None
+            if _MISSING not in values and same_value(first, second):
+                kind = RowKind.SAME
+            lines = [
+                [None] if value is _MISSING else list(_lines(value, begin, end, len(keys)))
+                for value, begin, end in zip(values, before, after, strict=True)
+            ]
+            for old, new in zip_longest(*lines):
+                yield _row(old, new, kind, field)
+            return
+        opening, closing = ("{", "}") if isinstance(first, dict) else ("[", "]")
+        if not children:
+            yield _row(
+                f"{before[0]}{opening}{closing}{after[0]}", f"{before[1]}{opening}{closing}{after[1]}", RowKind.SAME
+            )
+            return
+        yield _row(before[0] + opening, before[1] + opening, RowKind.SAME, field if keys else "")
+        lasts = [_last(value) for value in values]
+        for key in children:
+            pair = _child(first, key), _child(second, key)
+            indent = _INDENT * (len(keys) + 1)
+            name = f"{indent}{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else indent
+            commas = ("" if lasts[0] == key else ",", "" if lasts[1] == key else ",")
+            yield from self._pair((*keys, key), pair, (name, name), commas, self._matcher.below(states, key))
+        indent = _INDENT * len(keys)
+        yield _row(indent + closing + after[0], indent + closing + after[1], RowKind.SAME)
+
+
+def _children(first: Any, second: Any) -> list[Key] | None:
+    """The keys of either; None unless both are objects or both arrays."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return [*first, *(key for key in second if key not in first)]
+    if isinstance(first, list) and isinstance(second, list):
+        return list(range(max(len(first), len(second))))
+    return None
+
+
+def _child(value: Any, key: Key) -> Any:
+    if isinstance(value, dict):
+        return value.get(key, _MISSING)
+    return value[key] if isinstance(key, int) and key < len(value) else _MISSING
+
+
+def _last(value: Any) -> Key | None:
+    if isinstance(value, dict):
+        return next(reversed(value), None)
+    return len(value) - 1
+
+
+def _lines(value: Any, before: str, after: str, depth: int) -> Iterator[str]:
+    """A value laid out on lines, at `depth` levels of indentation."""
+    if not isinstance(value, dict | list) or not value:
+        yield before + _scalar(value) + after
+        return
+    opening, closing = ("{", "}") if isinstance(value, dict) else ("[", "]")
+    yield before + opening
+    keys = list(value) if isinstance(value, dict) else range(len(value))
+    for number, key in enumerate(keys, 1):
+        indent = _INDENT * (depth + 1)
+        name = f"{indent}{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else indent
+        yield from _lines(value[key], name, "," if number < len(value) else "", depth + 1)
+    yield _INDENT * depth + closing + after
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, str | bool | dict | list) or value is None:
+        return json.dumps(value, ensure_ascii=False)
+    return str(value)

@@ -1,0 +1,73 @@
+"""Two responses aligned: headers by name, JSON by member, text by line."""
+
+from __future__ import annotations
+
+from app.core.comparison.response_comparison import ComparedResponse, IgnoredFields
+from app.core.comparison.side_by_side import ROWS_MAX, AlignedRow, side_by_side
+
+JSON = (("Content-Type", "application/json"),)
+Row = tuple[str, str | None, str | None, str]
+
+
+def body(first: bytes, second: bytes, *ignored: str) -> list[Row]:
+    """The body's rows as kind, both lines and field."""
+    responses = (ComparedResponse(status=200, headers=JSON, body=each) for each in (first, second))
+    return rows(side_by_side(*responses, IgnoredFields(json_paths=ignored)).body)
+
+
+def rows(found: tuple[AlignedRow, ...]) -> list[Row]:
+    return [(row.kind.value, row.first, row.second, row.field) for row in found]
+
+
+def test_members_of_json_are_aligned_whatever_their_order() -> None:
+    assert body(b'{"id":1,"tags":["a"],"old":null}', b'{"tags": ["b", "c"], "id": 1.0, "new": {"x": true}}') == [
+        ("same", "{", "{", ""),
+        ("same", '  "id": 1,', '  "id": 1.0,', "id"),
+        ("same", '  "tags": [', '  "tags": [', "tags"),
+        ("changed", '    "a"', '    "b",', "tags[0]"),
+        ("second", None, '    "c"', "tags[1]"),
+        ("same", "  ],", "  ],", ""),
+        ("first", '  "old": null', None, "old"),
+        ("second", None, '  "new": {', "new"),
+        ("second", None, '    "x": true', "new"),
+        ("second", None, "  }", "new"),
+        ("same", "}", "}", ""),
+    ]
+
+
+def test_ignored_values_are_shown_as_such() -> None:
+    assert body(b'{"a":{"at":1},"at":5}', b'{"a":{"at":2},"at":5}', "$..at")[2:4] == [
+        ("ignored", '    "at": 1', '    "at": 2', "a.at"),
+        ("same", "  },", "  },", ""),
+    ]
+
+
+def test_lines_of_text() -> None:
+    assert body(b"one\ntwo\nthree", b"one\nthree\nfour\x00".replace(b"\x00", b"\xe2\x80\xae")) == [
+        ("same", "one", "one", ""),
+        ("first", "two", None, ""),
+        ("same", "three", "three", ""),
+        ("second", None, "four\\u202e", ""),
+    ]
+
+
+def test_headers_by_name_with_repeated_ones_in_order() -> None:
+    first = ComparedResponse(status=200, headers=(("Date", "1"), ("Set-Cookie", "a"), ("Set-Cookie", "b"), ("X", "1")))
+    second = ComparedResponse(status=200, headers=(("x", "1"), ("set-cookie", "a"), ("Date", "2"), ("Y", "2")))
+    assert rows(side_by_side(first, second, IgnoredFields(headers=("DATE",))).headers) == [
+        ("ignored", "1", "2", "Date"),
+        ("same", "a", "a", "Set-Cookie"),
+        ("first", "b", None, "Set-Cookie"),
+        ("same", "1", "1", "X"),
+        ("second", None, "2", "Y"),
+    ]
+
+
+def test_what_is_not_shown_is_said() -> None:
+    binary = ComparedResponse(status=200, body=b"\x00\x01")
+    text = ComparedResponse(status=200, body=b"\n".join(b"%d" % number for number in range(ROWS_MAX + 1)))
+    assert side_by_side(binary, text, IgnoredFields()).notes == ("First response: 2 bytes that are not text.",)
+    long = side_by_side(text, text, IgnoredFields())
+    assert (len(long.body), long.notes) == (ROWS_MAX, ("Only the first 5,000 lines are shown.",))
+    nothing = ComparedResponse(status=None, failure="Nothing listens.")
+    assert side_by_side(nothing, nothing, IgnoredFields()).body == ()
