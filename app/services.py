@@ -53,6 +53,7 @@ def services_of(application: Application) -> Services:
         senders=store.senders,
         deliveries=store.deliveries,
         targets=store.targets,
+        response_pairs=store.response_pairs,
         account=store.account,
         retention=store.retention,
         limits=store.limits,

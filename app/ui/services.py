@@ -19,6 +19,7 @@ from app.core.repositories import (
     EndpointRepository,
     ProviderStatsRepository,
     RefusedRepository,
+    ResponsePairRepository,
     RetentionRepository,
     StorageLimitRepository,
     TargetRepository,
@@ -69,6 +70,7 @@ class Services:
     senders: ProviderStatsRepository
     deliveries: DeliveryRepository
     targets: TargetRepository
+    response_pairs: ResponsePairRepository
     account: AccountRepository
     retention: RetentionRepository
     limits: StorageLimitRepository

@@ -75,6 +75,7 @@ class Desk:
             senders=self.store.senders,
             deliveries=self.store.deliveries,
             targets=self.store.targets,
+            response_pairs=self.store.response_pairs,
             account=self.store.account,
             retention=self.store.retention,
             limits=self.store.limits,

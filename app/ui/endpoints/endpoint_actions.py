@@ -72,6 +72,7 @@ class EndpointActions(QObject):
     created = Signal(object)
     announced = Signal(str)
     open_requested = Signal(object)
+    compare_requested = Signal(object)
     switch_refused = Signal(object)
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
@@ -166,6 +167,10 @@ class EndpointActions(QObject):
     def open(self, endpoint: Endpoint) -> None:
         """Request that the window shows its requests."""
         self.open_requested.emit(endpoint.id)
+
+    def compare(self, endpoint: Endpoint) -> None:
+        """Request that the responses of its targets are compared."""
+        self.compare_requested.emit(endpoint)
 
     def toggle(self, endpoint: Endpoint) -> None:
         """Switch it off if it is on, and on if it is off."""

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Endpoint
 from app.ui.commands.command import Command, CommandGroup
+from app.ui.comparison.dialog import compare_refusal
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.notification_settings import NotifyMenu
 from app.ui.endpoints.targets.target_actions import pause_refusal, resume_refusal
@@ -40,6 +41,9 @@ class EndpointCommands(QObject):
         self.copy_curl = self._command("Copy sample curl command", "code", actions.copy_curl)
         self.copy_link = self._command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
         self.send_test = self._command("Send test request", "send", actions.send_test)
+        self.compare = self._command(
+            "Compare targets…", "compare", actions.compare, unavailable=compare_refusal, always_listed=True
+        )
         self.switch = self._command("Switch off", "pause", actions.toggle, name="Switch endpoint off")
         self.targets = self._command("Targets…", "targets", actions.targets.edit, name="Edit targets…")
         pause, resume = "Pause forwarding", "Resume forwarding"
@@ -63,7 +67,7 @@ class EndpointCommands(QObject):
         """All but `open`: the palette opens every endpoint by its name."""
         copies = (self.copy_url, self.copy_curl, self.copy_link)
         return (
-            *(self.edit, self.targets, *copies, self.send_test, self.switch),
+            *(self.edit, self.targets, *copies, self.send_test, self.compare, self.switch),
             *(self.pause_forwarding, self.resume_forwarding),
             *(self.mark_read, self.clear, self.up, self.down, self.delete),
         )
@@ -89,6 +93,7 @@ class EndpointCommands(QObject):
         *,
         name: str = "",
         unavailable: Callable[[Endpoint], str | None] | None = None,
+        always_listed: bool = False,
     ) -> Command:
         def run() -> None:
             if (endpoint := self._endpoint()) is not None:
@@ -101,7 +106,15 @@ class EndpointCommands(QObject):
             return unavailable(endpoint) if unavailable is not None else None
 
         return Command(
-            text, self._theme, self, run=run, icon=icon, group=CommandGroup.ENDPOINT, name=name, unavailable=reason
+            text,
+            self._theme,
+            self,
+            run=run,
+            icon=icon,
+            group=CommandGroup.ENDPOINT,
+            name=name,
+            unavailable=reason,
+            always_listed=always_listed,
         )
 
     def _move(self, by: int, endpoint: Endpoint) -> None:
@@ -141,7 +154,7 @@ class EndpointMenus(QObject):
         commands = EndpointCommands(current, self._services, self._actions, self._theme, menu)
         menu.addActions([commands.open, commands.copy_url, commands.copy_link, commands.send_test])
         menu.addSeparator()
-        menu.addActions([commands.edit, commands.targets, commands.switch])
+        menu.addActions([commands.edit, commands.targets, commands.compare, commands.switch])
         menu.addActions([commands.pause_forwarding, commands.resume_forwarding, commands.up, commands.down])
         notify = NotifyMenu(self._actions.notify, menu, endpoint.slug)
         notify.setIcon(self._theme.icon("notify"))

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayou
 
 from app.core.model import Endpoint
 from app.ui.about.dialog import AboutOpener
+from app.ui.comparison.dialog import ComparisonOpener
 from app.ui.dashboard.page import DashboardPage
 from app.ui.deliveries.page import DeliveriesPage
 from app.ui.desktop.desktop_integration import Desktop
@@ -75,6 +76,7 @@ class MainWindow(QMainWindow):
         tasks.start(self.qt_events.load_history(services.activity, endpoints), "dashboard: the last hour")
         self.endpoint_actions = EndpointActions(services, theme, tasks, self)
         self.about = AboutOpener(services, theme, tasks, self)
+        self.comparison = ComparisonOpener(services, theme, tasks, self)
         actions = self.endpoint_actions
         self.endpoint_menus = menus = EndpointMenus(services, actions, theme, self)
         self.sidebar = Sidebar(services, theme, self.qt_events, actions=actions, menus=menus, parent=self)
@@ -161,6 +163,7 @@ class MainWindow(QMainWindow):
         """Save the window's state and unsubscribe from events. Call it before the window is deleted."""
         self._save_window_state()
         self.desktop.stop()
+        self.comparison.stop()
         self.qt_events.stop()
         self._deletes.end()
         self._retention_notice.stop()
@@ -285,6 +288,7 @@ class MainWindow(QMainWindow):
         actions.created.connect(self._endpoint_created)
         actions.open_requested.connect(self.enter_endpoint)
         actions.announced.connect(self._say)
+        actions.compare_requested.connect(self.comparison.open)
         self.desktop.quit_requested.connect(self.quit)
         self.pending.endpoint_back.connect(self._endpoint_restored)
         self._deletes = self._services.bus.subscribe(DeleteChanged, self._delete_changed)
@@ -292,6 +296,7 @@ class MainWindow(QMainWindow):
         self.qt_events.settings_changed.connect(self._follow_theme)
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
+        self.qt_events.endpoints_changed.connect(self.comparison.follow_endpoints)
 
     @Slot(object)
     def _endpoint_created(self, endpoint: Endpoint) -> None:

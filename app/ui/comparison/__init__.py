@@ -1,0 +1,1 @@
+"""The window that compares what two targets of an endpoint respond."""

@@ -1,0 +1,388 @@
+"""The window that compares two targets of an endpoint, and what opens it."""
+
+from __future__ import annotations
+
+from functools import partial
+from shlex import quote
+
+from msgspec.structs import replace
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QObject, QSize, Qt, Slot
+from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import QHBoxLayout, QListView, QSplitter, QStackedWidget, QWidget
+from shiboken6 import isValid
+
+from app.core.bodies.escape import escape
+from app.core.comparison.compared_request import ComparedRequest, ComparisonResult
+from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFields
+from app.core.model import Endpoint
+from app.core.text import count_of
+from app.ui.comparison.choice import ComparisonChoice, ComparisonChoices
+from app.ui.comparison.ignored_dialog import IgnoredDialog
+from app.ui.comparison.model import ComparedDelegate, ComparedModel
+from app.ui.comparison.responses_view import ResponsesView
+from app.ui.comparison.runner import ComparisonRunner
+from app.ui.latest_only import Latest
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.card import line
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.fields import ChoiceField
+from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.segmented import Segmented
+
+WIDTH, HEIGHT = 1240, 760
+LIST_WIDTH, LIST_MINIMUM = 370, 240
+DIFFERENT, ALL = "different", "all"
+TOO_FEW = "The endpoint has fewer than two targets."
+
+
+def compare_refusal(endpoint: Endpoint) -> str | None:
+    """Why its targets cannot be compared; None if they can."""
+    return None if len(endpoint.targets) >= 2 else TOO_FEW
+
+
+class ComparisonDialog(Dialog):
+    """Stays open beside the window. `endpoint` has at least two targets."""
+
+    def __init__(self, endpoint: Endpoint, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(f"Compare targets of “{escape(endpoint.name)}”", theme, parent)
+        self.setModal(False)
+        self.setWindowFlag(Qt.WindowType.Window)
+        self._endpoint, self._services = endpoint, services
+        self._choices = ComparisonChoices(services.data_folder)
+        self.choice = self._choices.of(endpoint)
+        self.runner = ComparisonRunner(endpoint.id, services, tasks, self)
+        self._latest = Latest(tasks, "show compared responses")
+        self._selected: str | None = None
+        self.first, self.second = ChoiceField([], self), ChoiceField([], self)
+        self.swap = IconButton("swap", "Swap first and second", theme, self)
+        self.filter = Segmented(((DIFFERENT, "Only different"), (ALL, "All")), self)
+        self.model = ComparedModel(self)
+        self.list = self._make_list(theme)
+        self.empty = EmptyState("compare", "", "", theme, self)
+        self.left = QStackedWidget(self)
+        self.responses = ResponsesView(theme, self)
+        self.no_selection = EmptyState(
+            "compare", "No request selected", "Select a request to see both responses.", theme, self
+        )
+        self.right = QStackedWidget(self)
+        self.progress = label("", "muted", self)
+        self.more = Button("Stop", theme, self, kind="link")
+        self.ignored = Button("", theme, self, kind="link")
+        self.copy = Button("Copy as command", theme, self, icon="copy")
+        self.close_button = Button("Close", theme, self)
+        self._lay_out()
+        self._connect()
+        self._fill_targets()
+        self.filter.set_current(DIFFERENT)
+        self._start()
+
+    def sizeHint(self) -> QSize:
+        """Never larger than the screen."""
+        return bounded(self, QSize(WIDTH, HEIGHT))
+
+    def is_idle(self) -> bool:
+        """Always: it only shows something."""
+        return True
+
+    def done(self, result: int) -> None:
+        self.runner.stop()
+        self._latest.stop()
+        super().done(result)
+
+    def ignore_header(self, name: str) -> None:
+        """Let this header differ, from now on."""
+        ignored = self.choice.ignored
+        self.set_ignored(replace(ignored, headers=(*ignored.headers, name)))
+
+    def ignore_path(self, path: str) -> None:
+        """Let the JSON values of this path differ, from now on."""
+        ignored = self.choice.ignored
+        self.set_ignored(replace(ignored, json_paths=(*ignored.json_paths, path)))
+
+    @Slot(object)
+    def set_ignored(self, ignored: IgnoredFields) -> None:
+        self._choose(replace(self.choice, ignored=ignored))
+
+    @Slot()
+    def follow_endpoint(self) -> None:
+        """Show targets as they are now; close if there are no two any more."""
+        endpoint = self._services.endpoints.by_id(self._endpoint.id)
+        if endpoint is None or compare_refusal(endpoint) is not None:
+            self.reject()
+            return
+        self._endpoint = endpoint
+        self._fill_targets()
+        ids = {target.id for target in endpoint.targets}
+        if not {self.choice.first, self.choice.second} <= ids:
+            self._choose(self._choices.of(endpoint))
+
+    def command(self) -> str:
+        """The same comparison as a shell command."""
+        ignored = self.choice.ignored
+        usual = set(IGNORED_HEADERS) <= set(ignored.headers)
+        names = [name for name in ignored.headers if not (usual and name in IGNORED_HEADERS)]
+        words = ["hookline", "compare", self._endpoint.slug, str(self.choice.first), str(self.choice.second)]
+        words += [] if usual else ["--all-headers"]
+        words += [word for name in names for word in ("--ignore-header", name)]
+        words += [word for path in ignored.json_paths for word in ("--ignore-path", path)]
+        return " ".join(map(quote, words))
+
+    # -- what is compared ------------------------------------------------------------------------------------------
+
+    def _choose(self, choice: ComparisonChoice) -> None:
+        if choice == self.choice:
+            return
+        self.choice = choice
+        self._choices.save(self._endpoint, choice)
+        self._fill_targets()
+        self._start()
+
+    def _start(self) -> None:
+        ignored = self.choice.ignored
+        count = len(ignored.headers) + len(ignored.json_paths)
+        self.ignored.setText(f"Ignoring {count_of(count, 'field')}")
+        self.runner.start(self.choice)
+        if self._selected is not None:
+            self._show_responses(keep_place=True)
+
+    def _fill_targets(self) -> None:
+        for field, chosen in ((self.first, self.choice.first), (self.second, self.choice.second)):
+            field.blockSignals(True)
+            field.clear()
+            for number, target in enumerate(self._endpoint.targets, 1):
+                field.addItem(f"{number}. {escape(target.url)}", target.id)
+            field.setCurrentIndex(max(0, field.findData(chosen)))
+            field.blockSignals(False)
+
+    @Slot()
+    def _targets_chosen(self) -> None:
+        """Choosing for one side what the other one has swaps them."""
+        first, second = int(self.first.currentData()), int(self.second.currentData())
+        if first == second:
+            first, second = self.choice.second, self.choice.first
+        self._choose(replace(self.choice, first=first, second=second))
+
+    @Slot()
+    def _swap(self) -> None:
+        self._choose(replace(self.choice, first=self.choice.second, second=self.choice.first))
+
+    @Slot()
+    def _edit_ignored(self) -> None:
+        dialog = IgnoredDialog(self.choice.ignored, self.theme, self)
+        dialog.saved.connect(self.set_ignored)
+        dialog.open()
+
+    @Slot()
+    def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(self.command())
+        self.copy.setText("Copied")
+
+    # -- the list --------------------------------------------------------------------------------------------------
+
+    @Slot(str)
+    def _filter(self, key: str) -> None:
+        self.model.show_only_different(key == DIFFERENT)
+        self._select_again()
+        self._refresh()
+
+    @Slot()
+    def _restarted(self) -> None:
+        self.model.clear()
+        self._refresh()
+
+    @Slot(object)
+    def _add(self, found: list[ComparedRequest]) -> None:
+        self.model.add(found)
+        if self._selected in {one.request.id for one in found}:
+            self._show_responses(keep_place=True)
+        self._select_again()
+        self._refresh()
+
+    def _select_again(self) -> None:
+        """Select the open request, or the first one if none is open."""
+        if self.list.selectionModel().hasSelection() or not self.model.rowCount():
+            return
+        row = self.model.row_of(self._selected) if self._selected is not None else 0
+        if row is not None:
+            flag = QItemSelectionModel.SelectionFlag.ClearAndSelect
+            self.list.selectionModel().setCurrentIndex(self.model.index(row), flag)
+
+    @Slot(QModelIndex, QModelIndex)
+    def _current_changed(self, current: QModelIndex, _: QModelIndex) -> None:
+        if not current.isValid():
+            return
+        chosen = self.model.compared(current.row()).request.id
+        if chosen != self._selected:
+            self._selected = chosen
+            self._show_responses(keep_place=False)
+
+    @Slot()
+    def _refresh(self) -> None:
+        """Progress and counts, and the words in place of an empty list."""
+        counts, runner = self.model.counts(), self.runner
+        total = sum(counts.values())
+        parts = [f"{counts[ComparisonResult.DIFFERENT]:,} different", f"{counts[ComparisonResult.SAME]:,} same"]
+        if neither := counts[ComparisonResult.NO_RESPONSE]:
+            parts.append(f"{neither:,} without a response")
+        text = f"{count_of(total, 'request')}: {' · '.join(parts)}" if total else "Nothing compared yet"
+        self.progress.setText(f"Comparing… {text}" if runner.running else text)
+        self.more.setVisible(runner.running or not runner.ended)
+        self.more.setText("Stop" if runner.running else "Compare older requests")
+        self._say_empty(total)
+        rows = bool(self.model.rowCount())
+        self.left.setCurrentWidget(self.list if rows else self.empty)
+
+    def _say_empty(self, total: int) -> None:
+        if self.runner.running:
+            title, text = "Comparing…", "Requests whose responses differ appear here."
+        elif total:
+            title = "No differences"
+            text = f"The responses to {'this request' if total == 1 else f'all {total:,} requests'} are the same."
+            if not self.runner.ended:
+                text += " Older requests have not been compared."
+        else:
+            title = "Nothing to compare yet"
+            text = "Requests appear here once both targets have responded to them. Replay stored ones to a new target."
+        self.empty.title.setText(title)
+        self.empty.text.setText(text)
+
+    @Slot()
+    def _more(self) -> None:
+        if self.runner.running:
+            self.runner.pause()
+        else:
+            self.runner.resume()
+
+    # -- the selected request --------------------------------------------------------------------------------------
+
+    def _show_responses(self, *, keep_place: bool) -> None:
+        if self._selected is not None:
+            self._latest.run(partial(self._read_responses, self._selected, self.choice, keep_place=keep_place))
+
+    async def _read_responses(self, capture_id: str, choice: ComparisonChoice, *, keep_place: bool) -> None:
+        found = await self.runner.responses(capture_id, choice)
+        if self._latest.superseded or not isValid(self):
+            return
+        if found is None:
+            self._selected = None
+            self.right.setCurrentWidget(self.no_selection)
+            return
+        urls = {target.id: target.url for target in self._endpoint.targets}
+        sides = (urls.get(choice.first, ""), urls.get(choice.second, ""))
+        self.responses.show_pair(*found, sides, keep_place=keep_place)
+        self.right.setCurrentWidget(self.responses)
+
+    # -- building --------------------------------------------------------------------------------------------------
+
+    def _make_list(self, theme: Theme) -> QListView:
+        view = QListView(self)
+        view.setModel(self.model)
+        view.setItemDelegate(ComparedDelegate(theme, view))
+        view.setUniformItemSizes(True)
+        view.setMouseTracking(True)
+        view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        view.setAccessibleName("Compared requests")
+        view.setFrameShape(QListView.Shape.NoFrame)
+        return view
+
+    def _lay_out(self) -> None:
+        self.first.setAccessibleName("First target")
+        self.second.setAccessibleName("Second target")
+        self.filter.setAccessibleName("Which requests are listed")
+        targets = QHBoxLayout()
+        targets.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3)
+        targets.setSpacing(metrics.SPACE_2)
+        for field, share in ((self.first, 1), (self.swap, 0), (self.second, 1)):
+            targets.addWidget(field, share)
+        status = QHBoxLayout()
+        status.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3)
+        status.setSpacing(metrics.SPACE_3)
+        status.addWidget(self.filter)
+        status.addWidget(self.progress)
+        status.addWidget(self.more)
+        status.addStretch(1)
+        status.addWidget(self.ignored)
+        for pages, widgets in ((self.left, (self.empty, self.list)), (self.right, (self.no_selection, self.responses))):
+            for widget in widgets:
+                pages.addWidget(widget)
+        self.left.setMinimumWidth(LIST_MINIMUM)
+        split = QSplitter(self)
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(1)
+        split.addWidget(self.left)
+        split.addWidget(self.right)
+        split.setStretchFactor(1, 1)
+        split.setSizes([LIST_WIDTH, WIDTH - LIST_WIDTH])
+        self.body.setContentsMargins(0, metrics.SPACE_3, 0, 0)
+        self.body.setSpacing(0)
+        self.body.addLayout(targets)
+        self.body.addLayout(status)
+        self.body.addWidget(line(self))
+        self.body.addWidget(split, 1)
+        self.footer.addWidget(self.copy)
+        self.footer.addWidget(ElidedLabel("Compares stored responses; nothing is sent.", "muted", self), 1)
+        self.footer.addWidget(self.close_button)
+
+    def _connect(self) -> None:
+        for field in (self.first, self.second):
+            field.activated.connect(self._targets_chosen)
+        self.swap.clicked.connect(self._swap)
+        self.filter.activated.connect(self._filter)
+        self.more.clicked.connect(self._more)
+        self.ignored.clicked.connect(self._edit_ignored)
+        self.copy.clicked.connect(self._copy)
+        self.close_button.clicked.connect(self.reject)
+        self.runner.restarted.connect(self._restarted)
+        self.runner.found.connect(self._add)
+        self.runner.changed.connect(self._refresh)
+        self.list.selectionModel().currentChanged.connect(self._current_changed)
+        self.responses.header_ignored.connect(self.ignore_header)
+        self.responses.path_ignored.connect(self.ignore_path)
+        for keys, slot in (("Alt+Down", self.responses.go_on), ("Alt+Up", self.responses.go_back)):
+            QShortcut(QKeySequence(keys), self).activated.connect(slot)
+        self.list.setFocus()
+
+
+class ComparisonOpener(QObject):
+    """Opens one comparison per endpoint."""
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
+        super().__init__(window)
+        self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
+        self._open: dict[int, ComparisonDialog] = {}
+
+    @Slot(object)
+    def open(self, endpoint: Endpoint) -> None:
+        """Open it, or bring it to the front."""
+        current = self._services.endpoints.by_id(endpoint.id)
+        if current is None or compare_refusal(current) is not None:
+            return
+        dialog = self._open.get(endpoint.id)
+        if dialog is None:
+            dialog = ComparisonDialog(current, self._services, self._theme, self._tasks, self._window)
+            self._open[endpoint.id] = dialog
+            dialog.finished.connect(partial(self._closed, endpoint.id))
+            dialog.show()
+        else:
+            dialog.raise_()
+            dialog.activateWindow()
+
+    @Slot()
+    def follow_endpoints(self) -> None:
+        for dialog in list(self._open.values()):
+            dialog.follow_endpoint()
+
+    def stop(self) -> None:
+        """Close all, before the program ends."""
+        for dialog in list(self._open.values()):
+            dialog.reject()
+
+    def _closed(self, endpoint_id: int, _: int = 0) -> None:
+        self._open.pop(endpoint_id, None)

@@ -1,0 +1,167 @@
+"""Both responses to the selected request: where they came from, status, headers and body, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.comparison.compared_request import ResponsePair
+from app.core.comparison.response_comparison import ComparedResponse
+from app.core.comparison.side_by_side import SideBySide
+from app.core.text import count_of, exact_time, size_text
+from app.ui.comparison.aligned_text import AlignedText
+from app.ui.comparison.headers_table import HeadersTable
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.badge import MethodBadge, Pill, Tone
+from app.ui.widgets.buttons import IconButton
+from app.ui.widgets.card import line
+from app.ui.widgets.labels import ElidedLabel, label
+
+HEADERS_ROWS = 6
+"""Rows of headers shown at first."""
+
+
+def status_tone(status: int | None) -> Tone:
+    if status is None or status >= 500:
+        return "danger"
+    return "warning" if status >= 400 else "success"
+
+
+class ResponsesView(QWidget):
+    """`header_ignored` carries a name, `path_ignored` a JSON path that the user chose to ignore."""
+
+    header_ignored = Signal(str)
+    path_ignored = Signal(str)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.method = MethodBadge("POST", theme, self)
+        self.request = ElidedLabel("", "strong", self, Qt.TextElideMode.ElideMiddle)
+        self.time = label("", "small", self)
+        self.sides = (_SideTitle("First", self), _SideTitle("Second", self))
+        self.headers = HeadersTable(theme, self)
+        self.headers_title = label("Headers", "strong", self)
+        self.body = AlignedText(theme, self)
+        self.body_title = label("Body", "strong", self)
+        self.notes = label("", "muted", self, wrap=True)
+        self.previous = IconButton("up", "Previous difference in the body (Alt+Up)", theme, self)
+        self.following = IconButton("down", "Next difference in the body (Alt+Down)", theme, self)
+        self._lay_out()
+        self.headers.ignore_requested.connect(self.header_ignored)
+        self.body.ignore_requested.connect(self.path_ignored)
+        self.previous.clicked.connect(self.go_back)
+        self.following.clicked.connect(self.go_on)
+
+    def show_pair(self, pair: ResponsePair, found: SideBySide, urls: Sequence[str], *, keep_place: bool) -> None:
+        """Show both responses, of the targets with these URLs."""
+        request = pair.request
+        self.method.set_method(request.method)
+        self.request.setText(escape(request.target[:2_000]))
+        self.time.setText(exact_time(request.received_at))
+        different = pair.first.status != pair.second.status
+        for side, response, url in zip(self.sides, (pair.first, pair.second), urls, strict=True):
+            side.show_response(response, url, different=different)
+        self.headers.rows.set_rows(found.headers)
+        differing = sum(row.kind.differs for row in found.headers)
+        self.headers_title.setText(f"Headers · {f'{differing} different' if differing else 'same'}")
+        self.body.show_rows(found.body, keep_place=keep_place)
+        places = len(self.body.differences())
+        self.body_title.setText(f"Body · {count_of(places, 'difference') if places else self._body_words(pair)}")
+        self.notes.setText("\n".join(found.notes))
+        self.notes.setVisible(bool(found.notes))
+        for button in (self.previous, self.following):
+            button.setEnabled(bool(places))
+
+    @Slot()
+    def go_on(self) -> None:
+        self.body.go_to_difference(1)
+
+    @Slot()
+    def go_back(self) -> None:
+        self.body.go_to_difference(-1)
+
+    @staticmethod
+    def _body_words(pair: ResponsePair) -> str:
+        if not pair.first.body and not pair.second.body:
+            return "none"
+        return "same" if pair.first.body == pair.second.body else "no difference that counts"
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_2)
+        top.setSpacing(metrics.SPACE_2)
+        top.addWidget(self.method)
+        top.addWidget(self.request, 1)
+        top.addWidget(self.time)
+        titles = QHBoxLayout()
+        titles.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_4, metrics.SPACE_3)
+        titles.setSpacing(metrics.SPACE_4)
+        for side in self.sides:
+            titles.addWidget(side, 1)
+        split = QSplitter(Qt.Orientation.Vertical, self)
+        split.setChildrenCollapsible(False)
+        split.setHandleWidth(1)
+        split.addWidget(self._part(self.headers_title, (), self.headers))
+        split.addWidget(self._part(self.body_title, (self.previous, self.following), self.body, self.notes))
+        split.setStretchFactor(1, 1)
+        split.setSizes([36 + (HEADERS_ROWS + 1) * metrics.ROW_DENSE, 400])
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(top)
+        column.addLayout(titles)
+        column.addWidget(line(self))
+        column.addWidget(split, 1)
+
+    def _part(
+        self, title: QWidget, buttons: Sequence[QWidget], content: QWidget, notes: QWidget | None = None
+    ) -> QWidget:
+        part = QWidget(self)
+        part.setProperty("part", "surface")
+        part.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        row = QHBoxLayout()
+        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
+        row.setSpacing(0)
+        row.addWidget(title, 1)
+        for button in buttons:
+            row.addWidget(button)
+        column = QVBoxLayout(part)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(row)
+        if notes is not None:
+            notes.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_4, metrics.SPACE_2)
+            column.addWidget(notes)
+        column.addWidget(content, 1)
+        part.setMinimumHeight(96)
+        return part
+
+
+class _SideTitle(QWidget):
+    """Which target it is, and its status or why there is none."""
+
+    def __init__(self, name: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.status = Pill("", "neutral", self)
+        self.url = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
+        self.length = label("", "small", self)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(metrics.SPACE_2)
+        row.addWidget(label(name, "muted", self))
+        row.addWidget(self.status)
+        row.addWidget(self.url, 1)
+        row.addWidget(self.length)
+
+    def show_response(self, response: ComparedResponse, url: str, *, different: bool) -> None:
+        """`different`: the other response has another status."""
+        text = "No response" if response.status is None else str(response.status)
+        self.status.show_state(f"≠ {text}" if different else text, status_tone(response.status))
+        self.status.setAccessibleName(f"Status {text}{', different' if different else ''}")
+        self.url.setText(escape(url if response.status is not None else response.failure or url))
+        more = "" if response.complete else "+"
+        self.length.setText("" if response.status is None else f"{size_text(len(response.body))}{more}")
