@@ -54,7 +54,9 @@ class AlignedText(QWidget):
         for side, other in (self.sides, reversed(self.sides)):
             side.verticalScrollBar().valueChanged.connect(other.verticalScrollBar().setValue)
             side.horizontalScrollBar().valueChanged.connect(other.horizontalScrollBar().setValue)
+            side.horizontalScrollBar().rangeChanged.connect(self._fit_scroll_bars)
             side.ignore_requested.connect(self.ignore_requested)
+        self.sides[0].setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         theme.changed.connect(self._recolour)
 
     def show_rows(self, rows: Sequence[AlignedRow], *, keep_place: bool = False) -> None:
@@ -96,6 +98,14 @@ class AlignedText(QWidget):
         return self.sides[1] if self.sides[1].hasFocus() else self.sides[0]
 
     @Slot()
+    def _fit_scroll_bars(self) -> None:
+        """Both have a horizontal scroll bar, or none: with different heights their lines would part at the end."""
+        needed = any(side.horizontalScrollBar().maximum() for side in self.sides)
+        policy = Qt.ScrollBarPolicy.ScrollBarAlwaysOn if needed else Qt.ScrollBarPolicy.ScrollBarAlwaysOff
+        for side in self.sides:
+            side.setHorizontalScrollBarPolicy(policy)
+
+    @Slot()
     def _recolour(self) -> None:
         for side in self.sides:
             side.colour(self._rows)
@@ -120,7 +130,7 @@ class _Side(QPlainTextEdit):
         )
         self.setTabChangesFocus(True)
         self.setAccessibleName(f"Body of the {('first', 'second')[number]} response")
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         TextSize(self, theme.body_text, self._set_font)
 
     def show_rows(self, rows: Sequence[AlignedRow]) -> None:

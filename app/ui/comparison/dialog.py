@@ -59,10 +59,12 @@ class ComparisonDialog(Dialog):
         self.runner = ComparisonRunner(endpoint.id, services, tasks, self)
         self._latest = Latest(tasks, "show compared responses")
         self._selected: str | None = None
+        self._focused = False
+        """Whether the list had rows and so the focus; from then on the focus is the user's."""
         self.first, self.second = ChoiceField([], self), ChoiceField([], self)
         self.swap = IconButton("swap", "Swap first and second", theme, self)
         self.filter = Segmented(((DIFFERENT, "Only different"), (ALL, "All")), self)
-        self.model = ComparedModel(self)
+        self.model = ComparedModel(services.providers, self)
         self.list = self._make_list(theme)
         self.empty = EmptyState("compare", "", "", theme, self)
         self.left = QStackedWidget(self)
@@ -146,7 +148,7 @@ class ComparisonDialog(Dialog):
     def _start(self) -> None:
         ignored = self.choice.ignored
         count = len(ignored.headers) + len(ignored.json_paths)
-        self.ignored.setText(f"Ignoring {count_of(count, 'field')}")
+        self.ignored.setText(f"Ignored fields ({count:,})…")
         self.runner.start(self.choice)
         if self._selected is not None:
             self._show_responses(keep_place=True)
@@ -237,6 +239,9 @@ class ComparisonDialog(Dialog):
         self._say_empty(total)
         rows = bool(self.model.rowCount())
         self.left.setCurrentWidget(self.list if rows else self.empty)
+        if rows and not self._focused:
+            self._focused = True
+            self.list.setFocus()
 
     def _say_empty(self, total: int) -> None:
         if self.runner.running:
@@ -347,7 +352,6 @@ class ComparisonDialog(Dialog):
         self.responses.path_ignored.connect(self.ignore_path)
         for keys, slot in (("Alt+Down", self.responses.go_on), ("Alt+Up", self.responses.go_back)):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
-        self.list.setFocus()
 
 
 class ComparisonOpener(QObject):

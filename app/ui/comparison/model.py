@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
@@ -15,6 +15,7 @@ from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.comparison.compared_request import ComparedRequest, ComparisonResult
 from app.core.text import ago_text, exact_time
+from app.ui.request.title import title_of
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
@@ -22,7 +23,7 @@ from app.ui.widgets.labels import plain_tooltip
 
 ROW = 52
 MARGIN, MARK_WIDTH, TIME_WIDTH = 12, 24, 44
-COMPARED = Qt.ItemDataRole.UserRole
+COMPARED, TITLE = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
 Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 
@@ -49,8 +50,9 @@ def what_differs(compared: ComparedRequest) -> str:
 class ComparedModel(QAbstractListModel):
     """Newest first. `only_different` hides the others; one that stops to differ while it is listed stays."""
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, providers: Mapping[str, str], parent: QObject) -> None:
         super().__init__(parent)
+        self._providers = providers
         self._all: dict[str, ComparedRequest] = {}
         self._rows: list[ComparedRequest] = []
         self.only_different = True
@@ -98,9 +100,12 @@ class ComparedModel(QAbstractListModel):
         one = self._rows[index.row()]
         if role == COMPARED:
             return one
+        if role == TITLE:
+            return title_of(one.request, self._providers).main
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
             request = one.request
-            return f"{MARKS[one.result][2]}: {request.method} {escape(request.target[:600])}. {what_differs(one)}"
+            title = title_of(request, self._providers).main
+            return f"{MARKS[one.result][2]}: {request.method} {title}. {what_differs(one)}"
         if role == Qt.ItemDataRole.ToolTipRole:
             texts = [each.text for each in one.comparison.differences[:12]] or [what_differs(one)]
             lines = [escape(one.request.target[:600]), exact_time(one.request.received_at), *texts]
@@ -148,10 +153,10 @@ class ComparedDelegate(QStyledItemDelegate):
         paint_method(painter, badge, escape(one.request.method[:20]), tokens, ground)
         age = QRect(top.right() - MARGIN - TIME_WIDTH, top.top(), TIME_WIDTH, top.height())
         self._text(painter, age, ago_text(one.request.received_at, now_us()), tokens.text_muted, SMALL, right=True)
-        title = QRect(QRect(top).adjusted(0, 0, 0, 0))
+        title = QRect(top)
         title.setLeft(round(badge.right()) + 8)
         title.setRight(age.left() - 4)
-        self._text(painter, title, escape(one.request.target[:600]), tokens.text, None)
+        self._text(painter, title, index.data(TITLE), tokens.text, None)
         below = QRect(left, top.bottom() + 1, rect.right() - MARGIN - left, 18)
         colour = tokens.text if one.result is ComparisonResult.DIFFERENT else tokens.text_muted
         self._text(painter, below, what_differs(one), colour, SMALL)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 from app.core.bodies.escape import escape
 from app.core.comparison.compared_request import ResponsePair
 from app.core.comparison.response_comparison import ComparedResponse
-from app.core.comparison.side_by_side import SideBySide
+from app.core.comparison.side_by_side import AlignedRow, RowKind, SideBySide
 from app.core.text import count_of, exact_time, size_text
 from app.ui.comparison.aligned_text import AlignedText
 from app.ui.comparison.headers_table import HeadersTable
@@ -21,7 +21,7 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.labels import ElidedLabel, label
 
-HEADERS_ROWS = 6
+HEADERS_ROWS = 4
 """Rows of headers shown at first."""
 
 
@@ -29,6 +29,10 @@ def status_tone(status: int | None) -> Tone:
     if status is None or status >= 500:
         return "danger"
     return "warning" if status >= 400 else "success"
+
+
+def _different_first(row: AlignedRow) -> int:
+    return 0 if row.kind.differs else 1 if row.kind is not RowKind.IGNORED else 2
 
 
 class ResponsesView(QWidget):
@@ -65,7 +69,7 @@ class ResponsesView(QWidget):
         different = pair.first.status != pair.second.status
         for side, response, url in zip(self.sides, (pair.first, pair.second), urls, strict=True):
             side.show_response(response, url, different=different)
-        self.headers.rows.set_rows(found.headers)
+        self.headers.rows.set_rows(sorted(found.headers, key=_different_first))
         differing = sum(row.kind.differs for row in found.headers)
         self.headers_title.setText(f"Headers · {f'{differing} different' if differing else 'same'}")
         self.body.show_rows(found.body, keep_place=keep_place)
