@@ -22,8 +22,8 @@ DETAILS = (
 )
 EXAMPLES = (
     ("Compare the first two targets of an endpoint", "hookline compare stripe"),
-    ("Ignore what may differ", "hookline compare stripe 3 4 --ignore-path '$..created_at' --ignore-header X-Version"),
-    ("Count the requests that differ", "hookline compare stripe --json | jq 'map(select(.same == false)) | length'"),
+    ("Ignore what may differ", "hookline compare stripe 3 4 --ignore-path data.id"),
+    ("Count the requests that differ", "hookline compare stripe --json | jq length"),
 )
 TARGET_HELP = "as hookline targets lists it (default: the endpoint's first two targets)"
 SAME, DIFFERENT, NEITHER = "=", "≠", "-"

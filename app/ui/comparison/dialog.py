@@ -239,6 +239,7 @@ class ComparisonDialog(Dialog):
         self._say_empty(total)
         rows = bool(self.model.rowCount())
         self.left.setCurrentWidget(self.list if rows else self.empty)
+        self.right.setVisible(rows or self._selected is not None)
         if rows and not self._focused:
             self._focused = True
             self.list.setFocus()

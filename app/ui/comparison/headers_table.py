@@ -6,8 +6,17 @@ from collections.abc import Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
+from PySide6.QtGui import QColor, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QMenu,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
 
 from app.core.bodies.escape import escape
 from app.core.comparison.side_by_side import AlignedRow, RowKind
@@ -80,10 +89,21 @@ class HeadersModel(QAbstractTableModel):
         if column in (FIRST, SECOND):
             background, text = row_colours(row.kind, column - FIRST, tokens)
         else:
-            background, text = None, tokens.text if row.kind.differs else tokens.text_muted
+            usual = tokens.danger if column == MARK else tokens.text
+            background, text = None, usual if row.kind.differs else tokens.text_muted
         if role == Qt.ItemDataRole.ForegroundRole:
             return QColor(text)
         return QColor(background) if background is not None else None
+
+
+class HeadersDelegate(QStyledItemDelegate):
+    """Fills cells with their colour: with a style sheet for items, Qt ignores it."""
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        ground = index.data(Qt.ItemDataRole.BackgroundRole)
+        if ground is not None and not option.state & QStyle.StateFlag.State_Selected:
+            painter.fillRect(option.rect, ground)
+        super().paint(painter, option, index)
 
 
 class HeadersTable(QTableView):
@@ -95,6 +115,7 @@ class HeadersTable(QTableView):
         super().__init__(parent)
         self.rows = HeadersModel(theme, self)
         self.setModel(self.rows)
+        self.setItemDelegate(HeadersDelegate(self))
         self.setAccessibleName("Headers of both responses")
         self.setShowGrid(False)
         self.setWordWrap(False)

@@ -55,14 +55,15 @@ class ComparedModel(QAbstractListModel):
         self._providers = providers
         self._all: dict[str, ComparedRequest] = {}
         self._rows: list[ComparedRequest] = []
+        self._counts: Counter[ComparisonResult] = Counter()
         self.only_different = True
 
     def counts(self) -> Counter[ComparisonResult]:
-        return Counter(one.result for one in self._all.values())
+        return self._counts
 
     def clear(self) -> None:
         self.beginResetModel()
-        self._all, self._rows = {}, []
+        self._all, self._rows, self._counts = {}, [], Counter()
         self.endResetModel()
 
     def show_only_different(self, only: bool) -> None:
@@ -74,6 +75,10 @@ class ComparedModel(QAbstractListModel):
     def add(self, found: Sequence[ComparedRequest]) -> None:
         """Add these, or replace those that are known."""
         for one in found:
+            known = self._all.get(one.request.id)
+            if known is not None:
+                self._counts[known.result] -= 1
+            self._counts[one.result] += 1
             self._all[one.request.id] = one
             row = bisect_left(self._rows, _key(one), key=_key)
             if row < len(self._rows) and self._rows[row].request.id == one.request.id:

@@ -14,6 +14,7 @@ from app.core.comparison.side_by_side import AlignedRow, RowKind, SideBySide
 from app.core.text import count_of, exact_time, size_text
 from app.ui.comparison.aligned_text import AlignedText
 from app.ui.comparison.headers_table import HeadersTable
+from app.ui.request.title import title_of
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import MethodBadge, Pill, Tone
@@ -64,7 +65,8 @@ class ResponsesView(QWidget):
         """Show both responses, of the targets with these URLs."""
         request = pair.request
         self.method.set_method(request.method)
-        self.request.setText(escape(request.target[:2_000]))
+        title = title_of(request, {})
+        self.request.setText(f"{title.main}  {title.path}".rstrip())
         self.time.setText(exact_time(request.received_at))
         different = pair.first.status != pair.second.status
         for side, response, url in zip(self.sides, (pair.first, pair.second), urls, strict=True):

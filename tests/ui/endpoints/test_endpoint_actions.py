@@ -139,6 +139,7 @@ class TestEndpoints:
                     "Send test request",
                     "Edit endpoint…",
                     "Edit targets…",
+                    "Compare targets…",
                     "Switch endpoint off",
                     "Pause forwarding",
                     "Resume forwarding",
