@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from enum import StrEnum
 from itertools import islice, zip_longest
@@ -20,6 +20,10 @@ from app.core.text import count_of
 
 ROWS_MAX = 5_000
 """Lines of a body that are shown."""
+CONTEXT = 3
+"""Lines shown around a difference in a longer body."""
+EXAMINED_MAX = 200_000
+"""Lines that are aligned."""
 WIDTH_MAX = 2_000
 """Characters of a line that are shown."""
 _INDENT = "  "
@@ -70,13 +74,15 @@ def side_by_side(first: ComparedResponse, second: ComparedResponse, ignored: Ign
         for which, body, text in zip(("First", "Second"), bodies, texts, strict=True)
         if text is None
     ]
-    rows: tuple[AlignedRow, ...] = ()
+    rows: list[AlignedRow] = []
     if not notes:
-        found = _body_rows(bodies, [text or "" for text in texts], ignored)
-        rows = tuple(islice(found, ROWS_MAX))
-        if next(found, None) is not None:
-            notes.append(f"Only the first {ROWS_MAX:,} lines are shown.")
-    return SideBySide(headers=header_rows(first.headers, second.headers, ignored), body=rows, notes=tuple(notes))
+        rows = _all_rows(bodies, [text or "" for text in texts], ignored)
+        if len(rows) > EXAMINED_MAX:
+            notes.append(f"Only the first {EXAMINED_MAX:,} lines are shown side by side.")
+        if len(rows) > ROWS_MAX:
+            notes.append(f"The bodies are long: only differences are shown, at most {ROWS_MAX:,} lines.")
+            rows = list(islice(_condensed(rows[:EXAMINED_MAX]), ROWS_MAX))
+    return SideBySide(headers=header_rows(first.headers, second.headers, ignored), body=tuple(rows), notes=tuple(notes))
 
 
 def header_rows(first: Headers, second: Headers, ignored: IgnoredFields) -> tuple[AlignedRow, ...]:
@@ -106,7 +112,30 @@ def _shown(text: str | None) -> str | None:
     return escape(text[:WIDTH_MAX]) + ("…" if len(text) > WIDTH_MAX else "")
 
 
-def _body_rows(bodies: Iterable[ComparedBody], texts: list[str], ignored: IgnoredFields) -> Iterator[AlignedRow]:
+def _all_rows(bodies: Sequence[ComparedBody], texts: list[str], ignored: IgnoredFields) -> list[AlignedRow]:
+    """At most one more than `EXAMINED_MAX`."""
+    try:
+        return list(islice(_body_rows(bodies, texts, ignored), EXAMINED_MAX + 1))
+    except RecursionError:
+        return list(islice(_text_rows(*(text.split("\n") for text in texts)), EXAMINED_MAX + 1))
+
+
+def _condensed(rows: list[AlignedRow]) -> Iterator[AlignedRow]:
+    """The rows that differ with some around them; a row that counts those left out in between."""
+    kept = sorted(
+        {near for at, row in enumerate(rows) if row.kind.differs for near in range(at - CONTEXT, at + CONTEXT + 1)}
+    )
+    end = 0
+    for at in (*(at for at in kept if 0 <= at < len(rows)), len(rows)):
+        if at > end:
+            text = f"… {count_of(at - end, 'line')} without a difference"
+            yield AlignedRow(kind=RowKind.SAME, first=text, second=text)
+        if at < len(rows):
+            yield rows[at]
+        end = at + 1
+
+
+def _body_rows(bodies: Sequence[ComparedBody], texts: list[str], ignored: IgnoredFields) -> Iterator[AlignedRow]:
     if not any(texts):
         return iter(())
     try:

@@ -11,8 +11,8 @@ Row = tuple[str, str | None, str | None, str]
 
 def body(first: bytes, second: bytes, *ignored: str) -> list[Row]:
     """The body's rows as kind, both lines and field."""
-    responses = (ComparedResponse(status=200, headers=JSON, body=each) for each in (first, second))
-    return rows(side_by_side(*responses, IgnoredFields(json_paths=ignored)).body)
+    old, new = (ComparedResponse(status=200, headers=JSON, body=each) for each in (first, second))
+    return rows(side_by_side(old, new, IgnoredFields(json_paths=ignored)).body)
 
 
 def rows(found: tuple[AlignedRow, ...]) -> list[Row]:
@@ -65,9 +65,27 @@ def test_headers_by_name_with_repeated_ones_in_order() -> None:
 
 def test_what_is_not_shown_is_said() -> None:
     binary = ComparedResponse(status=200, body=b"\x00\x01")
-    text = ComparedResponse(status=200, body=b"\n".join(b"%d" % number for number in range(ROWS_MAX + 1)))
+    text = ComparedResponse(status=200, body=b"text")
     assert side_by_side(binary, text, IgnoredFields()).notes == ("First response: 2 bytes that are not text.",)
-    long = side_by_side(text, text, IgnoredFields())
-    assert (len(long.body), long.notes) == (ROWS_MAX, ("Only the first 5,000 lines are shown.",))
     nothing = ComparedResponse(status=None, failure="Nothing listens.")
     assert side_by_side(nothing, nothing, IgnoredFields()).body == ()
+
+
+def test_of_long_bodies_only_differences_are_shown() -> None:
+    lines = [b"%d" % number for number in range(ROWS_MAX + 1)]
+    first = ComparedResponse(status=200, body=b"\n".join(lines))
+    lines[4_000] = b"other"
+    found = side_by_side(first, ComparedResponse(status=200, body=b"\n".join(lines)), IgnoredFields())
+    assert found.notes == ("The bodies are long: only differences are shown, at most 5,000 lines.",)
+    assert [row.first for row in found.body] == [
+        "… 3,997 lines without a difference",
+        *map(str, range(3_997, 4_004)),
+        "… 997 lines without a difference",
+    ]
+    assert [row.kind.value for row in found.body].index("changed") == 4
+
+
+def test_json_as_deep_as_can_be_parsed() -> None:
+    for depth in (900, 970, 985, 3_000):
+        begin, end = b"[" * depth, b"]" * depth
+        assert any(kind in ("changed", "second") for kind, *_ in body(begin + end, begin + b"1" + end))
