@@ -12,7 +12,7 @@ class Exit(IntEnum):
 
     DONE = 0
     FAILURE = 1
-    """Not found, timed out, or a question was declined."""
+    """Not found, timed out, a question was declined, or compared responses differ."""
     USAGE = 2
     ENVIRONMENT = 3
     """Environment error: a port in use, a data folder in use by another program."""

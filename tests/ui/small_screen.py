@@ -17,6 +17,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFrame, QPushButton, QWidge
 from app.core.model import TargetDraft
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
+from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.loop import new_loop
@@ -27,6 +28,7 @@ from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.question import ChoiceDialog, DialogOption, Question
+from tests.deliveries import two_targets
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle, until
 
@@ -74,6 +76,7 @@ async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
         ),
         "name": NameDialog("method:POST status:500", set(), theme, window),
         "parts": PartsDialog(_multipart(), partial(_pane, desk), theme, tasks, window),
+        "comparison": ComparisonDialog(await two_targets(desk.store), services, theme, tasks, window),
     }
     for name, dialog in dialogs.items():
         dialog.open()

@@ -18,7 +18,7 @@ from app.core.comparison.text_comparison import LINES_MAX
 from app.core.model import Headers, Record
 from app.core.text import count_of
 
-ROWS_MAX = 5_000
+ROWS_MAX = 3_000
 """Lines of a body that are shown."""
 CONTEXT = 3
 """Lines shown around a difference in a longer body."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QTextCharFormat, QTextCursor, QTextFormat
+from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QResizeEvent, QTextCharFormat, QTextCursor, QTextFormat
 from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QTextEdit, QWidget
 
 from app.core.comparison.side_by_side import AlignedRow, RowKind
@@ -20,8 +20,6 @@ MARKS = (
     {RowKind.CHANGED: "+", RowKind.SECOND: "+", RowKind.IGNORED: "~"},
 )
 """What begins a line of the first and of the second text."""
-COLOURED_MAX = 2_000
-"""Lines with a background; more would make scrolling slow."""
 
 
 def row_colours(kind: RowKind, side: int, tokens: Tokens) -> tuple[str | None, str]:
@@ -108,7 +106,7 @@ class AlignedText(QWidget):
     @Slot()
     def _recolour(self) -> None:
         for side in self.sides:
-            side.colour(self._rows)
+            side.colour()
 
 
 class _Side(QPlainTextEdit):
@@ -131,12 +129,13 @@ class _Side(QPlainTextEdit):
         self.setTabChangesFocus(True)
         self.setAccessibleName(f"Body of the {('first', 'second')[number]} response")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.verticalScrollBar().valueChanged.connect(self.colour)
         TextSize(self, theme.body_text, self._set_font)
 
     def show_rows(self, rows: Sequence[AlignedRow]) -> None:
         self._rows = rows
         self.setPlainText("\n".join(self._line(row) for row in rows))
-        self.colour(rows)
+        self.colour()
 
     def go_to(self, number: int) -> None:
         """Put the cursor on this line, with two lines above it."""
@@ -144,14 +143,22 @@ class _Side(QPlainTextEdit):
         self.verticalScrollBar().setValue(max(0, number - 2))
         self.horizontalScrollBar().setValue(0)
 
-    def colour(self, rows: Sequence[AlignedRow]) -> None:
+    @Slot()
+    def colour(self) -> None:
+        """Colour the visible lines: thousands at once would take the GUI thread too long."""
         selections: list[QTextEdit.ExtraSelection] = []
-        block = self.document().begin()
-        for row in rows:
-            if row.kind is not RowKind.SAME and len(selections) < COLOURED_MAX:
+        block = self.firstVisibleBlock()
+        last = block.blockNumber() + self.viewport().height() // max(1, self.fontMetrics().height()) + 1
+        while block.isValid() and block.blockNumber() <= last and block.blockNumber() < len(self._rows):
+            row = self._rows[block.blockNumber()]
+            if row.kind is not RowKind.SAME:
                 selections.append(self._selection(row, QTextCursor(block)))
             block = block.next()
         self.setExtraSelections(selections)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.colour()
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         """Offer to ignore the value in the line."""

@@ -59,7 +59,7 @@ class ComparisonDialog(Dialog):
         self.runner = ComparisonRunner(endpoint.id, services, tasks, self)
         self._latest = Latest(tasks, "show compared responses")
         self._selected: str | None = None
-        self._focused = False
+        self._outdated = self._focused = False
         """Whether the list had rows and so the focus; from then on the focus is the user's."""
         self.first, self.second = ChoiceField([], self), ChoiceField([], self)
         self.swap = IconButton("swap", "Swap first and second", theme, self)
@@ -148,6 +148,7 @@ class ComparisonDialog(Dialog):
     def _start(self) -> None:
         ignored = self.choice.ignored
         count = len(ignored.headers) + len(ignored.json_paths)
+        self.copy.setText("Copy as command")
         self.ignored.setText(f"Ignored fields ({count:,})…")
         self.runner.start(self.choice)
         if self._selected is not None:
@@ -195,11 +196,17 @@ class ComparisonDialog(Dialog):
 
     @Slot()
     def _restarted(self) -> None:
-        self.model.clear()
-        self._refresh()
+        """What is listed stays until there is something else to show."""
+        self._outdated = True
+
+    def _clear_outdated(self) -> None:
+        if self._outdated:
+            self._outdated = False
+            self.model.clear()
 
     @Slot(object)
     def _add(self, found: list[ComparedRequest]) -> None:
+        self._clear_outdated()
         self.model.add(found)
         if self._selected in {one.request.id for one in found}:
             self._show_responses(keep_place=True)
@@ -227,6 +234,8 @@ class ComparisonDialog(Dialog):
     @Slot()
     def _refresh(self) -> None:
         """Progress and counts, and the words in place of an empty list."""
+        if not self.runner.running:
+            self._clear_outdated()
         counts, runner = self.model.counts(), self.runner
         total = sum(counts.values())
         parts = [f"{counts[ComparisonResult.DIFFERENT]:,} different", f"{counts[ComparisonResult.SAME]:,} same"]
@@ -236,7 +245,7 @@ class ComparisonDialog(Dialog):
         self.progress.setText(f"Comparing… {text}" if runner.running else text)
         self.more.setVisible(runner.running or not runner.ended)
         self.more.setText("Stop" if runner.running else "Compare older requests")
-        self._say_empty(total)
+        self._say_empty(counts[ComparisonResult.SAME], neither)
         rows = bool(self.model.rowCount())
         self.left.setCurrentWidget(self.list if rows else self.empty)
         self.right.setVisible(rows or self._selected is not None)
@@ -244,19 +253,23 @@ class ComparisonDialog(Dialog):
             self._focused = True
             self.list.setFocus()
 
-    def _say_empty(self, total: int) -> None:
+    def _say_empty(self, same: int, neither: int) -> None:
         if self.runner.running:
             title, text = "Comparing…", "Requests whose responses differ appear here."
-        elif total:
+        elif same:
             title = "No differences"
-            text = f"The responses to {'this request' if total == 1 else f'all {total:,} requests'} are the same."
-            if not self.runner.ended:
-                text += " Older requests have not been compared."
+            text = f"Both targets responded the same to {count_of(same, 'request')}."
+        elif neither:
+            title, text = "Nothing to compare", ""
         else:
             title = "Nothing to compare yet"
             text = "Requests appear here once both targets have responded to them. Replay stored ones to a new target."
+        if neither:
+            text += f" Neither responded to {count_of(neither, 'request')}."
+        if not self.runner.running and not self.runner.ended:
+            text += " Older requests have not been compared."
         self.empty.title.setText(title)
-        self.empty.text.setText(text)
+        self.empty.text.setText(text.strip())
 
     @Slot()
     def _more(self) -> None:

@@ -73,7 +73,9 @@ class ResponsesView(QWidget):
             side.show_response(response, url, different=different)
         self.headers.rows.set_rows(sorted(found.headers, key=_different_first))
         differing = sum(row.kind.differs for row in found.headers)
-        self.headers_title.setText(f"Headers · {f'{differing} different' if differing else 'same'}")
+        ignored = any(row.kind is RowKind.IGNORED for row in found.headers)
+        same = "same except ignored ones" if ignored else "same"
+        self.headers_title.setText(f"Headers · {f'{differing} different' if differing else same}")
         self.body.show_rows(found.body, keep_place=keep_place)
         places = len(self.body.differences())
         self.body_title.setText(f"Body · {count_of(places, 'difference') if places else self._body_words(pair)}")
@@ -94,7 +96,7 @@ class ResponsesView(QWidget):
     def _body_words(pair: ResponsePair) -> str:
         if not pair.first.body and not pair.second.body:
             return "none"
-        return "same" if pair.first.body == pair.second.body else "no difference that counts"
+        return "same" if pair.first.body == pair.second.body else "no differences"
 
     def _lay_out(self) -> None:
         top = QHBoxLayout()

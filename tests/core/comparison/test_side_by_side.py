@@ -74,12 +74,12 @@ def test_what_is_not_shown_is_said() -> None:
 def test_of_long_bodies_only_differences_are_shown() -> None:
     lines = [b"%d" % number for number in range(ROWS_MAX + 1)]
     first = ComparedResponse(status=200, body=b"\n".join(lines))
-    lines[4_000] = b"other"
+    lines[2_000] = b"other"
     found = side_by_side(first, ComparedResponse(status=200, body=b"\n".join(lines)), IgnoredFields())
-    assert found.notes == ("The bodies are long: only differences are shown, at most 5,000 lines.",)
+    assert found.notes == ("The bodies are long: only differences are shown, at most 3,000 lines.",)
     assert [row.first for row in found.body] == [
-        "… 3,997 lines without a difference",
-        *map(str, range(3_997, 4_004)),
+        "… 1,997 lines without a difference",
+        *map(str, range(1_997, 2_004)),
         "… 997 lines without a difference",
     ]
     assert [row.kind.value for row in found.body].index("changed") == 4

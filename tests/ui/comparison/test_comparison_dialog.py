@@ -145,7 +145,7 @@ def test_ignored_fields_are_edited_as_text(run: Run, tmp_path: Path) -> None:
             edit = dialog.findChildren(IgnoredDialog)[0]
             edit.paths.setPlainText("a...")
             assert not edit.save.isEnabled()
-            assert edit.paths_field.error
+            assert edit.paths_field.error()
             edit.paths.setPlainText("$..id\n")
             edit.headers.setPlainText("X-A")
             edit.save.click()
@@ -158,7 +158,8 @@ def test_ignored_fields_are_edited_as_text(run: Run, tmp_path: Path) -> None:
 
 def test_entries_of_the_menu_for_a_json_value(run: Run) -> None:
     async def scenario() -> None:
-        menu, ignored = QMenu(), []
+        menu = QMenu()
+        ignored: list[str] = []
         add_ignore_actions(menu, "items[2].created_at", ignored.append)
         actions = [action for action in menu.actions() if not action.isSeparator()]
         for action in actions:
@@ -195,11 +196,12 @@ def test_nothing_to_compare_and_all_the_same_are_said(run: Run, tmp_path: Path) 
             assert dialog.empty.title.text() == "Nothing to compare yet"
             await answered(desk, endpoint, b"1", b"1")
             await until(lambda: dialog.empty.title.text() == "No differences")
-            assert dialog.empty.text.text() == "The responses to this request are the same."
+            assert dialog.empty.text.text() == "Both targets responded the same to 1 request."
             rows = await deliveries.queued(desk.store, endpoint)
             for row in rows:
                 await deliveries.fail(desk.store, row)
             await until(lambda: "1 without a response" in dialog.progress.text())
+            assert dialog.empty.text.text().endswith("Neither responded to 1 request.")
 
     run(scenario())
 
@@ -261,5 +263,21 @@ def test_it_needs_two_targets_and_closes_without_them(run: Run, tmp_path: Path) 
             assert not dialog.isModal()
             await desk.store.targets.delete(found.targets[1].id)
             await until(lambda: not window.findChildren(ComparisonDialog))
+
+    run(scenario())
+
+
+def test_lines_are_coloured_as_they_come_into_view(run: Run, tmp_path: Path) -> None:
+    async def scenario() -> None:
+        lines = [b"%d" % number for number in range(1_000)]
+        other = [*lines[:900], b"other", *lines[901:]]
+        async with comparison(tmp_path, (b"\n".join(lines), b"\n".join(other))) as (_, _, dialog):
+            await until(lambda: dialog.right.currentWidget() is dialog.responses)
+            first, second = dialog.responses.body.sides
+            for side in (first, second):
+                assert [each.cursor.blockNumber() for each in side.extraSelections()] == [900]
+            first.verticalScrollBar().setValue(0)
+            assert second.verticalScrollBar().value() == 0
+            assert not first.extraSelections()
 
     run(scenario())
