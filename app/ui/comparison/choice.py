@@ -7,12 +7,13 @@ does not change with what somebody clicked.
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import msgspec
 from PySide6.QtCore import QSettings
 
-from app.core.comparison.response_comparison import IgnoredFields
+from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFields
 from app.core.model import Endpoint, Record
 
 
@@ -22,6 +23,26 @@ class ComparisonChoice(Record, frozen=True):
     first: int
     second: int
     ignored: IgnoredFields = IgnoredFields()
+
+
+TOO_FEW = "The endpoint has fewer than two targets."
+
+
+def compare_refusal(endpoint: Endpoint) -> str | None:
+    """Why its targets cannot be compared; None if they can."""
+    return None if len(endpoint.targets) >= 2 else TOO_FEW
+
+
+def compare_command(endpoint: Endpoint, choice: ComparisonChoice) -> str:
+    """The same comparison as a shell command."""
+    ignored = choice.ignored
+    usual = set(IGNORED_HEADERS) <= set(ignored.headers)
+    names = [name for name in ignored.headers if not (usual and name in IGNORED_HEADERS)]
+    words = ["hookline", "compare", endpoint.slug, str(choice.first), str(choice.second)]
+    words += [] if usual else ["--all-headers"]
+    words += [word for name in names for word in ("--ignore-header", name)]
+    words += [word for path in ignored.json_paths for word in ("--ignore-path", path)]
+    return shlex.join(words)
 
 
 class ComparisonChoices:

@@ -1,36 +1,35 @@
-"""The window that compares two targets of an endpoint, and what opens it."""
+"""The window that compares two targets of an endpoint."""
 
 from __future__ import annotations
 
 from functools import partial
-from shlex import quote
 
 from msgspec.structs import replace
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QObject, QSize, Qt, Slot
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHBoxLayout, QListView, QSplitter, QStackedWidget, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.comparison.compared_request import ComparedRequest, ComparisonResult
-from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFields
+from app.core.comparison.response_comparison import IgnoredFields
 from app.core.model import Endpoint
 from app.core.text import count_of
-from app.ui.comparison.choice import ComparisonChoice, ComparisonChoices
+from app.ui.comparison.choice import ComparisonChoice, ComparisonChoices, compare_command, compare_refusal
 from app.ui.comparison.ignored_dialog import IgnoredDialog
-from app.ui.comparison.model import ComparedDelegate, ComparedModel
+from app.ui.comparison.model import ComparedList, ComparedModel
 from app.ui.comparison.responses_view import ResponsesView
 from app.ui.comparison.runner import ComparisonRunner
+from app.ui.comparison.targets_bar import TargetsBar
 from app.ui.latest_only import Latest
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.segmented import Segmented
@@ -38,12 +37,26 @@ from app.ui.widgets.segmented import Segmented
 WIDTH, HEIGHT = 1240, 760
 LIST_WIDTH, LIST_MINIMUM = 370, 240
 DIFFERENT, ALL = "different", "all"
-TOO_FEW = "The endpoint has fewer than two targets."
 
 
-def compare_refusal(endpoint: Endpoint) -> str | None:
-    """Why its targets cannot be compared; None if they can."""
-    return None if len(endpoint.targets) >= 2 else TOO_FEW
+def empty_words(same: int, neither: int, *, running: bool, ended: bool) -> tuple[str, str]:
+    """Title and text in place of an empty list. `same` requests got the same response from both, `neither` none from
+    either."""
+    if running:
+        title, text = "Comparing…", "Requests whose responses differ appear here."
+    elif same:
+        title = "No differences"
+        text = f"Both targets responded the same to {count_of(same, 'request')}."
+    elif neither:
+        title, text = "Nothing to compare", ""
+    else:
+        title = "Nothing to compare yet"
+        text = "Requests appear here once both targets have responded to them. Replay stored ones to a new target."
+    if neither:
+        text += f" Neither responded to {count_of(neither, 'request')}."
+    if not running and not ended:
+        text += " Older requests have not been compared."
+    return title, text.strip()
 
 
 class ComparisonDialog(Dialog):
@@ -61,11 +74,10 @@ class ComparisonDialog(Dialog):
         self._selected: str | None = None
         self._outdated = self._focused = False
         """Whether the list had rows and so the focus; from then on the focus is the user's."""
-        self.first, self.second = ChoiceField([], self), ChoiceField([], self)
-        self.swap = IconButton("swap", "Swap first and second", theme, self)
+        self.targets = TargetsBar(theme, self)
         self.filter = Segmented(((DIFFERENT, "Only different"), (ALL, "All")), self)
         self.model = ComparedModel(services.providers, self)
-        self.list = self._make_list(theme)
+        self.list = ComparedList(self.model, theme, self)
         self.empty = EmptyState("compare", "", "", theme, self)
         self.left = QStackedWidget(self)
         self.responses = ResponsesView(theme, self)
@@ -80,7 +92,7 @@ class ComparisonDialog(Dialog):
         self.close_button = Button("Close", theme, self)
         self._lay_out()
         self._connect()
-        self._fill_targets()
+        self.targets.show_targets(self._endpoint, self.choice)
         self.filter.set_current(DIFFERENT)
         self._start()
 
@@ -119,21 +131,10 @@ class ComparisonDialog(Dialog):
             self.reject()
             return
         self._endpoint = endpoint
-        self._fill_targets()
+        self.targets.show_targets(self._endpoint, self.choice)
         ids = {target.id for target in endpoint.targets}
         if not {self.choice.first, self.choice.second} <= ids:
             self._choose(self._choices.of(endpoint))
-
-    def command(self) -> str:
-        """The same comparison as a shell command."""
-        ignored = self.choice.ignored
-        usual = set(IGNORED_HEADERS) <= set(ignored.headers)
-        names = [name for name in ignored.headers if not (usual and name in IGNORED_HEADERS)]
-        words = ["hookline", "compare", self._endpoint.slug, str(self.choice.first), str(self.choice.second)]
-        words += [] if usual else ["--all-headers"]
-        words += [word for name in names for word in ("--ignore-header", name)]
-        words += [word for path in ignored.json_paths for word in ("--ignore-path", path)]
-        return " ".join(map(quote, words))
 
     # -- what is compared ------------------------------------------------------------------------------------------
 
@@ -142,7 +143,7 @@ class ComparisonDialog(Dialog):
             return
         self.choice = choice
         self._choices.save(self._endpoint, choice)
-        self._fill_targets()
+        self.targets.show_targets(self._endpoint, self.choice)
         self._start()
 
     def _start(self) -> None:
@@ -154,26 +155,9 @@ class ComparisonDialog(Dialog):
         if self._selected is not None:
             self._show_responses(keep_place=True)
 
-    def _fill_targets(self) -> None:
-        for field, chosen in ((self.first, self.choice.first), (self.second, self.choice.second)):
-            field.blockSignals(True)
-            field.clear()
-            for number, target in enumerate(self._endpoint.targets, 1):
-                field.addItem(f"{number}. {escape(target.url)}", target.id)
-            field.setCurrentIndex(max(0, field.findData(chosen)))
-            field.blockSignals(False)
-
-    @Slot()
-    def _targets_chosen(self) -> None:
-        """Choosing for one side what the other one has swaps them."""
-        first, second = int(self.first.currentData()), int(self.second.currentData())
-        if first == second:
-            first, second = self.choice.second, self.choice.first
+    @Slot(object, object)
+    def _choose_targets(self, first: int, second: int) -> None:
         self._choose(replace(self.choice, first=first, second=second))
-
-    @Slot()
-    def _swap(self) -> None:
-        self._choose(replace(self.choice, first=self.choice.second, second=self.choice.first))
 
     @Slot()
     def _edit_ignored(self) -> None:
@@ -183,7 +167,7 @@ class ComparisonDialog(Dialog):
 
     @Slot()
     def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(self.command())
+        QGuiApplication.clipboard().setText(compare_command(self._endpoint, self.choice))
         self.copy.setText("Copied")
 
     # -- the list --------------------------------------------------------------------------------------------------
@@ -245,31 +229,15 @@ class ComparisonDialog(Dialog):
         self.progress.setText(f"Comparing… {text}" if runner.running else text)
         self.more.setVisible(runner.running or not runner.ended)
         self.more.setText("Stop" if runner.running else "Compare older requests")
-        self._say_empty(counts[ComparisonResult.SAME], neither)
+        title, text = empty_words(counts[ComparisonResult.SAME], neither, running=runner.running, ended=runner.ended)
+        self.empty.title.setText(title)
+        self.empty.text.setText(text)
         rows = bool(self.model.rowCount())
         self.left.setCurrentWidget(self.list if rows else self.empty)
         self.right.setVisible(rows or self._selected is not None)
         if rows and not self._focused:
             self._focused = True
             self.list.setFocus()
-
-    def _say_empty(self, same: int, neither: int) -> None:
-        if self.runner.running:
-            title, text = "Comparing…", "Requests whose responses differ appear here."
-        elif same:
-            title = "No differences"
-            text = f"Both targets responded the same to {count_of(same, 'request')}."
-        elif neither:
-            title, text = "Nothing to compare", ""
-        else:
-            title = "Nothing to compare yet"
-            text = "Requests appear here once both targets have responded to them. Replay stored ones to a new target."
-        if neither:
-            text += f" Neither responded to {count_of(neither, 'request')}."
-        if not self.runner.running and not self.runner.ended:
-            text += " Older requests have not been compared."
-        self.empty.title.setText(title)
-        self.empty.text.setText(text.strip())
 
     @Slot()
     def _more(self) -> None:
@@ -299,27 +267,8 @@ class ComparisonDialog(Dialog):
 
     # -- building --------------------------------------------------------------------------------------------------
 
-    def _make_list(self, theme: Theme) -> QListView:
-        view = QListView(self)
-        view.setModel(self.model)
-        view.setItemDelegate(ComparedDelegate(theme, view))
-        view.setUniformItemSizes(True)
-        view.setMouseTracking(True)
-        view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        view.setAccessibleName("Compared requests")
-        view.setFrameShape(QListView.Shape.NoFrame)
-        return view
-
     def _lay_out(self) -> None:
-        self.first.setAccessibleName("First target")
-        self.second.setAccessibleName("Second target")
         self.filter.setAccessibleName("Which requests are listed")
-        targets = QHBoxLayout()
-        targets.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3)
-        targets.setSpacing(metrics.SPACE_2)
-        for field, share in ((self.first, 1), (self.swap, 0), (self.second, 1)):
-            targets.addWidget(field, share)
         status = QHBoxLayout()
         status.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3)
         status.setSpacing(metrics.SPACE_3)
@@ -341,7 +290,7 @@ class ComparisonDialog(Dialog):
         split.setSizes([LIST_WIDTH, WIDTH - LIST_WIDTH])
         self.body.setContentsMargins(0, metrics.SPACE_3, 0, 0)
         self.body.setSpacing(0)
-        self.body.addLayout(targets)
+        self.body.addWidget(self.targets)
         self.body.addLayout(status)
         self.body.addWidget(line(self))
         self.body.addWidget(split, 1)
@@ -350,9 +299,7 @@ class ComparisonDialog(Dialog):
         self.footer.addWidget(self.close_button)
 
     def _connect(self) -> None:
-        for field in (self.first, self.second):
-            field.activated.connect(self._targets_chosen)
-        self.swap.clicked.connect(self._swap)
+        self.targets.chosen.connect(self._choose_targets)
         self.filter.activated.connect(self._filter)
         self.more.clicked.connect(self._more)
         self.ignored.clicked.connect(self._edit_ignored)
@@ -366,41 +313,3 @@ class ComparisonDialog(Dialog):
         self.responses.path_ignored.connect(self.ignore_path)
         for keys, slot in (("Alt+Down", self.responses.go_on), ("Alt+Up", self.responses.go_back)):
             QShortcut(QKeySequence(keys), self).activated.connect(slot)
-
-
-class ComparisonOpener(QObject):
-    """Opens one comparison per endpoint."""
-
-    def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
-        super().__init__(window)
-        self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
-        self._open: dict[int, ComparisonDialog] = {}
-
-    @Slot(object)
-    def open(self, endpoint: Endpoint) -> None:
-        """Open it, or bring it to the front."""
-        current = self._services.endpoints.by_id(endpoint.id)
-        if current is None or compare_refusal(current) is not None:
-            return
-        dialog = self._open.get(endpoint.id)
-        if dialog is None:
-            dialog = ComparisonDialog(current, self._services, self._theme, self._tasks, self._window)
-            self._open[endpoint.id] = dialog
-            dialog.finished.connect(partial(self._closed, endpoint.id))
-            dialog.show()
-        else:
-            dialog.raise_()
-            dialog.activateWindow()
-
-    @Slot()
-    def follow_endpoints(self) -> None:
-        for dialog in list(self._open.values()):
-            dialog.follow_endpoint()
-
-    def stop(self) -> None:
-        """Close all, before the program ends."""
-        for dialog in list(self._open.values()):
-            dialog.reject()
-
-    def _closed(self, endpoint_id: int, _: int = 0) -> None:
-        self._open.pop(endpoint_id, None)

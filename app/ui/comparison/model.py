@@ -9,7 +9,7 @@ from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetrics, QPainter
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -177,3 +177,18 @@ class ComparedDelegate(QStyledItemDelegate):
         side = Qt.AlignmentFlag.AlignRight if right else Qt.AlignmentFlag.AlignLeft
         flags = side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
         painter.drawText(rect, flags, QFontMetrics(font).elidedText(text, mode, rect.width()))
+
+
+class ComparedList(QListView):
+    """The list itself."""
+
+    def __init__(self, model: ComparedModel, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setModel(model)
+        self.setItemDelegate(ComparedDelegate(theme, self))
+        self.setUniformItemSizes(True)
+        self.setMouseTracking(True)
+        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setAccessibleName("Compared requests")
+        self.setFrameShape(QListView.Shape.NoFrame)

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Endpoint
 from app.ui.commands.command import Command, CommandGroup
-from app.ui.comparison.dialog import compare_refusal
+from app.ui.comparison.choice import compare_refusal
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.notification_settings import NotifyMenu
 from app.ui.endpoints.targets.target_actions import pause_refusal, resume_refusal

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayou
 
 from app.core.model import Endpoint
 from app.ui.about.dialog import AboutOpener
-from app.ui.comparison.dialog import ComparisonOpener
+from app.ui.comparison.opener import ComparisonOpener
 from app.ui.dashboard.page import DashboardPage
 from app.ui.deliveries.page import DeliveriesPage
 from app.ui.desktop.desktop_integration import Desktop

@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QMenu
 
 from app.core.model import Delivery, Endpoint, TargetDraft
 from app.ui.comparison import runner
-from app.ui.comparison.choice import ComparisonChoices
-from app.ui.comparison.dialog import TOO_FEW, ComparisonDialog
+from app.ui.comparison.choice import TOO_FEW, ComparisonChoices, compare_command
+from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.comparison.ignore_menu import add_ignore_actions
 from app.ui.comparison.ignored_dialog import IgnoredDialog
 from app.ui.endpoints.endpoint_commands import EndpointCommands
@@ -58,6 +58,10 @@ async def comparison(
 def listed(dialog: ComparisonDialog) -> list[str]:
     model = dialog.model
     return [model.index(row).data() for row in range(model.rowCount())]
+
+
+def command(dialog: ComparisonDialog, endpoint: Endpoint) -> str:
+    return compare_command(endpoint, dialog.choice)
 
 
 def texts(dialog: ComparisonDialog) -> list[str]:
@@ -109,9 +113,9 @@ def test_an_ignored_field_no_longer_counts_and_is_remembered(run: Run, tmp_path:
             assert texts(dialog)[0].splitlines()[1] == '~   "id": 1'
             assert ComparisonChoices(desk.folder).of(endpoint).ignored.json_paths == ("id",)
             slug, (first, second) = endpoint.slug, (target.id for target in endpoint.targets)
-            assert dialog.command() == f"hookline compare {slug} {first} {second} --ignore-path id"
+            assert command(dialog, endpoint) == f"hookline compare {slug} {first} {second} --ignore-path id"
             dialog.copy.click()
-            assert QGuiApplication.clipboard().text() == dialog.command()
+            assert QGuiApplication.clipboard().text() == command(dialog, endpoint)
 
     run(scenario())
 
@@ -140,7 +144,7 @@ def test_a_header_is_ignored_from_its_menu(run: Run, tmp_path: Path) -> None:
 
 def test_ignored_fields_are_edited_as_text(run: Run, tmp_path: Path) -> None:
     async def scenario() -> None:
-        async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, _, dialog):
+        async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, endpoint, dialog):
             dialog.ignored.click()
             edit = dialog.findChildren(IgnoredDialog)[0]
             edit.paths.setPlainText("a...")
@@ -151,7 +155,7 @@ def test_ignored_fields_are_edited_as_text(run: Run, tmp_path: Path) -> None:
             edit.save.click()
             await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
             assert dialog.ignored.text() == "Ignored fields (2)…"
-            assert "--all-headers --ignore-header X-A --ignore-path '$..id'" in dialog.command()
+            assert "--all-headers --ignore-header X-A --ignore-path '$..id'" in command(dialog, endpoint)
 
     run(scenario())
 
@@ -228,13 +232,13 @@ def test_it_stops_after_many_requests_until_asked(run: Run, tmp_path: Path, monk
 def test_swapping_and_choosing_targets(run: Run, tmp_path: Path) -> None:
     async def scenario() -> None:
         async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, endpoint, dialog):
-            dialog.swap.click()
+            dialog.targets.swap.click()
             await until(lambda: listed(dialog) and "id: 2 → 1" in listed(dialog)[0])
             first, second = (target.id for target in endpoint.targets)
-            assert (dialog.first.currentData(), dialog.second.currentData()) == (second, first)
-            dialog.first.setCurrentIndex(0)
-            dialog.first.activated.emit(0)
-            assert (dialog.first.currentData(), dialog.second.currentData()) == (first, second)
+            assert (dialog.targets.first.currentData(), dialog.targets.second.currentData()) == (second, first)
+            dialog.targets.first.setCurrentIndex(0)
+            dialog.targets.first.activated.emit(0)
+            assert (dialog.targets.first.currentData(), dialog.targets.second.currentData()) == (first, second)
 
     run(scenario())
 
