@@ -54,6 +54,7 @@ def services_of(application: Application) -> Services:
         deliveries=store.deliveries,
         targets=store.targets,
         response_pairs=store.response_pairs,
+        replays=application.replays,
         account=store.account,
         retention=store.retention,
         limits=store.limits,

@@ -11,6 +11,7 @@ from app.core.about import Component, Fact
 from app.core.events import Bus
 from app.core.model import Endpoint, SentTest
 from app.core.providers.provider import ProviderMark
+from app.core.replay.spec import Replay, ReplaySpec
 from app.core.repositories import (
     AccountRepository,
     ActivityRepository,
@@ -54,6 +55,21 @@ class AutostartService(Protocol):
     def replaced(self) -> str | None: ...
 
 
+class ReplayControl(Protocol):
+    """Replays, and what can be done with them. Each change publishes `ReplayChanged`; all calls raise
+    StorageUnavailableError.
+
+    `start` raises InvalidFieldsError. `pause`, `resume` and `cancel` raise NotFoundError if the replay is not running.
+    """
+
+    async def start(self, spec: ReplaySpec) -> Replay: ...
+    async def pause(self, replay_id: str) -> Replay: ...
+    async def resume(self, replay_id: str) -> Replay: ...
+    async def cancel(self, replay_id: str) -> Replay: ...
+    async def get(self, replay_id: str) -> Replay | None: ...
+    async def latest(self, limit: int = 50) -> list[Replay]: ...
+
+
 @dataclass(frozen=True)
 class Services:
     """All that the window may call.
@@ -71,6 +87,7 @@ class Services:
     deliveries: DeliveryRepository
     targets: TargetRepository
     response_pairs: ResponsePairRepository
+    replays: ReplayControl
     account: AccountRepository
     retention: RetentionRepository
     limits: StorageLimitRepository

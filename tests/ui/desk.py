@@ -18,6 +18,7 @@ from app.core.providers.provider import ProviderMark
 from app.core.settings import Settings, check
 from app.db.store import Store
 from app.server.refused import RefusedLog
+from app.server.replay import ReplayService
 from app.system.autostart.entry import StartCommand
 from app.system.autostart.linux import DesktopEntry
 from app.ui.messages import Messages
@@ -68,6 +69,16 @@ class Desk:
         self.messages = Messages()
         self.tasks = Tasks(self.messages)
         self.theme = Theme()
+        self.replays = ReplayService(
+            self.store.captures,
+            self.store.deliveries,
+            self.store.endpoints,
+            self.store.replays,
+            self.bus,
+            instance_id="",
+            own_bases=lambda: (BASE + "/catch/",),
+            local_base=lambda: BASE,
+        )
         self.services = Services(
             endpoints=self.store.endpoints,
             captures=self.store.captures,
@@ -76,6 +87,7 @@ class Desk:
             deliveries=self.store.deliveries,
             targets=self.store.targets,
             response_pairs=self.store.response_pairs,
+            replays=self.replays,
             account=self.store.account,
             retention=self.store.retention,
             limits=self.store.limits,
@@ -146,6 +158,7 @@ async def open_desk(folder: Path, *, endpoints: int = 0, plan: Plan = Plan.FREE)
         yield desk
     finally:
         await desk.tasks.cancel_all()
+        await desk.replays.stop()
         await store.close()
 
 

@@ -183,6 +183,13 @@ class RequestPane(QFrame):
             if page is not None:
                 page.setFocus()
 
+    @Slot(str)
+    def show_deliveries(self, capture_id: str) -> None:
+        """Show the deliveries of a request, which is opened if it is not."""
+        if capture_id != self._capture_id:
+            self.show_request(capture_id)
+        self.tabs.setCurrentIndex(DELIVERIES)
+
     @Slot()
     def open_find(self) -> None:
         """Search in the body, or in the raw request while that is shown."""

@@ -22,6 +22,7 @@ from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.refused.page import RefusedPage
+from app.ui.replay.replay_progress_area import ReplayProgressArea
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
@@ -88,6 +89,7 @@ class MainWindow(QMainWindow):
         self.refused = RefusedPage(services, theme, tasks, self.qt_events, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)
+        self.replays = ReplayProgressArea(services, theme, tasks, self)
         self.desktop = self._make_desktop(tray or SystemTray(self))
         self.pages = QStackedWidget(self)
         self._lay_out()
@@ -101,7 +103,7 @@ class MainWindow(QMainWindow):
             about=self.about,
             window=self,
         )
-        self.commands.registry.add(self.undo_bar.command)
+        self.commands.registry.add(self.undo_bar.command, *self.replays.commands)
         self._connect()
         order_tabs(self._frame)
         self._window_state = WindowState(services.data_folder)
@@ -166,6 +168,7 @@ class MainWindow(QMainWindow):
         self.comparison.stop()
         self.qt_events.stop()
         self._deletes.end()
+        self.replays.stop()
         self._retention_notice.stop()
         self.deliveries.stop()
         self.requests.stop()
@@ -245,6 +248,7 @@ class MainWindow(QMainWindow):
         column.setSpacing(0)
         column.addWidget(self.error_bar)
         column.addWidget(Scrolling(self.pages, PAGE_MINIMUM, right), 1)
+        column.addWidget(self.replays.bar)
         column.addWidget(self.undo_bar)
         frame = QSplitter(Qt.Orientation.Horizontal, self)
         frame.setObjectName("frame")

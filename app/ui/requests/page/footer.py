@@ -58,6 +58,7 @@ class SelectionBar(QFrame):
         self.stop = Button("Stop", theme, self, kind="link")
         self.stop.clicked.connect(batch.stop)
         buttons = (
+            (commands.replay, "Replay…"),
             (commands.mark_read, "Mark read"),
             (commands.mark_unread, "Mark unread"),
             (commands.star, "Star"),

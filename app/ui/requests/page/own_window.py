@@ -58,7 +58,8 @@ class OwnWindow(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.detail)
-        self._actions = RequestActions(services, theme, self, Toast(theme, self), BatchJob(self))
+        self._actions = RequestActions(services, theme, tasks, self, Toast(theme, self), batch=BatchJob(self))
+        self._actions.replays.show_deliveries = self.detail.show_deliveries
         self.commands = RequestCommands(self._opened, self._actions, tasks, theme, self)
         self.request.changed.connect(self.commands.refresh)
         offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]

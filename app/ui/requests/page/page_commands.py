@@ -22,6 +22,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
 SELECT_ALL_KEY = "Ctrl+Shift+A"
+REPLAY_MANY_KEY = "Ctrl+Shift+R"
 MENU_INSET = 84
 """Pixels from the left at which a menu opened by a key begins: where the titles do."""
 MERGE_MS = 50
@@ -29,7 +30,7 @@ MERGE_MS = 50
 
 class ListCommands(QObject):
     """Commands on the list itself; `selected` are those on the requests selected in it. `open_request` puts the focus
-    into the detail, `clear_selection` ends a selection of many.
+    into the detail, `clear_selection` ends a selection of many, `replay_many` opens the form for that.
     """
 
     def __init__(
@@ -43,6 +44,7 @@ class ListCommands(QObject):
         page: QWidget,
         open_request: Callable[[], None],
         clear_selection: Callable[[], None],
+        replay_many: Callable[[], None],
         say: Callable[[str], object],
     ) -> None:
         super().__init__(rows)
@@ -59,6 +61,7 @@ class ListCommands(QObject):
         self.select_loaded = self._command("Select all", "select-all", rows.selectAll, self._too_few, "Ctrl+A")
         self.select_all = self._command("Select all", "select-all", select_all.select, self._all_loaded, SELECT_ALL_KEY)
         self.clear = self._command("Clear selection", "close", clear_selection, self._not_many)
+        self.replay = self._command("Replay many…", "replay-many", replay_many, self._is_empty, REPLAY_MANY_KEY)
         self.newest = self._command("Go to newest", "newest", rows.go_home, self._is_empty, "Home")
         self.pause = self._command("Pause list", "pause", pause.toggle, self._is_hidden, "P")
         pause.changed.connect(self._name_pause)
@@ -67,11 +70,12 @@ class ListCommands(QObject):
         for command in (self.open, self.menu, self.select_loaded, self.select_all, self.newest):
             command.add_to(rows)
         self.pause.add_to(page)
+        self.replay.add_to(page)
 
     def all(self) -> tuple[Command, ...]:
         """For the palette, in the order of their group."""
         selecting = (self.select_loaded, self.select_all, self.clear)
-        return (self.open, self.menu, self.newest, self.pause, *selecting)
+        return (self.open, self.menu, self.newest, self.pause, self.replay, *selecting)
 
     def menu_of_selected(self) -> QMenu:
         """The menu of one request, or of the many that are selected; it deletes itself when closed."""
@@ -83,11 +87,13 @@ class ListCommands(QObject):
         menu.aboutToHide.connect(self._menu_closed)
         self._menu, self._menu_ids = menu, {summary.id for summary in self._list.selected()}
         if self._list.selected_count() > 1:
-            groups = [[commands.mark_read, commands.mark_unread, commands.star], [commands.delete]]
+            replays = [commands.replay, commands.edit_replay]
+            groups = [replays, [commands.mark_read, commands.mark_unread, commands.star], [commands.delete]]
             groups.append([self.select_all, self.clear] if self.select_all.isEnabled() else [self.clear])
         else:
             marks = [commands.star, commands.note, commands.toggle_read]
-            groups = [[self.open, commands.own_window], [commands.curl, commands.link], marks, [commands.delete]]
+            replays, copies = [commands.replay, commands.edit_replay], [commands.curl, commands.link]
+            groups = [[self.open, commands.own_window], replays, copies, marks, [commands.delete]]
         for number, group in enumerate(groups):
             if number:
                 menu.addSeparator()
@@ -218,6 +224,7 @@ class PageCommands(QObject):
             page=page,
             open_request=self._open,
             clear_selection=self.clear_selection,
+            replay_many=self._replay_many,
             say=actions.say,
         )
         self.selected.add_to(rows)
@@ -287,6 +294,10 @@ class PageCommands(QObject):
     def _open_request(self) -> Sequence[Summary]:
         opened = self._request.summary
         return (opened,) if opened is not None and self._page.isVisible() else ()
+
+    def _replay_many(self) -> None:
+        requests = self._selected()
+        self._actions.replays.open_many(requests.ids if requests.count > 1 else ())
 
     @Slot(object)
     def _toggle_star(self, summary: Summary) -> None:

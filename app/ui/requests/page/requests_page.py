@@ -15,6 +15,7 @@ from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.endpoints.targets.paused_notice import PausedNotice
 from app.ui.pause import Pause
+from app.ui.replay.replay_scope import ReplayScope
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import RequestPane
 from app.ui.requests.activity.strip import ActivityStrip
@@ -83,7 +84,8 @@ class RequestsPage(QWidget):
         self.pill = NewRequestsPill(self.list, self.feed, pause, theme)
         self.request = CurrentRequest(self.detail, services.bus, self)
         self.batch = BatchJob(self)
-        actions = RequestActions(services, theme, self, self._toast, self.batch)
+        actions = RequestActions(services, theme, tasks, self, self._toast, batch=self.batch)
+        actions.replays.scope, actions.replays.show_deliveries = self._replay_scope, self.detail.show_deliveries
         self.select_all = SelectAll(self.list, self.feed, services, tasks, self.batch)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
@@ -269,6 +271,16 @@ class RequestsPage(QWidget):
     def _refreshed(self) -> None:
         self.first.waiting |= self.list_area.currentWidget() is self.list_area.empty
         self.commands.refresh_list()
+
+    def _replay_scope(self) -> ReplayScope:
+        """What the list shows."""
+        times = self.feed.pager.time_range
+        return ReplayScope(
+            endpoint_id=self.endpoint_id,
+            query=self.feed.query.text.strip() if self.feed.query is not None else "",
+            received_after=times.start if times is not None else None,
+            received_before=times.end if times is not None else None,
+        )
 
     def _current_endpoint(self) -> Endpoint | None:
         """As it is now; None while the page is hidden."""

@@ -13,10 +13,12 @@ from app.core.clock import now_us
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.model import Capture, Summary
 from app.core.text import count_of
+from app.ui.replay.replay_actions import ReplayActions
 from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.confirm_delete import delete_question
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.services import Services
+from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.undo.delete_question import ask_keeping
 from app.ui.widgets.toast import Toast
@@ -25,8 +27,11 @@ from app.ui.widgets.toast import Toast
 class RequestActions:
     """Questions open over `over`, notices go to `toast`; `batch` runs what is done to many."""
 
-    def __init__(self, services: Services, theme: Theme, over: QWidget, toast: Toast, batch: BatchJob) -> None:
+    def __init__(
+        self, services: Services, theme: Theme, tasks: Tasks, over: QWidget, toast: Toast, *, batch: BatchJob
+    ) -> None:
         self._services, self._theme, self._over, self._toast, self.batch = services, theme, over, toast, batch
+        self.replays = ReplayActions(services, theme, tasks, over, toast)
 
     def say(self, text: str) -> None:
         """A short notice."""

@@ -39,6 +39,8 @@ class RequestCommands(QObject):
         self.own_window = self._command("Open in new window", "own-window", own, _not_one, *keys)
         self.curl = self._command("Copy as curl", "code", self._copy_curl, _not_one, "C")
         self.link = self._command("Copy link", "link", self._copy_link, _not_one, "L")
+        self.replay = self._command("Replay", "replay", self._replay, self._not_any, "R")
+        self.edit_replay = self._command("Edit and replay…", "edit-replay", self._edit_replay, self._not_any, "Shift+R")
         self.note = self._command("Add note…", "note", self.note_requested.emit, _not_one, "N")
         self.toggle_read = self._command("Mark as unread", "unread", self._toggle_read, self._not_any, "U")
         self.star = self._command("Star", "star", self._toggle_star, self._not_any, "S")
@@ -49,7 +51,8 @@ class RequestCommands(QObject):
 
     def with_keys(self) -> list[Command]:
         """Those that a list, a detail and the palette offer, in their order."""
-        return [self.own_window, self.curl, self.link, self.star, self.note, self.toggle_read, self.delete]
+        marks = [self.star, self.note, self.toggle_read, self.delete]
+        return [self.own_window, self.replay, self.edit_replay, self.curl, self.link, *marks]
 
     def add_to(self, widget: QWidget) -> None:
         """Make the keys work in `widget`."""
@@ -70,6 +73,8 @@ class RequestCommands(QObject):
             self.star.show_as(f"Star{many}", "star")
         self.mark_read.setText(f"Mark{many} as read")
         self.mark_unread.setText(f"Mark{many} as unread")
+        self.replay.setText(f"Replay{many}…" if many else "Replay")
+        self.edit_replay.setText(f"Replay{many} with options…" if many else "Edit and replay…")
         self.delete.setText(f"Delete{many}…")
         for command in (*self.with_keys(), self.mark_read, self.mark_unread):
             command.refresh()
@@ -105,6 +110,17 @@ class RequestCommands(QObject):
 
     def _own_window(self) -> None:
         self.own_window_requested.emit(self._requests().only)
+
+    def _replay(self) -> None:
+        requests = self._requests()
+        self._tasks.start(self._actions.replays.replay(requests.ids, requests.only), "replay")
+
+    def _edit_replay(self) -> None:
+        requests = self._requests()
+        if requests.only is not None:
+            self._tasks.start(self._actions.replays.edit(requests.only), "edit and replay")
+        else:
+            self._actions.replays.open_many(requests.ids)
 
     def _copy_curl(self) -> None:
         if (only := self._requests().only) is not None:

@@ -1,0 +1,1 @@
+"""Replaying requests in the window: the editor, the form for many, and the progress."""

@@ -1,0 +1,166 @@
+"""Edits the body of a replay: as text, or for other bodies by choosing a file."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+
+from app.core.bodies.media_types import is_json, media_type
+from app.core.errors import HooklineError
+from app.core.sizes import exact_size
+from app.core.text import count_of
+from app.ui.replay.body_text import EditableText
+from app.ui.replay.text_edit import TextEdit
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.code.text_style import WrapButton
+from app.ui.request.body.hex_widget import HexWidget
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.labels import FittingLabel, label
+
+FILE_MAX = 16 * 1024 * 1024
+
+
+class BodyEditor(QWidget):
+    """`changed` follows each edit. `note` says what else an edit changes."""
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._tasks = tasks
+        self._text: EditableText | None = None
+        self._original: BodySource | None = None
+        self._file: bytes | None = None
+        self._edit_note = ""
+        self.facts = FittingLabel("small", self)
+        self.edit = TextEdit("Body", theme, self)
+        self.hex = HexWidget(theme, tasks, self)
+        self.wrap = WrapButton(theme, self)
+        self.choose = Button("Choose file…", theme, self, kind="ghost", icon="folder")
+        self.reset = Button("Reset", theme, self, kind="ghost", icon="undo")
+        self.reset.setAccessibleName("Reset body")
+        self.note = label("", "faint", self, wrap=True)
+        self._error = label("", "error", self, wrap=True)
+        self._error.hide()
+        self._pages = QStackedWidget(self)
+        self._pages.addWidget(self.edit)
+        self._pages.addWidget(self.hex)
+        bar = QHBoxLayout()
+        bar.setSpacing(metrics.SPACE_1)
+        bar.addWidget(self.facts, 1)
+        for button in (self.wrap, self.choose, self.reset):
+            bar.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(metrics.SPACE_2)
+        column.addLayout(bar)
+        column.addWidget(self._pages, 1)
+        column.addWidget(self._error)
+        column.addWidget(self.note)
+        self.edit.textChanged.connect(self._edited)
+        self.choose.clicked.connect(self._choose_file)
+        self.reset.clicked.connect(self._reset)
+
+    def load(self, source: BodySource, text: EditableText | str, *, edit_note: str = "") -> None:
+        """Edit this body; `text` is its text or says why it cannot be edited as text. `edit_note` is shown once it is
+        edited.
+        """
+        self._original, self._edit_note = source, edit_note
+        self._text = text if isinstance(text, EditableText) else None
+        self._reason = text if isinstance(text, str) else ""
+        self._reset()
+
+    def value(self) -> bytes | None:
+        """None: as captured. Raises UnicodeEncodeError."""
+        if self._file is not None:
+            return self._file
+        if self._text is None or self.edit.text() == self._text.text:
+            return None
+        return self._text.encode(self.edit.text())
+
+    def problem(self) -> str | None:
+        """Why what was typed cannot be sent."""
+        try:
+            self.value()
+        except UnicodeEncodeError as error:
+            charset = self._text.charset if self._text is not None else error.encoding
+            return f"{error.object[error.start]!r} does not exist in {charset}, the charset of this body."
+        return None
+
+    def set_error(self, message: str | None) -> None:
+        self._error.setText(message or "")
+        self._error.setVisible(bool(message))
+
+    async def use_file(self, path: Path) -> None:
+        """Send the contents of this file. HooklineError if it cannot be read or is too large."""
+        data = await asyncio.get_running_loop().run_in_executor(None, _read, path)
+        self._file = data
+        source = BodySource(len(data), (), "", path.name, partial(_slice, data))
+        self.hex.show_source(source)
+        self._pages.setCurrentWidget(self.hex)
+        self._show_facts(f"{path.name} · {count_of(len(data), 'byte')}")
+        self._edited()
+
+    @Slot()
+    def _choose_file(self) -> None:
+        dialog = QFileDialog(self, "Choose a file to send as the body")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.fileSelected.connect(self._file_chosen)
+        dialog.open()
+
+    @Slot(str)
+    def _file_chosen(self, path: str) -> None:
+        self._tasks.start(self.use_file(Path(path)), "replay: read the file")
+
+    @Slot()
+    def _reset(self) -> None:
+        self._file = None
+        source = self._original
+        if source is None:
+            return
+        if self._text is not None:
+            json = is_json(media_type(source.content_type)) or self._text.text.lstrip()[:1] in ("{", "[")
+            self.edit.show_text(self._text.text, json=json)
+            self._pages.setCurrentWidget(self.edit)
+        else:
+            self.hex.show_source(source)
+            self._pages.setCurrentWidget(self.hex)
+        kind = media_type(source.content_type)
+        self._show_facts(" · ".join(part for part in (kind, count_of(source.size, "byte")) if part))
+        self._edited()
+
+    @Slot()
+    def _edited(self) -> None:
+        self.wrap.setVisible(self._pages.currentWidget() is self.edit)
+        reason = f"{self._reason} Choose a file to send another body." if self._reason and self._file is None else ""
+        changed = self._file is not None or (self._text is not None and self.edit.text() != self._text.text)
+        self.reset.setEnabled(changed)
+        self.note.setText(reason or (self._edit_note if changed else ""))
+        self.note.setVisible(bool(self.note.text()))
+        self.changed.emit()
+
+    def _show_facts(self, text: str) -> None:
+        self.facts.set_wordings([text])
+
+    _reason = ""
+
+
+async def _slice(data: bytes, offset: int, length: int) -> bytes:
+    return data[offset : offset + length]
+
+
+def _read(path: Path) -> bytes:
+    try:
+        size = path.stat().st_size
+        if size > FILE_MAX:
+            raise HooklineError(f"{path.name} is too large: a replaced body can have at most {exact_size(FILE_MAX)}.")
+        return path.read_bytes()
+    except OSError as error:
+        raise HooklineError(f"{path.name} cannot be read: {error.strerror}.") from error

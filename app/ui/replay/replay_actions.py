@@ -1,0 +1,108 @@
+"""What the user does to replay requests: at once, edited, or many."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from msgspec.structs import replace
+from PySide6.QtWidgets import QWidget
+
+from app.core.bodies.escape import escape
+from app.core.errors import HooklineError
+from app.core.model import DeliveryState, Summary
+from app.core.replay.spec import ChosenRequests, ReplaySpec
+from app.core.text import count_of
+from app.ui.replay.destination_field import URL
+from app.ui.replay.replay_editor import ReplayEditor, load_request
+from app.ui.replay.replay_many_dialog import ReplayManyDialog
+from app.ui.replay.replay_scope import ReplayScope
+from app.ui.replay.replay_text import attempt_text
+from app.ui.replay.single_replay import ReplayResult, replay_and_wait
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.question import ask
+from app.ui.widgets.toast import Toast
+
+NO_TARGET = "This endpoint has no target that is switched on: choose another URL."
+
+
+class ReplayActions:
+    """Dialogs open over `over`, notices go to `toast`. `show_deliveries` shows those of the open request; `scope` is
+    what the list shows."""
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, over: QWidget, toast: Toast) -> None:
+        self._services, self._theme, self._tasks, self._over, self._toast = services, theme, tasks, over, toast
+        self.scope: Callable[[], ReplayScope] = ReplayScope
+        self.show_deliveries: Callable[[str], object] | None = None
+
+    async def replay(self, ids: Sequence[str], only: Summary | None) -> None:
+        """Send these to their targets again; ask before many."""
+        if only is not None:
+            await self._replay_one(only)
+            return
+        if not any(self._targets(endpoint.id) for endpoint in self._services.endpoints.all()):
+            self.open_many(ids, say=NO_TARGET)
+            return
+        many = count_of(len(ids), "request")
+        text = f"This sends {many} to the targets of their endpoints again, oldest first, one after the other."
+        if await ask(self._over, self._theme, f"Replay {many}?", text, f"Replay {many}", kind="primary"):
+            await self._services.replays.start(ReplaySpec(source=ChosenRequests(ids=tuple(ids))))
+
+    async def edit(self, only: Summary, *, say: str = "") -> None:
+        """Open the editor; `say` tells why it opened."""
+        request = await load_request(only.id, self._services)
+        if request is None:
+            self._toast.say("This request is no longer stored.")
+            return
+        editor = ReplayEditor(request, self._services, self._theme, self._tasks, self._over)
+        editor.many_requested.connect(self.open_many)
+        editor.open()
+        if say:
+            editor.explain(say)
+
+    def open_many(self, ids: Sequence[str] = (), *, say: str = "") -> None:
+        """Open the form for many; `ids` are selected."""
+        scope = self.scope()
+        if ids:
+            scope = replace(scope, ids=tuple(ids))
+        dialog = ReplayManyDialog(scope, self._services, self._theme, self._tasks, self._over)
+        dialog.open()
+        if say:
+            dialog.destination.select(URL)
+
+    def _targets(self, endpoint_id: int) -> int:
+        endpoint = self._services.endpoints.by_id(endpoint_id)
+        return sum(target.active for target in endpoint.targets) if endpoint is not None else 0
+
+    async def _replay_one(self, only: Summary) -> None:
+        if not self._targets(only.endpoint_id):
+            await self.edit(only, say=NO_TARGET)
+            return
+        self._toast.say("Replaying…")
+        try:
+            result = await replay_and_wait(ReplaySpec(source=ChosenRequests(ids=(only.id,))), self._services)
+        except HooklineError as error:
+            self._toast.say(f"Not replayed: {error}")
+            return
+        show = partial(self.show_deliveries, only.id) if self.show_deliveries is not None else None
+        self._toast.say(result_text(only, result), show if result.sends else None, "Show")
+
+
+def result_text(only: Summary, result: ReplayResult) -> str:
+    """`Replayed POST to http://127.0.0.1:3000/hook: 200 in 12 ms.`"""
+    method = escape(only.method[:20])
+    if not result.sends:
+        return f"Not replayed: {result.replay.problem or 'nothing was sent.'}"
+    if len(result.sends) == 1:
+        send = result.sends[0]
+        failed = send.delivery.state is not DeliveryState.DELIVERED
+        outcome = attempt_text(send.attempt).rstrip(".")
+        where = escape(send.attempt.url)
+        if failed:
+            return f"Replay of {method} to {where} failed: {outcome}."
+        return f"Replayed {method} to {where}: {outcome}."
+    delivered = sum(send.delivery.state is DeliveryState.DELIVERED for send in result.sends)
+    outcomes = ", ".join(attempt_text(send.attempt).rstrip(".") for send in result.sends)
+    return f"Replayed {method} to {len(result.sends)} targets, {delivered} delivered: {outcomes}."

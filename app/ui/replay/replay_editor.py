@@ -1,0 +1,408 @@
+"""The editor for replaying one request: what to send and where, the original beside it, and what came back."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QComboBox,
+    QHBoxLayout,
+    QLineEdit,
+    QPushButton,
+    QSplitter,
+    QStackedWidget,
+    QTabBar,
+    QVBoxLayout,
+    QWidget,
+)
+from shiboken6 import isValid
+
+from app.core.bodies import decompressor
+from app.core.bodies.escape import escape
+from app.core.errors import HooklineError, InvalidFieldsError
+from app.core.forward_target import forwarded_url
+from app.core.hop_by_hop import end_to_end
+from app.core.model import Capture, Headers, RequestEdit
+from app.core.replay.replay_rules import replay_errors
+from app.core.replay.spec import (
+    ChosenRequests,
+    OneUrl,
+    OtherEndpoint,
+    OwnTargets,
+    ReplayDestination,
+    ReplaySpec,
+)
+from app.ui.replay.body_editor import BodyEditor
+from app.ui.replay.body_text import EDITABLE_MAX, EditableText, editable_text
+from app.ui.replay.headers_editor import HeadersEditor, header_lines
+from app.ui.replay.replay_text import attempt_text
+from app.ui.replay.response_pane import ResponsePane
+from app.ui.replay.single_replay import replay_and_wait
+from app.ui.replay.text_edit import TextEdit
+from app.ui.request.body.body_source import BodySource, of_capture, read_plain
+from app.ui.request.body.hex_widget import HexWidget
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fields import ChoiceField, LabeledField
+from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.labels import label
+
+SIZE = QSize(1000, 720)
+METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
+HEADERS, BODY = 0, 1
+_CODING = "content-encoding"
+
+
+class LoadedRequest(NamedTuple):
+    """A request to edit. `body` is its text, or why it cannot be edited as one; `coding` is removed once it is."""
+
+    capture: Capture
+    source: BodySource
+    body: EditableText | str
+    coding: str
+
+
+async def load_request(capture_id: str, services: Services) -> LoadedRequest | None:
+    """None if it is no longer stored. Raises StorageUnavailableError."""
+    capture = await services.captures.get(capture_id)
+    if capture is None:
+        return None
+    source = of_capture(capture, services.captures)
+    codings = decompressor.codings(capture.headers)
+    if decompressor.unsupported_reason(codings):
+        return LoadedRequest(capture, source, "This body is compressed in a way that Hookline does not know.", "")
+    plain = await read_plain(source, EDITABLE_MAX) or b""
+    text = await asyncio.get_running_loop().run_in_executor(None, editable_text, plain, capture.content_type)
+    return LoadedRequest(capture, source, text, ", ".join(codings))
+
+
+class _Destination(NamedTuple):
+    """`url` is where the request would go; None to type one. `fixed`: it cannot be edited."""
+
+    text: str
+    destination: ReplayDestination | None
+    url: str
+    fixed: bool
+
+
+class ReplayEditor(Dialog):
+    """Stays open, so that the request can be changed and sent again. `many_requested` asks for the form for many."""
+
+    many_requested = Signal()
+
+    def __init__(
+        self, request: LoadedRequest, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None
+    ) -> None:
+        super().__init__("Edit and replay", theme, parent)
+        self._request, self._services, self._tasks = request, services, tasks
+        self._capture = capture = request.capture
+        self._sending = False
+        self._refused: dict[str, str] = {}
+        self._headers: Headers = tuple(
+            (name, value) for name, value in end_to_end(capture.headers) if name.lower() != "host"
+        )
+        self._destinations = self._make_destinations()
+        self.destination = ChoiceField([escape(one.text) for one in self._destinations], self)
+        self.method = QComboBox(self)
+        self.url = QLineEdit(self)
+        self.headers = HeadersEditor(theme, self)
+        self.body_editor = BodyEditor(theme, tasks, self)
+        self.original_headers = TextEdit("Original headers", theme, self, read_only=True)
+        self.original_body = self._original_body(tasks)
+        self.response = ResponsePane(services, theme, tasks, self)
+        self.show_original = Button("Original", theme, self, kind="ghost", icon="body")
+        self.reset_line = Button("Reset", theme, self, kind="ghost", icon="undo")
+        self.problem = label("", "error", self, wrap=True)
+        self.many = Button("Replay many…", theme, self, kind="ghost")
+        self.close_button = Button("Close", theme, self)
+        self.send = Button("Send", theme, self, kind="primary", icon="send")
+        self.tabs = QTabBar(self)
+        self._pages = QStackedWidget(self)
+        self._splitters: list[QSplitter] = []
+        self._set_up_fields()
+        self._lay_out()
+        self._load()
+        self._connect()
+        self._show_destination()
+        self.resize(bounded(self, SIZE))
+        self.url.setFocus()
+
+    def sizeHint(self) -> QSize:
+        return bounded(self, SIZE)
+
+    def spec(self) -> ReplaySpec:
+        """What would be sent now. Raises UnicodeEncodeError if the body cannot be encoded."""
+        chosen = self._destinations[self.destination.currentIndex()]
+        url = self.url.text().strip()
+        method = self.method.currentText().strip()
+        body = self.body_editor.value()
+        headers = self.headers.value()
+        if body is not None and self._request.coding:
+            headers = tuple((name, value) for name, value in headers if name.lower() != _CODING)
+        edit = RequestEdit(
+            method=method if method != self._capture.method else None,
+            url=None if chosen.fixed or (chosen.destination is not None and url == chosen.url) else url,
+            headers=headers if headers != self._headers else None,
+            body=body,
+        )
+        return ReplaySpec(
+            source=ChosenRequests(ids=(self._capture.id,)),
+            destination=chosen.destination or OneUrl(url=url),
+            edit=edit if edit != RequestEdit() else None,
+        )
+
+    def explain(self, text: str) -> None:
+        """Say why it was opened, below the URL."""
+        self.fields["edit.url"].set_help(text)
+
+    @Slot()
+    def submit(self) -> None:
+        """Send it; with bad input show what is wrong."""
+        self._refresh(show_all=True)
+        if not self._sending and self.send.isEnabled():
+            self._sending = True
+            self._refresh()
+            self._tasks.start(self._send(self.spec()), "replay: send edited")
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter sends from the fields of one line, and presses the button that has the focus."""
+        if event.key() not in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            super().keyPressEvent(event)
+        elif isinstance(focused := self.focusWidget(), QPushButton):
+            focused.click()
+        elif focused in (self.url, self.method, self.method.lineEdit()):
+            self.submit()
+
+    def done(self, result: int) -> None:
+        self.response.stop()
+        super().done(result)
+
+    def _make_destinations(self) -> list[_Destination]:
+        capture = self._capture
+        endpoint = self._services.endpoints.by_id(capture.endpoint_id)
+        targets = [target for target in (endpoint.targets if endpoint else ()) if target.active]
+        found: list[_Destination] = []
+        urls = [
+            forwarded_url(target.url, capture.target, append_path=target.append_path, keep_query=target.keep_query)
+            for target in targets
+        ]
+        if len(urls) == 1:
+            found.append(_Destination("Its target", OwnTargets(), urls[0], fixed=False))
+        elif urls:
+            found.append(_Destination(f"Its {len(urls)} targets", OwnTargets(), ", ".join(urls), fixed=True))
+        found.append(_Destination("Another URL", None, urls[0] if urls else "", fixed=False))
+        for other in self._services.endpoints.all():
+            if endpoint is None or other.id != endpoint.id:
+                url = forwarded_url(self._services.capture_url(other), capture.target)
+                name = f"Endpoint “{other.name}”"
+                found.append(_Destination(name, OtherEndpoint(slug=other.slug), url, fixed=True))
+        return found
+
+    def _original_body(self, tasks: Tasks) -> QWidget:
+        if isinstance(self._request.body, EditableText):
+            text = TextEdit("Original body", self.theme, self, read_only=True)
+            text.show_text(self._request.body.text, json=self._request.body.text.lstrip()[:1] in ("{", "["))
+            return text
+        view = HexWidget(self.theme, tasks, self)
+        view.setAccessibleName("Original body as hexadecimal")
+        view.show_source(self._request.source)
+        return view
+
+    def _set_up_fields(self) -> None:
+        self.method.setEditable(True)
+        self.method.addItems(METHODS)
+        self.method.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.method.setFixedWidth(112)
+        self.url.setFont(mono_font())
+        self.url.setPlaceholderText("http://localhost:3000/webhooks")
+        self.reset_line.setAccessibleName("Reset method and URL")
+        self.show_original.setCheckable(True)
+        self.show_original.setChecked(True)
+        self.show_original.setToolTip("Show the request as it was captured beside the editor")
+        self.tabs.addTab("Headers")
+        self.tabs.addTab("Body")
+        self.tabs.setDrawBase(False)
+        self.tabs.setExpanding(False)
+        self.tabs.setAccessibleName("Parts of the request to edit")
+
+    def _lay_out(self) -> None:
+        method, url = LabeledField("Method", self.method, self), LabeledField("URL", self.url, self)
+        destination = LabeledField("Send to", self.destination, self)
+        self.destination.setFixedWidth(200)
+        self.fields = {"edit.method": method, "edit.url": url, "destination": destination}
+        first = QHBoxLayout()
+        first.setSpacing(metrics.SPACE_3)
+        first.addWidget(destination)
+        first.addWidget(method)
+        first.addWidget(url, 1)
+        url.header.addWidget(self.reset_line)
+        bar = QHBoxLayout()
+        bar.addWidget(self.tabs, 1)
+        bar.addWidget(self.show_original)
+        for editor, original in ((self.headers, self.original_headers), (self.body_editor, self.original_body)):
+            self._pages.addWidget(self._beside(editor, original))
+        content = QWidget(self)
+        column = QVBoxLayout(content)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(metrics.SPACE_2)
+        column.addLayout(bar)
+        column.addWidget(self._pages, 1)
+        split = QSplitter(Qt.Orientation.Vertical, self)
+        split.setChildrenCollapsible(False)
+        split.setProperty("part", "gap")
+        split.addWidget(content)
+        split.addWidget(self.response)
+        split.setStretchFactor(0, 3)
+        split.setStretchFactor(1, 2)
+        self.body.addLayout(first)
+        self.body.addWidget(split, 1)
+        self.problem.hide()
+        self.footer.addWidget(self.many)
+        self.footer.addWidget(self.problem, 1)
+        self.footer.addStretch(0)
+        self.footer.addWidget(self.close_button)
+        self.footer.addWidget(self.send)
+
+    def _beside(self, editor: QWidget, original: QWidget) -> QSplitter:
+        holder = QWidget(self)
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(metrics.SPACE_3, 0, 0, 0)
+        column.setSpacing(metrics.SPACE_2)
+        title = label("Original", "strong", holder)
+        title.setFixedHeight(26)
+        column.addWidget(title)
+        column.addWidget(original, 1)
+        split = QSplitter(self)
+        split.setChildrenCollapsible(False)
+        split.setProperty("part", "gap")
+        split.addWidget(editor)
+        split.addWidget(holder)
+        split.setSizes([560, 392])
+        self._splitters.append(split)
+        return split
+
+    def _load(self) -> None:
+        capture, request = self._capture, self._request
+        self.method.setCurrentText(capture.method)
+        self.headers.load(self._headers)
+        self.original_headers.show_text(header_lines(capture.headers))
+        note = f"The edited body is sent without Content-Encoding: {request.coding}." if request.coding else ""
+        self.body_editor.load(request.source, request.body, edit_note=note)
+        self.tabs.setCurrentIndex(BODY if capture.size else HEADERS)
+        self._show_tab(self.tabs.currentIndex())
+
+    def _connect(self) -> None:
+        self.destination.currentIndexChanged.connect(self._show_destination)
+        self.method.currentTextChanged.connect(self._edited)
+        self.url.textEdited.connect(self._edited)
+        self.headers.changed.connect(self._edited)
+        self.body_editor.changed.connect(self._edited)
+        self.tabs.currentChanged.connect(self._show_tab)
+        self.show_original.toggled.connect(self._toggle_original)
+        self.reset_line.clicked.connect(self._reset_line)
+        self.many.clicked.connect(self._ask_for_many)
+        self.close_button.clicked.connect(self.reject)
+        self.send.clicked.connect(self.submit)
+        QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
+        self.send.setToolTip("Send (Ctrl+Enter)")
+        self.send.setAutoDefault(False)
+
+    @Slot(int)
+    def _show_tab(self, tab: int) -> None:
+        self._pages.setCurrentIndex(tab)
+
+    @Slot(bool)
+    def _toggle_original(self, on: bool) -> None:
+        for split in self._splitters:
+            original = split.widget(1)
+            if original is not None:
+                original.setVisible(on)
+
+    @Slot()
+    def _show_destination(self) -> None:
+        chosen = self._destinations[self.destination.currentIndex()]
+        self.url.setText(chosen.url)
+        self.url.setCursorPosition(0)
+        self.url.setReadOnly(chosen.fixed)
+        self.url.setEnabled(not chosen.fixed)
+        self._edited()
+
+    @Slot()
+    def _reset_line(self) -> None:
+        self.method.setCurrentText(self._capture.method)
+        self._show_destination()
+
+    @Slot()
+    def _ask_for_many(self) -> None:
+        self.reject()
+        self.many_requested.emit()
+
+    @Slot()
+    def _edited(self) -> None:
+        self._refused.clear()
+        self._refresh()
+
+    def _errors(self) -> dict[str, str]:
+        """By field: of what was typed, and of the whole."""
+        own = {"edit.headers": self.headers.problem(), "body": self.body_editor.problem()}
+        errors = {path: message for path, message in own.items() if message}
+        if "body" not in errors:
+            for error in replay_errors(self.spec(), self._services.own_bases()):
+                errors.setdefault("edit.url" if error.field == "destination.url" else error.field, error.message)
+        return errors | self._refused
+
+    def _refresh(self, *, show_all: bool = False) -> None:
+        errors = self._errors()
+        for path, field in self.fields.items():
+            empty = path == "edit.url" and not self.url.text() and not show_all
+            field.set_error(None if empty else errors.get(path))
+        self.headers.set_error(errors.get("edit.headers"))
+        self.body_editor.set_error(errors.get("body"))
+        other = [text for path, text in errors.items() if path not in (*self.fields, "edit.headers", "body")]
+        self.problem.setText(" ".join(other))
+        self.problem.setVisible(bool(other))
+        self.tabs.setTabText(HEADERS, f"Headers {len(self.headers.value())}")
+        first = next(iter(errors), None)
+        self.send.setText("Sending…" if self._sending else "Send")
+        self.send.set_refusal("Sending…" if self._sending else errors[first] if first is not None else None)
+        if not self._sending and first is None:
+            self.send.setToolTip("Send (Ctrl+Enter)")
+        if show_all and first is not None:
+            self._reveal(first)
+
+    def _reveal(self, path: str) -> None:
+        if path in self.fields:
+            self.fields[path].control.setFocus()
+        elif path in ("edit.headers", "body"):
+            self.tabs.setCurrentIndex(HEADERS if path == "edit.headers" else BODY)
+
+    async def _send(self, spec: ReplaySpec) -> None:
+        try:
+            result = await replay_and_wait(spec, self._services)
+        except HooklineError as error:
+            if not isValid(self):
+                raise
+            if isinstance(error, InvalidFieldsError):
+                self._refused = {broken.field: broken.message for broken in error.errors}
+            else:
+                self._refused = {"": str(error)}
+        else:
+            if not isValid(self):
+                return
+            for send in result.sends:
+                self.response.add(send)
+                self.send.setAccessibleDescription(attempt_text(send.attempt))
+            if not result.sends:
+                self._refused = {"": result.replay.problem or "Nothing was sent."}
+        finally:
+            if isValid(self):
+                self._sending = False
+                self._refresh()

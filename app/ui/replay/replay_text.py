@@ -1,0 +1,117 @@
+"""Puts replays into words: what one will do, how far it is, and how a single request's went."""
+
+from __future__ import annotations
+
+import re
+
+from app.core.about import duration_text
+from app.core.model import Attempt
+from app.core.replay.spec import (
+    ChosenRequests,
+    FixedRate,
+    OneUrl,
+    OriginalGaps,
+    OtherEndpoint,
+    Replay,
+    ReplayProgress,
+    ReplaySpec,
+    ReplayState,
+)
+from app.core.replay.summary import faults_text
+from app.core.text import count_of, ms_text
+
+_BAR = re.compile(r"#+$", re.MULTILINE)
+
+
+def is_single(spec: ReplaySpec) -> bool:
+    """Whether one request is sent once: its result is shown where it was replayed, not as progress."""
+    return isinstance(spec.source, ChosenRequests) and len(spec.source.ids) == 1 and spec.times == 1
+
+
+def title_text(replay: Replay) -> str:
+    """`Replaying: 312 of 1,204`."""
+    far = _far(replay.progress)
+    match replay.state:
+        case ReplayState.QUEUED:
+            return "Replay waiting for the one before it"
+        case ReplayState.RUNNING:
+            return f"Replaying: {far}" if replay.progress.total is not None else "Replaying: counting requests…"
+        case ReplayState.PAUSED:
+            return f"Replay paused: {far}"
+        case ReplayState.DONE:
+            return f"Replay finished: {count_of(replay.progress.sent, 'request')} sent"
+        case ReplayState.CANCELLED:
+            return f"Replay cancelled: {far}"
+        case ReplayState.INTERRUPTED:
+            return f"Replay interrupted when Hookline closed: {far}"
+
+
+def counts_text(progress: ReplayProgress) -> str:
+    """`312 sent · 300 delivered · 12 failed`; what did not happen is left out, except failures."""
+    parts = [f"{progress.delivered:,} delivered", f"{progress.failed:,} failed"]
+    if progress.dropped:
+        parts.append(f"{progress.dropped:,} dropped")
+    if progress.duplicated:
+        parts.append(f"{progress.duplicated:,} duplicated")
+    return " · ".join(parts)
+
+
+def speed_text(replay: Replay) -> str:
+    """`48 per second · about 20 s left`; empty unless it is running at a known rate."""
+    progress = replay.progress
+    if replay.state is not ReplayState.RUNNING or progress.rate <= 0 or progress.total is None:
+        return ""
+    left = max(0, progress.total - progress.done) / progress.rate
+    rate = f"{progress.rate:,.0f}" if progress.rate >= 10 else f"{progress.rate:,.1f}"
+    return f"{rate} per second · about {duration_text(left) if left >= 60 else f'{max(1, round(left))} s'} left"
+
+
+def plan_text(spec: ReplaySpec, requests: str, count: int | None, targets: str) -> str:
+    """Says in words what a replay will do: `requests` names them, `targets` where their own targets are."""
+    many = count_of(count, "request") if count is not None else "all requests"
+    order = ", oldest first" if count != 1 else ""
+    sentences = [f"Sends {many} {requests}{order}, to {destination_words(spec, targets)}."]
+    sentences.append(f"{_pace_words(spec)}, {_parallel_words(spec.concurrency)}.")
+    if spec.times > 1:
+        total = f": {count * spec.times:,} in all" if count is not None else ""
+        sentences.append(f"Each is sent {spec.times:,} times{total}.")
+    if spec.faults.enabled:
+        sentences.append(f"Faults on purpose: {faults_text(spec.faults, spec.seed)}.")
+    return " ".join(sentences)
+
+
+def destination_words(spec: ReplaySpec, targets: str) -> str:
+    if isinstance(spec.destination, OneUrl):
+        return spec.destination.url
+    return f"the endpoint {spec.destination.slug}" if isinstance(spec.destination, OtherEndpoint) else targets
+
+
+def attempt_text(attempt: Attempt) -> str:
+    """`200 in 12 ms`, or why it failed."""
+    if attempt.status is None:
+        return attempt.error or "No response."
+    return f"{attempt.status} in {ms_text(attempt.ms)}"
+
+
+def with_bars(summary: str) -> str:
+    """The summary with solid bars, for display."""
+    return _BAR.sub(lambda found: "█" * len(found[0]), summary)
+
+
+def _far(progress: ReplayProgress) -> str:
+    return f"{progress.done:,}" + (f" of {progress.total:,}" if progress.total is not None else "")
+
+
+def _pace_words(spec: ReplaySpec) -> str:
+    pace = spec.pace
+    if isinstance(pace, FixedRate):
+        return f"{pace.per_second:,g} per second"
+    if not isinstance(pace, OriginalGaps):
+        return "Back to back"
+    speed = "" if pace.scale == 1 else f", {1 / pace.scale:,.4g} times as fast"
+    longest = "" if pace.longest_gap_ms is None else f", no gap longer than {ms_text(pace.longest_gap_ms)}"
+    return f"With the gaps they were received with{speed}{longest}"
+
+
+def _parallel_words(concurrency: int) -> str:
+    return "one at a time" if concurrency == 1 else f"at most {concurrency} at once"

@@ -1,0 +1,193 @@
+"""The replays of this data folder, the last started first, with the summary of the selected one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QListView, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.clock import now_us
+from app.core.events import ReplayChanged
+from app.core.replay.spec import Replay, ReplayState
+from app.core.replay.summary import destination_text, faults_text, pace_text, source_text
+from app.core.text import day_time
+from app.ui.replay.replay_text import counts_text, title_text, with_bars
+from app.ui.replay.replay_tracker import ReplayTracker
+from app.ui.replay.text_edit import TextEdit
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.toast import Toast
+
+SIZE = QSize(900, 620)
+LIST_WIDTH = 300
+NONE = "Nothing has been replayed yet. Press R on a request to replay it, or Ctrl+Shift+R to replay many."
+Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+
+
+class ReplaysModel(QAbstractListModel):
+    """Two lines for each replay."""
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.replays: list[Replay] = []
+
+    def set_replays(self, replays: list[Replay]) -> None:
+        """The last started first."""
+        self.beginResetModel()
+        self.replays = replays
+        self.endResetModel()
+
+    def update_one(self, replay: Replay) -> None:
+        """Show a replay as it is now; a new one comes first."""
+        for row, known in enumerate(self.replays):
+            if known.id == replay.id:
+                self.replays[row] = replay
+                self.dataChanged.emit(self.index(row), self.index(row))
+                return
+        self.beginInsertRows(QModelIndex(), 0, 0)
+        self.replays.insert(0, replay)
+        self.endInsertRows()
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        return 0 if parent.isValid() else len(self.replays)
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if not index.isValid() or role != Qt.ItemDataRole.DisplayRole:
+            return None
+        replay = self.replays[index.row()]
+        first = title_text(replay).removeprefix("Replay ").capitalize()
+        return f"{first}\n{day_time(replay.created_at, now_us())} · {escape(source_text(replay.spec.source))}"
+
+
+class ReplaysDialog(Dialog):
+    """`show_replay` selects one."""
+
+    def __init__(
+        self, tracker: ReplayTracker, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None
+    ) -> None:
+        super().__init__("Replays", theme, parent)
+        self._tracker, self._services = tracker, services
+        self._wanted: str | None = None
+        self.model = ReplaysModel(self)
+        self.list = QListView(self)
+        self.list.setModel(self.model)
+        self.list.setAccessibleName("Replays")
+        self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.list.setFixedWidth(LIST_WIDTH)
+        self.text = TextEdit("Summary of the replay", theme, self, read_only=True)
+        self.text.setProperty("frameless", True)
+        self.copy = Button("Copy summary", theme, self, icon="copy")
+        self.resume = Button("Resume", theme, self, icon="play")
+        self.cancel = Button("Cancel replay", theme, self)
+        self.close_button = Button("Close", theme, self)
+        self._toast = Toast(theme, self)
+        left, right = QVBoxLayout(), QVBoxLayout()
+        left.addWidget(self.list)
+        right.setContentsMargins(metrics.SPACE_3, metrics.SPACE_2, 0, 0)
+        right.addWidget(self.text)
+        self.fill_columns(left, right)
+        self._fill_footer(self.footer)
+        self.list.selectionModel().currentChanged.connect(self._show)
+        self.model.dataChanged.connect(self._show)
+        self.copy.clicked.connect(self._copy)
+        self.resume.clicked.connect(self._resume)
+        self.cancel.clicked.connect(self._cancel)
+        self.close_button.clicked.connect(self.reject)
+        self._subscription = services.bus.subscribe(ReplayChanged, lambda event: self.model.update_one(event.replay))
+        tasks.start(self._load(), "replays: list")
+        self._show()
+        self.resize(bounded(self, SIZE))
+        self.list.setFocus()
+
+    def sizeHint(self) -> QSize:
+        return bounded(self, SIZE)
+
+    def is_idle(self) -> bool:
+        return True
+
+    def done(self, result: int) -> None:
+        self._subscription.end()
+        super().done(result)
+
+    def show_replay(self, replay_id: str) -> None:
+        """Select this one, once the list is loaded."""
+        self._wanted = replay_id
+        for row, replay in enumerate(self.model.replays):
+            if replay.id == replay_id:
+                self.list.setCurrentIndex(self.model.index(row))
+
+    @property
+    def current(self) -> Replay | None:
+        """The selected one."""
+        index = self.list.currentIndex()
+        return self.model.replays[index.row()] if index.isValid() else None
+
+    def _fill_footer(self, footer: QHBoxLayout) -> None:
+        footer.addWidget(self.copy)
+        footer.addStretch(1)
+        for button in (self.cancel, self.resume, self.close_button):
+            footer.addWidget(button)
+
+    async def _load(self) -> None:
+        self.model.set_replays(await self._services.replays.latest())
+        if self.model.replays:
+            self.list.setCurrentIndex(self.model.index(0))
+        if self._wanted is not None:
+            self.show_replay(self._wanted)
+        self._show()
+
+    @Slot()
+    def _show(self) -> None:
+        replay = self.current
+        position = self.text.verticalScrollBar().value()
+        text = with_bars(replay.summary or _so_far(replay)) if replay is not None else NONE
+        if text != self.text.text():
+            self.text.show_text(text)
+            self.text.verticalScrollBar().setValue(position)
+        state = replay.state if replay is not None else None
+        self.copy.setEnabled(replay is not None)
+        self.resume.setVisible(state in (ReplayState.PAUSED, ReplayState.INTERRUPTED))
+        self.cancel.setVisible(replay is not None and not replay.ended)
+        self.cancel.setText("Dismiss" if state is ReplayState.INTERRUPTED else "Cancel replay")
+
+    @Slot()
+    def _copy(self) -> None:
+        if (replay := self.current) is not None:
+            QGuiApplication.clipboard().setText(replay.summary or _so_far(replay))
+            self._toast.say("Summary copied.")
+
+    @Slot()
+    def _resume(self) -> None:
+        if (replay := self.current) is not None:
+            self._tracker.resume(replay.id)
+
+    @Slot()
+    def _cancel(self) -> None:
+        if (replay := self.current) is not None:
+            self._tracker.cancel(replay.id)
+
+
+def _so_far(replay: Replay) -> str:
+    spec = replay.spec
+    lines = [
+        title_text(replay),
+        "",
+        f"Requests  {source_text(spec.source)}",
+        f"To        {destination_text(spec.destination)}",
+        f"Pace      {pace_text(spec.pace)}, {spec.concurrency:,} at once",
+        f"Times     {spec.times:,}",
+        f"Faults    {faults_text(spec.faults, spec.seed)}",
+        "",
+        f"So far    {counts_text(replay.progress)}",
+    ]
+    return "\n".join([*lines, *(["", replay.problem] if replay.problem else [])])

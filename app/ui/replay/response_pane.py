@@ -1,0 +1,114 @@
+"""What came back for each send of the editor: the last one is shown, earlier ones can be chosen."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import partial
+
+from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.bodies.formats.hex_dump import ROW, hex_rows, row_text
+from app.core.bodies.media_types import is_json, media_type
+from app.core.model import Attempt
+from app.core.text import clock_time, count_of, ms_text
+from app.ui.latest_only import Latest
+from app.ui.replay.body_text import EditableText, editable_text
+from app.ui.replay.headers_editor import header_lines
+from app.ui.replay.replay_text import attempt_text
+from app.ui.replay.single_replay import SendResult
+from app.ui.replay.text_edit import TextEdit
+from app.ui.request.header import response_tone
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.badge import Pill
+from app.ui.widgets.fields import ChoiceField
+from app.ui.widgets.labels import ElidedLabel, label
+
+BODY_MAX = 64 * 1024
+"""Bytes of the body shown here; the Deliveries tab has all that is stored."""
+HEX_MAX = 32 * ROW
+
+
+class ResponsePane(QWidget):
+    """Hidden until the first result."""
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services = services
+        self._results: list[SendResult] = []
+        self._latest = Latest(tasks, "replay: response")
+        self.state = Pill("", "neutral", self)
+        self.facts = ElidedLabel("", "small", self)
+        self.sends = ChoiceField((), self)
+        self.sends.setAccessibleName("Sends of this request")
+        self.text = TextEdit("Response", theme, self, read_only=True)
+        row = QHBoxLayout()
+        row.setSpacing(metrics.SPACE_2)
+        row.addWidget(label("Response", "strong", self))
+        row.addWidget(self.state)
+        row.addWidget(self.facts, 1)
+        row.addWidget(self.sends)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, metrics.SPACE_3, 0, 0)
+        column.setSpacing(metrics.SPACE_2)
+        column.addLayout(row)
+        column.addWidget(self.text, 1)
+        self.sends.currentIndexChanged.connect(self._show)
+        self.hide()
+
+    def add(self, result: SendResult) -> None:
+        """Show this one."""
+        self._results.append(result)
+        attempt = result.attempt
+        self.sends.blockSignals(True)
+        outcome = str(attempt.status) if attempt.status is not None else "failed"
+        self.sends.insertItem(0, f"{len(self._results)}: {outcome} at {clock_time(attempt.started_at)[:8]}")
+        self.sends.setCurrentIndex(0)
+        self.sends.blockSignals(False)
+        self.sends.setVisible(len(self._results) > 1)
+        self.show()
+        self._show()
+
+    def stop(self) -> None:
+        self._latest.stop()
+
+    @Slot()
+    def _show(self) -> None:
+        result = self._results[len(self._results) - 1 - max(0, self.sends.currentIndex())]
+        attempt = result.attempt
+        if attempt.status is None:
+            self.state.show_state("Failed", "danger")
+        else:
+            self.state.show_state(str(attempt.status), response_tone(attempt.status))
+        size = f" · {count_of(attempt.response_size, 'byte')}" if attempt.status is not None else ""
+        self.facts.setText(f"{ms_text(attempt.ms)}{size} · {escape(attempt.url)}")
+        if attempt.status is None:
+            self.text.show_text(attempt_text(attempt))
+        else:
+            self._latest.run(partial(self._load, result))
+
+    async def _load(self, result: SendResult) -> None:
+        attempt = result.attempt
+        body = b""
+        if attempt.response_size:
+            body = await self._services.deliveries.response_body(result.delivery.id, attempt.number)
+        text, json = await asyncio.get_running_loop().run_in_executor(None, _body_text, body, attempt)
+        if not self._latest.superseded:
+            head = f"HTTP/{attempt.http_version or '1.1'} {attempt.status}\n{header_lines(attempt.response_headers)}"
+            error = f"\n\n{attempt.error}" if attempt.error and not body else ""
+            self.text.show_text(f"{head}\n\n{text}{error}".rstrip("\n"), json=json)
+
+
+def _body_text(body: bytes, attempt: Attempt) -> tuple[str, bool]:
+    """The text or a hex dump, and whether it is JSON."""
+    types = (value for name, value in attempt.response_headers if name.lower() == "content-type")
+    content_type = next(types, "")
+    text = editable_text(body[:BODY_MAX], content_type)
+    more = f"\n… {count_of(len(body) - BODY_MAX, 'byte')} more: see the Deliveries tab." if len(body) > BODY_MAX else ""
+    if isinstance(text, EditableText):
+        return text.text + more, is_json(media_type(content_type))
+    return "\n".join(map(row_text, hex_rows(body[:HEX_MAX], 0, len(body)))), False
