@@ -1,7 +1,7 @@
 """The picture book: `make screenshots` renders every screen, light and dark, into `docs/screenshots/`.
 
 Fills a temporary data folder through the real server, with a real target, then walks the window through its screens
-without a display. Names of chapters (`lists bodies filters hand deliveries dialogs comparison`) draw only those.
+without a display. Names of chapters (`lists bodies filters hand deliveries replay dialogs comparison`) draw only those.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from app.ui.desktop.tray import SystemTray
 from app.ui.request.tabs.tabs import BODY, DELIVERIES, TABS
 from app.ui.shell import main_window
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
-from docs import book_bodies, book_comparison, book_deliveries, book_filters, book_hand, picture_data
+from docs import book_bodies, book_comparison, book_deliveries, book_filters, book_hand, book_replay, picture_data
 from docs.book import SIZES, Book
 
 OUT = ROOT / "docs" / "screenshots"
@@ -146,6 +146,8 @@ class Walk:
             await book_filters.draw(book, stripe, shopify)
         if self._wanted("deliveries"):
             await book_deliveries.draw(book)
+        if self._wanted("replay"):
+            await book_replay.draw(book, stripe, partner)
         if self._wanted("dialogs"):
             await book_hand.draw_dialogs(book, stripe)
         if self._wanted("comparison"):

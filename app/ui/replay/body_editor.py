@@ -25,6 +25,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import FittingLabel, label
 
 FILE_MAX = 16 * 1024 * 1024
+BAR_HEIGHT = 28
 
 
 class BodyEditor(QWidget):
@@ -55,8 +56,11 @@ class BodyEditor(QWidget):
         bar = QHBoxLayout()
         bar.setSpacing(metrics.SPACE_1)
         bar.addWidget(self.facts, 1)
-        for button in (self.wrap, self.choose, self.reset):
-            bar.addWidget(button)
+        for button in (self.choose, self.reset):
+            button.setProperty("compact", True)
+        for control in (self.wrap, self.choose, self.reset):
+            control.setFixedHeight(BAR_HEIGHT)
+            bar.addWidget(control)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(metrics.SPACE_2)
@@ -127,7 +131,7 @@ class BodyEditor(QWidget):
             return
         if self._text is not None:
             json = is_json(media_type(source.content_type)) or self._text.text.lstrip()[:1] in ("{", "[")
-            self.edit.show_text(self._text.text, json=json)
+            self.edit.show_text(self._text.text, json_from=0 if json else None)
             self._pages.setCurrentWidget(self.edit)
         else:
             self.hex.show_source(source)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QLineEdit, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Endpoint
@@ -46,14 +46,13 @@ class DestinationField(QWidget):
             "destination.url": LabeledField("URL", self.url, self, help_text=text),
             "destination.slug": LabeledField("Endpoint", self.endpoint, self),
         }
-        self._pages = QStackedWidget(self)
-        for page in (self.own, *self.fields.values()):
-            self._pages.addWidget(page)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(metrics.SPACE_2)
-        column.addWidget(self.kind)
-        column.addWidget(self._pages)
+        column.addWidget(self.kind, 0, Qt.AlignmentFlag.AlignLeft)
+        self._pages = (self.own, *self.fields.values())
+        for page in self._pages:
+            column.addWidget(page)
         self.kind.set_current(TARGETS if targets else URL)
         self.kind.activated.connect(self._kind_changed)
         self.url.textEdited.connect(self._edited)
@@ -83,12 +82,9 @@ class DestinationField(QWidget):
         self.changed.emit()
 
     def _show_page(self) -> None:
-        page = (TARGETS, URL, ENDPOINT).index(self.kind.current() or URL)
-        for number in range(self._pages.count()):
-            widget = self._pages.widget(number)
-            if widget is not None:
-                widget.setVisible(number == page)
-        self._pages.setCurrentIndex(page)
+        kind = self.kind.current() or URL
+        for of_kind, page in zip((TARGETS, URL, ENDPOINT), self._pages, strict=True):
+            page.setVisible(kind == of_kind)
 
 
 def _shortened(urls: Sequence[str]) -> str:

@@ -29,6 +29,7 @@ NAME, VALUE = 0, 1
 TITLES = ("Name", "Value")
 TABLE, TEXT = "table", "text"
 NAME_WIDTH = 200
+BAR_HEIGHT = 28
 Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 
@@ -131,6 +132,8 @@ class HeadersEditor(QWidget):
         bar.addWidget(self.views)
         bar.addStretch(1)
         for button in (self.add, self.remove, self.reset):
+            button.setProperty("compact", True)
+            button.setFixedHeight(BAR_HEIGHT)
             bar.addWidget(button)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)

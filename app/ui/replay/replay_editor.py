@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
     QPushButton,
+    QSizePolicy,
     QSplitter,
     QStackedWidget,
     QTabBar,
@@ -56,8 +57,12 @@ from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import label
 
 SIZE = QSize(1000, 720)
+LEAST_HEIGHT = 280
+"""Pixels of the editor and the response."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
 HEADERS, BODY = 0, 1
+BAR_HEIGHT = 28
+"""Of what stands above the fields and editors, so that these begin at one height."""
 _CODING = "content-encoding"
 
 
@@ -118,7 +123,7 @@ class ReplayEditor(Dialog):
         self.original_headers = TextEdit("Original headers", theme, self, read_only=True)
         self.original_body = self._original_body(tasks)
         self.response = ResponsePane(services, theme, tasks, self)
-        self.show_original = Button("Original", theme, self, kind="ghost", icon="body")
+        self.show_original = Button("Hide original", theme, self, kind="ghost")
         self.reset_line = Button("Reset", theme, self, kind="ghost", icon="undo")
         self.problem = label("", "error", self, wrap=True)
         self.many = Button("Replay many…", theme, self, kind="ghost")
@@ -209,7 +214,8 @@ class ReplayEditor(Dialog):
     def _original_body(self, tasks: Tasks) -> QWidget:
         if isinstance(self._request.body, EditableText):
             text = TextEdit("Original body", self.theme, self, read_only=True)
-            text.show_text(self._request.body.text, json=self._request.body.text.lstrip()[:1] in ("{", "["))
+            json = self._request.body.text.lstrip()[:1] in ("{", "[")
+            text.show_text(self._request.body.text, json_from=0 if json else None)
             return text
         view = HexWidget(self.theme, tasks, self)
         view.setAccessibleName("Original body as hexadecimal")
@@ -226,7 +232,7 @@ class ReplayEditor(Dialog):
         self.reset_line.setAccessibleName("Reset method and URL")
         self.show_original.setCheckable(True)
         self.show_original.setChecked(True)
-        self.show_original.setToolTip("Show the request as it was captured beside the editor")
+        self.show_original.setToolTip("The request as it was captured, beside the editor")
         self.tabs.addTab("Headers")
         self.tabs.addTab("Body")
         self.tabs.setDrawBase(False)
@@ -240,9 +246,13 @@ class ReplayEditor(Dialog):
         self.fields = {"edit.method": method, "edit.url": url, "destination": destination}
         first = QHBoxLayout()
         first.setSpacing(metrics.SPACE_3)
-        first.addWidget(destination)
-        first.addWidget(method)
-        first.addWidget(url, 1)
+        top = Qt.AlignmentFlag.AlignTop
+        first.addWidget(destination, 0, top)
+        first.addWidget(method, 0, top)
+        first.addWidget(url, 1, top)
+        for field in (destination, method, url):
+            field.title.setFixedHeight(BAR_HEIGHT)
+        self.reset_line.setProperty("compact", True)
         url.header.addWidget(self.reset_line)
         bar = QHBoxLayout()
         bar.addWidget(self.tabs, 1)
@@ -260,6 +270,9 @@ class ReplayEditor(Dialog):
         split.setProperty("part", "gap")
         split.addWidget(content)
         split.addWidget(self.response)
+        # The content may be lower than it prefers, rather than scroll.
+        split.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Ignored)
+        split.setMinimumHeight(LEAST_HEIGHT)
         split.setStretchFactor(0, 3)
         split.setStretchFactor(1, 2)
         self.body.addLayout(first)
@@ -277,7 +290,7 @@ class ReplayEditor(Dialog):
         column.setContentsMargins(metrics.SPACE_3, 0, 0, 0)
         column.setSpacing(metrics.SPACE_2)
         title = label("Original", "strong", holder)
-        title.setFixedHeight(26)
+        title.setFixedHeight(BAR_HEIGHT)
         column.addWidget(title)
         column.addWidget(original, 1)
         split = QSplitter(self)
@@ -321,6 +334,7 @@ class ReplayEditor(Dialog):
 
     @Slot(bool)
     def _toggle_original(self, on: bool) -> None:
+        self.show_original.setText("Hide original" if on else "Show original")
         for split in self._splitters:
             original = split.widget(1)
             if original is not None:

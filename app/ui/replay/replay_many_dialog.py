@@ -136,7 +136,7 @@ class ReplayManyDialog(Dialog):
 
     def _lay_out(self) -> None:
         self.body.addWidget(section("Requests", self))
-        self.body.addWidget(self.requests)
+        self.body.addWidget(self.requests, 0, Qt.AlignmentFlag.AlignLeft)
         self.body.addWidget(self.times)
         self.body.addWidget(section("Destination", self))
         self.body.addWidget(self.destination)

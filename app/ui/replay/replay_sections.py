@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from PySide6.QtCore import QDateTime, Qt, Signal, Slot
-from PySide6.QtWidgets import QDateTimeEdit, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDateTimeEdit, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
 from app.core.replay.replay_rules import (
     CONCURRENCY_MAX,
@@ -80,6 +80,7 @@ def _time_edit(at_us: int, parent: QWidget) -> QDateTimeEdit:
     edit = QDateTimeEdit(QDateTime.fromMSecsSinceEpoch(at_us // 1_000), parent)
     edit.setDisplayFormat("yyyy-MM-dd HH:mm:ss")
     edit.setFixedHeight(metrics.CONTROL)
+    edit.findChildren(QLineEdit)[0].setTextMargins(metrics.SPACE_2, 0, 0, 0)
     return edit
 
 
@@ -109,7 +110,7 @@ class PaceSection(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(metrics.SPACE_3)
         column.addWidget(section("Pace", self))
-        column.addWidget(self.kind)
+        column.addWidget(self.kind, 0, Qt.AlignmentFlag.AlignLeft)
         column.addLayout(_row(*self.fields.values()))
         self.rate.set_value(10)
         self.speed.set_value(1)

@@ -5,8 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Slot
-from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QListView, QVBoxLayout, QWidget
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPainter
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QListView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -20,14 +28,15 @@ from app.ui.replay.text_edit import TextEdit
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
+from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.toast import Toast
 
-SIZE = QSize(900, 620)
-LIST_WIDTH = 300
+SIZE = QSize(900, 720)
+LIST_WIDTH, ROW_HEIGHT = 300, 52
 NONE = "Nothing has been replayed yet. Press R on a request to replay it, or Ctrl+Shift+R to replay many."
 Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
@@ -68,6 +77,32 @@ class ReplaysModel(QAbstractListModel):
         return f"{first}\n{day_time(replay.created_at, now_us())} · {escape(source_text(replay.spec.source))}"
 
 
+class ReplayDelegate(QStyledItemDelegate):
+    """Paints both lines: what became of it, and when and of what it was."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
+        return QSize(LIST_WIDTH, ROW_HEIGHT)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        tokens, rect = self._theme.tokens, option.rect
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        if selected or hovered:
+            painter.fillRect(rect, QColor(tokens.selection if selected else tokens.hover))
+        inside = rect.adjusted(metrics.SPACE_5, metrics.SPACE_2, -metrics.SPACE_3, -metrics.SPACE_2)
+        fonts = (ui_font(BASE, QFont.Weight.Medium), ui_font(SMALL))
+        flags = (Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom)
+        for line, text in enumerate(str(index.data()).split("\n")[:2]):
+            painter.setFont(fonts[line])
+            painter.setPen(QColor(tokens.text if line == 0 else tokens.text_faint))
+            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inside.width())
+            painter.drawText(inside, int(flags[line]), shown)
+
+
 class ReplaysDialog(Dialog):
     """`show_replay` selects one."""
 
@@ -80,6 +115,8 @@ class ReplaysDialog(Dialog):
         self.model = ReplaysModel(self)
         self.list = QListView(self)
         self.list.setModel(self.model)
+        self.list.setItemDelegate(ReplayDelegate(theme, self.list))
+        self.list.setMouseTracking(True)
         self.list.setAccessibleName("Replays")
         self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

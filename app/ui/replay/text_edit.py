@@ -25,11 +25,13 @@ class JsonHighlighter(QSyntaxHighlighter):
 
     def __init__(self, document: QTextDocument, theme: Theme) -> None:
         super().__init__(document)
-        self._theme, self.enabled = theme, False
+        self._theme = theme
+        self.first_line: int | None = None
+        """Where the JSON begins; None without any."""
         theme.changed.connect(self.rehighlight)
 
     def highlightBlock(self, text: str) -> None:
-        if not self.enabled:
+        if self.first_line is None or self.currentBlock().blockNumber() < self.first_line:
             return
         for found in _TOKEN.finditer(text):
             style = QTextCharFormat()
@@ -52,8 +54,9 @@ class TextEdit(QPlainTextEdit):
         theme.body_text.changed.connect(self._set_wrap)
         self._set_wrap()
 
-    def show_text(self, text: str, *, json: bool = False) -> None:
-        self._highlighter.enabled = json and len(text) <= _COLOURED_MAX
+    def show_text(self, text: str, *, json_from: int | None = None) -> None:
+        """JSON is coloured, from this line on (None: there is none)."""
+        self._highlighter.first_line = json_from if len(text) <= _COLOURED_MAX else None
         self.setPlainText(text)
 
     def text(self) -> str:

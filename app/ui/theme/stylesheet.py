@@ -98,7 +98,7 @@ QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QAbstractSpinBox:focus, 
 }
 QLineEdit:focus, QAbstractSpinBox:focus, QComboBox:focus, QComboBox:on { min-height: 28px; }
 QPlainTextEdit:focus, QTextEdit:focus { padding: 3px; }
-QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"], QAbstractSpinBox[invalid="true"] {
+QLineEdit[invalid="true"], QPlainTextEdit[invalid="true"], QAbstractSpinBox[invalid="true"], QComboBox[invalid="true"] {
     border-color: $danger;
 }
 QLineEdit:disabled, QPlainTextEdit:disabled, QAbstractSpinBox:disabled, QComboBox:disabled {

@@ -15,7 +15,8 @@ from app.core.replay.spec import ReplayState
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.widgets.question import Question
-from tests.ui.replay.replay_desk import dialog, page_with_target
+from tests.ui.desk import shown as shown_window
+from tests.ui.replay.replay_desk import dialog, page_with_target, target
 from tests.ui.requests.page_desk import PageDesk, click_row, open_body, open_page
 from tests.ui.waiting import activate, settle, until
 
@@ -194,9 +195,6 @@ def test_the_form_for_many_counts_what_it_will_send_and_starts_it(run: Run, tmp_
 
 def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
-        from tests.ui.desk import shown as shown_window
-        from tests.ui.replay.replay_desk import target
-
         async with target() as received, shown_window(tmp_path) as (desk, window):
             endpoint = await desk.endpoint(forward_url=received.url)
             for _ in range(3):
@@ -207,7 +205,9 @@ def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(run: Run, tmp_p
             window.show_endpoint(endpoint.id)
             await until(lambda: window.requests.list.model().rowCount() == 3)
             window.requests.list.selectAll()
-            window.requests.commands.selected.edit_replay.trigger()
+            options = window.requests.commands.selected.edit_replay
+            await until(lambda: options.text() == "Replay 3 requests with options…")
+            options.trigger()
             form = await dialog(ReplayManyDialog, window)
             await until(lambda: form.start.text() == "Replay 3 requests")
             form.start.click()
@@ -221,7 +221,8 @@ def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(run: Run, tmp_p
             bar.details.click()
             await until(lambda: window.replays._dialog is not None and window.replays._dialog.current is not None)
             listed = window.replays._dialog
-            assert listed is not None and listed.current is not None
+            assert listed is not None
+            assert listed.current is not None
             assert listed.current.state is ReplayState.DONE
             listed.copy.click()
             assert QApplication.clipboard().text() == listed.current.summary
