@@ -43,6 +43,7 @@ class BodyEditor(QWidget):
         self.facts = FittingLabel("small", self)
         self.edit = TextEdit("Body", theme, self)
         self.hex = HexWidget(theme, tasks, self)
+        self.hex.setProperty("part", "edited")
         self.wrap = WrapButton(theme, self)
         self.choose = Button("Choose file…", theme, self, kind="ghost", icon="folder")
         self.reset = Button("Reset", theme, self, kind="ghost", icon="undo")

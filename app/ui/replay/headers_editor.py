@@ -166,6 +166,7 @@ class HeadersEditor(QWidget):
     def _set_up_table(self) -> None:
         table = self.table
         table.setModel(self.model)
+        table.setProperty("part", "edited")
         table.setAccessibleName("Headers")
         table.setFont(mono_font())
         table.setShowGrid(False)

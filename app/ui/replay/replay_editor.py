@@ -51,10 +51,10 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import label
+from app.ui.widgets.unsaved import EditDialog
 
 SIZE = QSize(1000, 720)
 LEAST_HEIGHT = 280
@@ -98,10 +98,11 @@ class _Destination(NamedTuple):
     fixed: bool
 
 
-class ReplayEditor(Dialog):
+class ReplayEditor(EditDialog):
     """Stays open, so that the request can be changed and sent again. `many_requested` asks for the form for many."""
 
     many_requested = Signal()
+    unsaved = "The request as you edited it has not been sent."
 
     def __init__(
         self, request: LoadedRequest, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None
@@ -110,6 +111,7 @@ class ReplayEditor(Dialog):
         self._request, self._services, self._tasks = request, services, tasks
         self._capture = capture = request.capture
         self._sending = False
+        self._last_sent: ReplaySpec | None = None
         self._refused: dict[str, str] = {}
         self._headers: Headers = tuple(
             (name, value) for name, value in end_to_end(capture.headers) if name.lower() != "host"
@@ -164,6 +166,16 @@ class ReplayEditor(Dialog):
             edit=edit if edit != RequestEdit() else None,
         )
 
+    def has_changes(self) -> bool:
+        """Whether something was edited that was not sent."""
+        try:
+            spec = self.spec()
+        except UnicodeEncodeError:
+            return True
+        edit = spec.edit or RequestEdit()
+        edited = (edit.method, edit.headers, edit.body) != (None, None, None)
+        return edited and spec != self._last_sent
+
     def explain(self, text: str) -> None:
         """Say why it was opened, below the URL."""
         self.fields["edit.url"].set_help(text)
@@ -173,7 +185,7 @@ class ReplayEditor(Dialog):
         """Send it; with bad input show what is wrong."""
         self._refresh(show_all=True)
         if not self._sending and self.send.isEnabled():
-            self._sending = True
+            self._sending, self._last_sent = True, self.spec()
             self._refresh()
             self._tasks.start(self._send(self.spec()), "replay: send edited")
 
@@ -219,6 +231,7 @@ class ReplayEditor(Dialog):
             return text
         view = HexWidget(self.theme, tasks, self)
         view.setAccessibleName("Original body as hexadecimal")
+        view.setProperty("part", "edited")
         view.show_source(self._request.source)
         return view
 
@@ -231,7 +244,7 @@ class ReplayEditor(Dialog):
         self.url.setPlaceholderText("http://localhost:3000/webhooks")
         self.reset_line.setAccessibleName("Reset method and URL")
         self.show_original.setCheckable(True)
-        self.show_original.setChecked(True)
+        self.show_original.setChecked(isinstance(self._request.body, EditableText))  # hex needs the width
         self.show_original.setToolTip("The request as it was captured, beside the editor")
         self.tabs.addTab("Headers")
         self.tabs.addTab("Body")
@@ -311,6 +324,7 @@ class ReplayEditor(Dialog):
         self.body_editor.load(request.source, request.body, edit_note=note)
         self.tabs.setCurrentIndex(BODY if capture.size else HEADERS)
         self._show_tab(self.tabs.currentIndex())
+        self._toggle_original(self.show_original.isChecked())
 
     def _connect(self) -> None:
         self.destination.currentIndexChanged.connect(self._show_destination)
@@ -356,8 +370,11 @@ class ReplayEditor(Dialog):
 
     @Slot()
     def _ask_for_many(self) -> None:
-        self.reject()
-        self.many_requested.emit()
+        if self.has_changes():
+            self.ask_to_discard(self.many_requested.emit)
+        else:
+            self.reject()
+            self.many_requested.emit()
 
     @Slot()
     def _edited(self) -> None:

@@ -28,6 +28,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card
 from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.fit_screen import fit
 from app.ui.widgets.labels import label
 from app.ui.widgets.segmented import Segmented
 
@@ -226,8 +227,16 @@ class ReplayManyDialog(Dialog):
         reason = "Starting…" if self._busy else self._count_problem or next(iter(errors.values()), None) or nothing
         self.start.set_refusal(reason)
         self.start.setText("Replay" if not self._count else f"Replay {count_of(self._count, 'request')}")
+        self._grow()
         if show_all and errors:
             self._reveal(next(iter(errors)))
+
+    def _grow(self) -> None:
+        """Make room for fields and sentences that appeared, within the screen."""
+        wanted = self.sizeHint()
+        if wanted.height() > self.height():
+            self.resize(self.width(), wanted.height())
+            fit(self)
 
     def _reveal(self, path: str) -> None:
         if path in self.fields:

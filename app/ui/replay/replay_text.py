@@ -20,6 +20,7 @@ from app.core.replay.spec import (
 from app.core.replay.summary import faults_text
 from app.core.text import count_of, ms_text
 
+BAR = "█"
 _BAR = re.compile(r"#+$", re.MULTILINE)
 
 
@@ -95,7 +96,7 @@ def attempt_text(attempt: Attempt) -> str:
 
 def with_bars(summary: str) -> str:
     """The summary with solid bars, for display."""
-    return _BAR.sub(lambda found: "█" * len(found[0]), summary)
+    return _BAR.sub(lambda found: BAR * len(found[0]), summary)
 
 
 def _far(progress: ReplayProgress) -> str:

@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QPainter
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QGuiApplication,
+    QPainter,
+    QSyntaxHighlighter,
+    QTextCharFormat,
+    QTextDocument,
+)
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QListView,
@@ -19,10 +28,10 @@ from PySide6.QtWidgets import (
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.events import ReplayChanged
-from app.core.replay.spec import Replay, ReplayState
+from app.core.replay.spec import MatchingRequests, Replay, ReplayState
 from app.core.replay.summary import destination_text, faults_text, pace_text, source_text
 from app.core.text import day_time
-from app.ui.replay.replay_text import counts_text, title_text, with_bars
+from app.ui.replay.replay_text import BAR, counts_text, title_text, with_bars
 from app.ui.replay.replay_tracker import ReplayTracker
 from app.ui.replay.text_edit import TextEdit
 from app.ui.services import Services
@@ -45,8 +54,10 @@ _NO_INDEX = QModelIndex()
 class ReplaysModel(QAbstractListModel):
     """Two lines for each replay."""
 
-    def __init__(self, parent: QObject) -> None:
+    def __init__(self, requests: Callable[[Replay], str], parent: QObject) -> None:
+        """`requests` names those of a replay."""
         super().__init__(parent)
+        self._requests = requests
         self.replays: list[Replay] = []
 
     def set_replays(self, replays: list[Replay]) -> None:
@@ -74,7 +85,23 @@ class ReplaysModel(QAbstractListModel):
             return None
         replay = self.replays[index.row()]
         first = title_text(replay).removeprefix("Replay ").capitalize()
-        return f"{first}\n{day_time(replay.created_at, now_us())} · {escape(source_text(replay.spec.source))}"
+        return f"{first}\n{day_time(replay.created_at, now_us())} · {self._requests(replay)}"
+
+
+class BarColours(QSyntaxHighlighter):
+    """Colours the bars of a histogram."""
+
+    def __init__(self, document: QTextDocument, theme: Theme) -> None:
+        super().__init__(document)
+        self._theme = theme
+        theme.changed.connect(self.rehighlight)
+
+    def highlightBlock(self, text: str) -> None:
+        start = text.find(BAR)
+        if start >= 0:
+            style = QTextCharFormat()
+            style.setForeground(QColor(self._theme.tokens.chart_plain))
+            self.setFormat(start, len(text) - start, style)
 
 
 class ReplayDelegate(QStyledItemDelegate):
@@ -112,7 +139,7 @@ class ReplaysDialog(Dialog):
         super().__init__("Replays", theme, parent)
         self._tracker, self._services = tracker, services
         self._wanted: str | None = None
-        self.model = ReplaysModel(self)
+        self.model = ReplaysModel(self._requests, self)
         self.list = QListView(self)
         self.list.setModel(self.model)
         self.list.setItemDelegate(ReplayDelegate(theme, self.list))
@@ -123,6 +150,7 @@ class ReplaysDialog(Dialog):
         self.list.setFixedWidth(LIST_WIDTH)
         self.text = TextEdit("Summary of the replay", theme, self, read_only=True)
         self.text.setProperty("frameless", True)
+        self._bars = BarColours(self.text.document(), theme)
         self.copy = Button("Copy summary", theme, self, icon="copy")
         self.resume = Button("Resume", theme, self, icon="play")
         self.cancel = Button("Cancel replay", theme, self)
@@ -169,6 +197,12 @@ class ReplaysDialog(Dialog):
         index = self.list.currentIndex()
         return self.model.replays[index.row()] if index.isValid() else None
 
+    def _requests(self, replay: Replay) -> str:
+        source = replay.spec.source
+        endpoint_id = source.endpoint_id if isinstance(source, MatchingRequests) else None
+        endpoint = self._services.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
+        return escape(source_text(source) + (f" of “{endpoint.name}”" if endpoint is not None else ""))
+
     def _fill_footer(self, footer: QHBoxLayout) -> None:
         footer.addWidget(self.copy)
         footer.addStretch(1)
@@ -187,7 +221,7 @@ class ReplaysDialog(Dialog):
     def _show(self) -> None:
         replay = self.current
         position = self.text.verticalScrollBar().value()
-        text = with_bars(replay.summary or _so_far(replay)) if replay is not None else NONE
+        text = with_bars(replay.summary or self._so_far(replay)) if replay is not None else NONE
         if text != self.text.text():
             self.text.show_text(text)
             self.text.verticalScrollBar().setValue(position)
@@ -200,7 +234,7 @@ class ReplaysDialog(Dialog):
     @Slot()
     def _copy(self) -> None:
         if (replay := self.current) is not None:
-            QGuiApplication.clipboard().setText(replay.summary or _so_far(replay))
+            QGuiApplication.clipboard().setText(replay.summary or self._so_far(replay))
             self._toast.say("Summary copied.")
 
     @Slot()
@@ -213,18 +247,17 @@ class ReplaysDialog(Dialog):
         if (replay := self.current) is not None:
             self._tracker.cancel(replay.id)
 
-
-def _so_far(replay: Replay) -> str:
-    spec = replay.spec
-    lines = [
-        title_text(replay),
-        "",
-        f"Requests  {source_text(spec.source)}",
-        f"To        {destination_text(spec.destination)}",
-        f"Pace      {pace_text(spec.pace)}, {spec.concurrency:,} at once",
-        f"Times     {spec.times:,}",
-        f"Faults    {faults_text(spec.faults, spec.seed)}",
-        "",
-        f"So far    {counts_text(replay.progress)}",
-    ]
-    return "\n".join([*lines, *(["", replay.problem] if replay.problem else [])])
+    def _so_far(self, replay: Replay) -> str:
+        spec = replay.spec
+        lines = [
+            title_text(replay),
+            "",
+            f"Requests  {self._requests(replay)}",
+            f"To        {destination_text(spec.destination)}",
+            f"Pace      {pace_text(spec.pace)}, {spec.concurrency:,} at once",
+            f"Times     {spec.times:,}",
+            f"Faults    {faults_text(spec.faults, spec.seed)}",
+            "",
+            f"So far    {counts_text(replay.progress)}",
+        ]
+        return "\n".join([*lines, *(["", replay.problem] if replay.problem else [])])

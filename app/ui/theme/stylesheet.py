@@ -209,6 +209,8 @@ QFrame[part="notice"][tone="warning"] { background: $warning_soft; }
 QFrame[part="notice"] QPushButton { background: $surface; min-height: 26px; }
 QFrame[part="notice"] QPushButton:hover { background: $hover; }
 
+QAbstractScrollArea[part="edited"] { border: 1px solid $border_strong; border-radius: ${radius}px; padding: 1px; }
+QAbstractScrollArea[part="edited"]:focus { border-color: $accent; }
 QFrame[part="segmented"] { background: $pressed; border: none; border-radius: 6px; }
 QFrame[part="segmented"] QToolButton {
     background: transparent; color: $text_muted; border: 1px solid transparent; border-radius: 4px;

@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 
 from PySide6.QtWidgets import QDialog, QWidget
 
-from app.core.model import TargetDraft
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import until
 
@@ -73,8 +72,3 @@ async def dialog(kind: type[D], over: QWidget) -> D:
     """The dialog of this kind, once it is open."""
     await until(lambda: any(one.isVisible() for one in over.findChildren(kind)))
     return next(one for one in over.findChildren(kind) if one.isVisible())
-
-
-def inactive(url: str) -> tuple[TargetDraft, ...]:
-    """A target that is switched off."""
-    return (TargetDraft(url=url, active=False),)
