@@ -93,7 +93,7 @@ async def _progress(book: Book, stripe: Endpoint) -> None:
     dead = ReplaySpec(source=source, destination=OneUrl(url="http://127.0.0.1:9/"))
     await replays.start(dead)
     await book.until("failures", lambda: (shown := tracker.shown) is not None and shown.state is ReplayState.DONE)
-    done = await replays.start(ReplaySpec(source=source, concurrency=8, times=20))
+    done = await replays.start(ReplaySpec(source=source, concurrency=8, times=5))
     await book.until(
         "the end of all",
         lambda: (shown := tracker.shown) is not None and (shown.id, shown.state) == (done.id, ReplayState.DONE),

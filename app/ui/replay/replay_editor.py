@@ -56,7 +56,7 @@ from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import label
 from app.ui.widgets.unsaved import EditDialog
 
-SIZE = QSize(1000, 720)
+SIZE = QSize(1180, 800)
 LEAST_HEIGHT = 280
 """Pixels of the editor and the response."""
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS")
@@ -311,7 +311,7 @@ class ReplayEditor(EditDialog):
         split.setProperty("part", "gap")
         split.addWidget(editor)
         split.addWidget(holder)
-        split.setSizes([560, 392])
+        split.setSizes([640, 480])
         self._splitters.append(split)
         return split
 

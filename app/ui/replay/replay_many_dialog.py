@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 from shiboken6 import isValid
@@ -100,6 +100,13 @@ class ReplayManyDialog(Dialog):
             self._busy = True
             self.start.set_refusal("Starting…")
             self._tasks.start(self._start(self.spec()), "start replay")
+
+    def event(self, event: QEvent) -> bool:
+        """Fields or sentences may have appeared."""
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest and self.isVisible():
+            self._grow()
+        return done
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter presses the button that has the focus, and starts nothing from a field."""
@@ -227,12 +234,11 @@ class ReplayManyDialog(Dialog):
         reason = "Starting…" if self._busy else self._count_problem or next(iter(errors.values()), None) or nothing
         self.start.set_refusal(reason)
         self.start.setText("Replay" if not self._count else f"Replay {count_of(self._count, 'request')}")
-        self._grow()
         if show_all and errors:
             self._reveal(next(iter(errors)))
 
     def _grow(self) -> None:
-        """Make room for fields and sentences that appeared, within the screen."""
+        """Make room for what appeared, within the screen."""
         wanted = self.sizeHint()
         if wanted.height() > self.height():
             self.resize(self.width(), wanted.height())
