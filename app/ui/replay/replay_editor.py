@@ -53,6 +53,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
 from app.ui.widgets.unsaved import EditDialog
 
@@ -139,6 +140,7 @@ class ReplayEditor(EditDialog):
         self._load()
         self._connect()
         self._show_destination()
+        order_tabs(self)
         self.resize(bounded(self, SIZE))
         self.url.setFocus()
 

@@ -26,9 +26,10 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.card import Card
+from app.ui.widgets.card import Card, line
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import fit
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
 from app.ui.widgets.segmented import Segmented
 
@@ -71,6 +72,7 @@ class ReplayManyDialog(Dialog):
         self._connect()
         self._show_times()
         self._recount()
+        order_tabs(self)
         self.resize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
@@ -154,10 +156,11 @@ class ReplayManyDialog(Dialog):
         card = Card(self, padding=metrics.SPACE_3)
         card.body.addWidget(self.plan)
         inset = QVBoxLayout()
-        inset.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3)
+        inset.setContentsMargins(metrics.SPACE_5, metrics.SPACE_3, metrics.SPACE_5, metrics.SPACE_3)
         inset.addWidget(card)
         column = self.layout()
         assert isinstance(column, QVBoxLayout)
+        column.insertWidget(column.count() - 1, line(self))
         column.insertLayout(column.count() - 1, inset)
         self.footer.addWidget(self.problem, 1)
         self.footer.addStretch(0)

@@ -30,7 +30,7 @@ from app.core.clock import now_us
 from app.core.events import ReplayChanged
 from app.core.replay.spec import MatchingRequests, Replay, ReplayState
 from app.core.replay.summary import destination_text, faults_text, pace_text, source_text
-from app.core.text import day_time
+from app.core.text import clock_time, day_text
 from app.ui.replay.replay_text import BAR, counts_text, title_text, with_bars
 from app.ui.replay.replay_tracker import ReplayTracker
 from app.ui.replay.text_edit import TextEdit
@@ -85,7 +85,8 @@ class ReplaysModel(QAbstractListModel):
             return None
         replay = self.replays[index.row()]
         first = title_text(replay).removeprefix("Replay ").capitalize()
-        return f"{first}\n{day_time(replay.created_at, now_us())} · {self._requests(replay)}"
+        when = f"{day_text(replay.created_at, now_us())} {clock_time(replay.created_at)[:5]}"
+        return f"{first}\n{when} · {self._requests(replay)}"
 
 
 class BarColours(QSyntaxHighlighter):
