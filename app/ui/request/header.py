@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
-from PySide6.QtCore import Qt, QTimer, Slot
-from PySide6.QtGui import QHideEvent, QShowEvent
+from PySide6.QtCore import QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
@@ -24,11 +24,47 @@ from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, restyle
 
 DAY_CHECK_MS = 60_000
+FACTS_WIDTH = 64
+"""Pixels kept for the facts while there are spare buttons."""
 
 
 def response_tone(status: int) -> Tone:
     """The tone of an HTTP status."""
     return "success" if status < 300 else "accent" if status < 400 else "warning" if status < 500 else "danger"
+
+
+class FactsRow(QWidget):
+    """The facts, and buttons beside them; spare buttons are hidden, the last added first, rather than widen it."""
+
+    def __init__(self, facts: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._always: list[QWidget] = []
+        self._spare: list[QWidget] = []
+        self._row = row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(metrics.SPACE_1)
+        row.addWidget(facts, 1)
+
+    def add(self, button: QWidget, *, spare: bool) -> None:
+        self._row.addWidget(button)
+        (self._spare if spare else self._always).append(button)
+
+    def minimumSizeHint(self) -> QSize:
+        """Without the spare buttons."""
+        size = super().minimumSizeHint()
+        hidden = sum(self._width(button) for button in self._spare if not button.isHidden())
+        return QSize(size.width() - hidden, size.height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Show the buttons there is room for."""
+        super().resizeEvent(event)
+        free = self.width() - FACTS_WIDTH - sum(map(self._width, self._always))
+        for button in self._spare:
+            free -= self._width(button)
+            button.setVisible(free >= 0)
+
+    def _width(self, button: QWidget) -> int:
+        return button.sizeHint().width() + metrics.SPACE_1
 
 
 class RequestHeader(QFrame):
@@ -60,21 +96,19 @@ class RequestHeader(QFrame):
         self._day = QTimer(self)
         self._day.setSingleShot(True)
         self._day.timeout.connect(self._show_facts)
-        self._below = below = QHBoxLayout()
-        below.setSpacing(metrics.SPACE_1)
-        below.addWidget(self.facts, 1)
+        self._below = FactsRow(self.facts, self)
         column = QVBoxLayout(self)
         column.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_1)
         column.setSpacing(metrics.SPACE_1)
         column.addLayout(top)
         column.addWidget(self.title)
-        column.addLayout(below)
+        column.addWidget(self._below)
         column.addWidget(self.note)
 
-    def show_commands(self, commands: Iterable[Command]) -> None:
-        """A button for each of these, in this order."""
+    def show_commands(self, commands: Iterable[Command], spare: Collection[Command] = ()) -> None:
+        """A button for each of these, in this order; those in `spare` have none where space is short."""
         for command in commands:
-            self._below.addWidget(ActionButton(command, self._theme, self))
+            self._below.add(ActionButton(command, self._theme, self._below), spare=command in spare)
 
     def show_capture(self, capture: Capture, providers: Mapping[str, str]) -> None:
         """`providers` has the providers' names by ID."""

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.core.replay.spec import ReplayState
+from app.ui.commands.command_button import ActionButton
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.widgets.question import Question
@@ -230,5 +231,23 @@ def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(run: Run, tmp_p
             bar.dismiss.click()
             await settle()
             assert not bar.isVisible()
+
+    run(check())
+
+
+def test_a_narrow_detail_hides_the_spare_buttons_and_a_wide_one_shows_them(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, b"{}", "application/json")
+            buttons = {one.command: one for one in shown.detail.header.findChildren(ActionButton)}
+            opened = shown.page.commands.opened
+            await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())
+            shown.page.splitter.setSizes([1000, 0])
+            await settle()
+            await until(lambda: not buttons[opened.link].isVisible())
+            assert buttons[opened.replay].isVisible()
+            assert buttons[opened.delete].geometry().right() <= shown.detail.width()
+            shown.page.splitter.setSizes([320, 680])
+            await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())
 
     run(check())

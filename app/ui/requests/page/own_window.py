@@ -63,7 +63,7 @@ class OwnWindow(QWidget):
         self.commands = RequestCommands(self._opened, self._actions, tasks, theme, self)
         self.request.changed.connect(self.commands.refresh)
         offered = [command for command in self.commands.with_keys() if command is not self.commands.own_window]
-        self.detail.header.show_commands(offered)
+        self.detail.header.show_commands(offered, self.commands.spare())
         self.commands.note_requested.connect(self.detail.header.note.start)
         self.detail.header.note.saved.connect(self._save_note)
         find = Command("Find in body", theme, self, run=self.detail.open_find, keys=("Ctrl+F",))

@@ -229,7 +229,7 @@ class PageCommands(QObject):
         )
         self.selected.add_to(rows)
         self.opened.add_to(detail)
-        detail.header.show_commands(self.opened.with_keys())
+        detail.header.show_commands(self.opened.with_keys(), self.opened.spare())
         self._refresh_timer = QTimer(self)
         self._refresh_timer.setSingleShot(True)
         self._refresh_timer.setInterval(MERGE_MS)

@@ -54,6 +54,10 @@ class RequestCommands(QObject):
         marks = [self.star, self.note, self.toggle_read, self.delete]
         return [self.own_window, self.replay, self.edit_replay, self.curl, self.link, *marks]
 
+    def spare(self) -> list[Command]:
+        """Those without a button where space is short."""
+        return [self.own_window, self.link]
+
     def add_to(self, widget: QWidget) -> None:
         """Make the keys work in `widget`."""
         for command in self.with_keys():
