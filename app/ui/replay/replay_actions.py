@@ -14,7 +14,8 @@ from app.core.model import DeliveryState, Summary
 from app.core.replay.spec import ChosenRequests, ReplaySpec
 from app.core.text import count_of
 from app.ui.replay.destination_field import URL
-from app.ui.replay.replay_editor import ReplayEditor, load_request
+from app.ui.replay.editable_request import load_request
+from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import ReplayScope
 from app.ui.replay.replay_text import attempt_text

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-from typing import NamedTuple
-
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
@@ -21,29 +18,24 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from app.core.bodies import decompressor
 from app.core.bodies.escape import escape
 from app.core.errors import HooklineError, InvalidFieldsError
-from app.core.forward_target import forwarded_url
 from app.core.hop_by_hop import end_to_end
-from app.core.model import Capture, Headers, RequestEdit
+from app.core.model import Headers, RequestEdit
 from app.core.replay.replay_rules import replay_errors
 from app.core.replay.spec import (
     ChosenRequests,
     OneUrl,
-    OtherEndpoint,
-    OwnTargets,
-    ReplayDestination,
     ReplaySpec,
 )
 from app.ui.replay.body_editor import BodyEditor
-from app.ui.replay.body_text import EDITABLE_MAX, EditableText, editable_text
+from app.ui.replay.body_text import EditableText
+from app.ui.replay.editable_request import EditableRequest, destinations
 from app.ui.replay.headers_editor import HeadersEditor, header_lines
 from app.ui.replay.replay_text import attempt_text
 from app.ui.replay.response_pane import ResponsePane
 from app.ui.replay.single_replay import replay_and_wait
 from app.ui.replay.text_edit import TextEdit
-from app.ui.request.body.body_source import BodySource, of_capture, read_plain
 from app.ui.request.body.hex_widget import HexWidget
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -67,38 +59,6 @@ BAR_HEIGHT = 28
 _CODING = "content-encoding"
 
 
-class LoadedRequest(NamedTuple):
-    """A request to edit. `body` is its text, or why it cannot be edited as one; `coding` is removed once it is."""
-
-    capture: Capture
-    source: BodySource
-    body: EditableText | str
-    coding: str
-
-
-async def load_request(capture_id: str, services: Services) -> LoadedRequest | None:
-    """None if it is no longer stored. Raises StorageUnavailableError."""
-    capture = await services.captures.get(capture_id)
-    if capture is None:
-        return None
-    source = of_capture(capture, services.captures)
-    codings = decompressor.codings(capture.headers)
-    if decompressor.unsupported_reason(codings):
-        return LoadedRequest(capture, source, "This body is compressed in a way that Hookline does not know.", "")
-    plain = await read_plain(source, EDITABLE_MAX) or b""
-    text = await asyncio.get_running_loop().run_in_executor(None, editable_text, plain, capture.content_type)
-    return LoadedRequest(capture, source, text, ", ".join(codings))
-
-
-class _Destination(NamedTuple):
-    """`url` is where the request would go; None to type one. `fixed`: it cannot be edited."""
-
-    text: str
-    destination: ReplayDestination | None
-    url: str
-    fixed: bool
-
-
 class ReplayEditor(EditDialog):
     """Stays open, so that the request can be changed and sent again. `many_requested` asks for the form for many."""
 
@@ -106,7 +66,7 @@ class ReplayEditor(EditDialog):
     unsaved = "The request as you edited it has not been sent."
 
     def __init__(
-        self, request: LoadedRequest, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None
+        self, request: EditableRequest, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None
     ) -> None:
         super().__init__("Edit and replay", theme, parent)
         self._request, self._services, self._tasks = request, services, tasks
@@ -117,7 +77,7 @@ class ReplayEditor(EditDialog):
         self._headers: Headers = tuple(
             (name, value) for name, value in end_to_end(capture.headers) if name.lower() != "host"
         )
-        self._destinations = self._make_destinations()
+        self._destinations = destinations(capture, services)
         self.destination = ChoiceField([escape(one.text) for one in self._destinations], self)
         self.method = QComboBox(self)
         self.url = QLineEdit(self)
@@ -203,27 +163,6 @@ class ReplayEditor(EditDialog):
     def done(self, result: int) -> None:
         self.response.stop()
         super().done(result)
-
-    def _make_destinations(self) -> list[_Destination]:
-        capture = self._capture
-        endpoint = self._services.endpoints.by_id(capture.endpoint_id)
-        targets = [target for target in (endpoint.targets if endpoint else ()) if target.active]
-        found: list[_Destination] = []
-        urls = [
-            forwarded_url(target.url, capture.target, append_path=target.append_path, keep_query=target.keep_query)
-            for target in targets
-        ]
-        if len(urls) == 1:
-            found.append(_Destination("Its target", OwnTargets(), urls[0], fixed=False))
-        elif urls:
-            found.append(_Destination(f"Its {len(urls)} targets", OwnTargets(), ", ".join(urls), fixed=True))
-        found.append(_Destination("Another URL", None, urls[0] if urls else "", fixed=False))
-        for other in self._services.endpoints.all():
-            if endpoint is None or other.id != endpoint.id:
-                url = forwarded_url(self._services.capture_url(other), capture.target)
-                name = f"Endpoint “{other.name}”"
-                found.append(_Destination(name, OtherEndpoint(slug=other.slug), url, fixed=True))
-        return found
 
     def _original_body(self, tasks: Tasks) -> QWidget:
         if isinstance(self._request.body, EditableText):
@@ -389,7 +328,7 @@ class ReplayEditor(EditDialog):
         errors = {path: message for path, message in own.items() if message}
         if "body" not in errors:
             for error in replay_errors(self.spec(), self._services.own_bases()):
-                errors.setdefault("edit.url" if error.field == "destination.url" else error.field, error.message)
+                errors.setdefault(_own_field(error.field), error.message)
         return errors | self._refused
 
     def _refresh(self, *, show_all: bool = False) -> None:
@@ -403,7 +342,7 @@ class ReplayEditor(EditDialog):
         self.problem.setText(" ".join(other))
         self.problem.setVisible(bool(other))
         self.tabs.setTabText(HEADERS, f"Headers {len(self.headers.value())}")
-        first = next(iter(errors), None)
+        first = next(filter(None, errors), None)  # what went wrong with the last send does not prevent the next
         self.send.setText("Sending…" if self._sending else "Send")
         self.send.set_refusal("Sending…" if self._sending else errors[first] if first is not None else None)
         if not self._sending and first is None:
@@ -424,7 +363,7 @@ class ReplayEditor(EditDialog):
             if not isValid(self):
                 raise
             if isinstance(error, InvalidFieldsError):
-                self._refused = {broken.field: broken.message for broken in error.errors}
+                self._refused = {_own_field(broken.field): broken.message for broken in error.errors}
             else:
                 self._refused = {"": str(error)}
         else:
@@ -439,3 +378,8 @@ class ReplayEditor(EditDialog):
             if isValid(self):
                 self._sending = False
                 self._refresh()
+
+
+def _own_field(path: str) -> str:
+    """There is one field for both URLs."""
+    return "edit.url" if path == "destination.url" else path

@@ -234,7 +234,8 @@ class ReplayManyDialog(Dialog):
         self.problem.setText(self._count_problem or " ".join(other))
         self.problem.setVisible(bool(self.problem.text()))
         nothing = "There are no such requests." if self._count == 0 else None
-        reason = "Starting…" if self._busy else self._count_problem or next(iter(errors.values()), None) or nothing
+        first = next((text for path, text in errors.items() if path), None)
+        reason = "Starting…" if self._busy else self._count_problem or first or nothing
         self.start.set_refusal(reason)
         self.start.setText("Replay" if not self._count else f"Replay {count_of(self._count, 'request')}")
         if show_all and errors:

@@ -1,0 +1,69 @@
+"""A request as the editor needs it: with its body as text if possible, and where it can go."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from app.core.bodies import decompressor
+from app.core.forward_target import forwarded_url
+from app.core.model import Capture
+from app.core.replay.spec import OtherEndpoint, OwnTargets, ReplayDestination
+from app.ui.replay.body_text import EDITABLE_MAX, EditableText, editable_text
+from app.ui.request.body.body_source import BodySource, of_capture, read_plain
+from app.ui.services import Services
+
+
+class EditableRequest(NamedTuple):
+    """`body` is its text, or why it cannot be edited as one; the content `coding` is removed once it is edited."""
+
+    capture: Capture
+    source: BodySource
+    body: EditableText | str
+    coding: str
+
+
+class EditorDestination(NamedTuple):
+    """`url` is where the request would go, empty to type one; it cannot be edited if `fixed`. `destination` is None for
+    the URL that is typed.
+    """
+
+    text: str
+    destination: ReplayDestination | None
+    url: str
+    fixed: bool
+
+
+async def load_request(capture_id: str, services: Services) -> EditableRequest | None:
+    """None if it is no longer stored. Raises StorageUnavailableError."""
+    capture = await services.captures.get(capture_id)
+    if capture is None:
+        return None
+    source = of_capture(capture, services.captures)
+    codings = decompressor.codings(capture.headers)
+    if decompressor.unsupported_reason(codings):
+        return EditableRequest(capture, source, "This body is compressed in a way that Hookline does not know.", "")
+    plain = await read_plain(source, EDITABLE_MAX) or b""
+    text = await asyncio.get_running_loop().run_in_executor(None, editable_text, plain, capture.content_type)
+    return EditableRequest(capture, source, text, ", ".join(codings))
+
+
+def destinations(capture: Capture, services: Services) -> list[EditorDestination]:
+    """The targets of its endpoint that are switched on, if any, come first."""
+    endpoint = services.endpoints.by_id(capture.endpoint_id)
+    urls = [
+        forwarded_url(target.url, capture.target, append_path=target.append_path, keep_query=target.keep_query)
+        for target in (endpoint.targets if endpoint else ())
+        if target.active
+    ]
+    found: list[EditorDestination] = []
+    if len(urls) == 1:
+        found.append(EditorDestination("Its target", OwnTargets(), urls[0], fixed=False))
+    elif urls:
+        found.append(EditorDestination(f"Its {len(urls)} targets", OwnTargets(), ", ".join(urls), fixed=True))
+    found.append(EditorDestination("Another URL", None, urls[0] if urls else "", fixed=False))
+    for other in services.endpoints.all():
+        if endpoint is None or other.id != endpoint.id:
+            url = forwarded_url(services.capture_url(other), capture.target)
+            found.append(EditorDestination(f"Endpoint “{other.name}”", OtherEndpoint(slug=other.slug), url, fixed=True))
+    return found
