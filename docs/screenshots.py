@@ -138,20 +138,18 @@ class Walk:
             await book_bodies.draw(book, partner)
         else:
             await book.fill(partner, picture_data.odd(book.rng), minutes=50)
-        if self._wanted("lists"):
-            await self._lists(stripe, shopify, deploy)
-        if self._wanted("hand"):
-            await book_hand.draw_hand(book, stripe)
-        if self._wanted("filters"):
-            await book_filters.draw(book, stripe, shopify)
-        if self._wanted("deliveries"):
-            await book_deliveries.draw(book)
-        if self._wanted("replay"):
-            await book_replay.draw(book, stripe, partner)
-        if self._wanted("dialogs"):
-            await book_hand.draw_dialogs(book, stripe)
-        if self._wanted("comparison"):
-            await book_comparison.draw(book)
+        chapters = {
+            "lists": lambda: self._lists(stripe, shopify, deploy),
+            "hand": lambda: book_hand.draw_hand(book, stripe),
+            "filters": lambda: book_filters.draw(book, stripe, shopify),
+            "deliveries": lambda: book_deliveries.draw(book),
+            "replay": lambda: book_replay.draw(book, stripe, partner),
+            "dialogs": lambda: book_hand.draw_dialogs(book, stripe),
+            "comparison": lambda: book_comparison.draw(book),
+        }
+        for chapter, draw in chapters.items():
+            if self._wanted(chapter):
+                await draw()
 
     async def _lists(self, stripe: Endpoint, shopify: Endpoint, deploy: Endpoint) -> None:
         book, tabs = self._book, self._book.detail.tabs

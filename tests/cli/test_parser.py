@@ -285,7 +285,19 @@ def test_every_command_can_be_found_from_the_parser() -> None:
     actions = [action for action in build_parser()._actions if action.dest == "command"]
     assert {
         *("clear", "compare", "deliveries", "delivery", "endpoint", "mark", "plan", "refused", "replay", "replays"),
-        *("requests", "retention", "retry", "rm", "selftest", "serve", "settings", "show", "status", "target", "targets"),
+        *(
+            "requests",
+            "retention",
+            "retry",
+            "rm",
+            "selftest",
+            "serve",
+            "settings",
+            "show",
+            "status",
+            "target",
+            "targets",
+        ),
         "version",
     } == set(actions[0].choices or ())
 

@@ -101,7 +101,9 @@ class EndpointHeader(QFrame):
         commands = self._commands
         self._menu.setToolTipsVisible(True)
         self._menu.addMenu(self.notify)
-        self._menu.addActions([commands.targets, commands.compare, commands.pause_forwarding, commands.resume_forwarding])
+        self._menu.addActions(
+            [commands.targets, commands.compare, commands.pause_forwarding, commands.resume_forwarding]
+        )
         self._menu.addSeparator()
         self._menu.addActions([commands.switch, commands.copy_curl, commands.copy_link, commands.mark_read])
         self._menu.addSeparator()
