@@ -102,16 +102,23 @@ class SelectionBar(QFrame):
         self.fit()
 
     def fit(self) -> None:
-        """In a narrow bar the button stays, shortened, and the number of selected requests gives way."""
+        """In a narrow bar the button stays, shortened; the number of selected requests, then *Replay* give way."""
         wide = self.width() >= TEXT_FROM
         style = Qt.ToolButtonStyle.ToolButtonTextBesideIcon if wide else Qt.ToolButtonStyle.ToolButtonIconOnly
         for button in self.buttons:
             button.setToolButtonStyle(style if button.text() else Qt.ToolButtonStyle.ToolButtonIconOnly)
         short = self._offer.removeprefix("Select ").capitalize()
         self.select_all.setVisible(bool(self._offer))
-        for counted, offer in ((True, self._offer), (False, self._offer), (False, short)):
+        replay = self.buttons[0]
+        for counted, offer, whole in (
+            (True, self._offer, True),
+            (False, self._offer, True),
+            (False, short, True),
+            (False, short, False),
+        ):
             self.text.setVisible(counted or not self._offer)
             self.select_all.setText(offer)
+            replay.setVisible(whole)
             self._choices_row.invalidate()
             if not self._offer or self._choices_row.sizeHint().width() <= self.width():
                 return

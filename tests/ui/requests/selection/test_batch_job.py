@@ -90,7 +90,7 @@ def test_the_bars_buttons_mark_star_and_clear(run: Run, tmp_path: Path) -> None:
             await until(lambda: shown.model.summary(0).read)
             click_row(shown, 2, SHIFT)
             await until(shown.page.list_footer.bar.isVisible)
-            read, unread, star, delete, clear = shown.page.list_footer.bar.buttons
+            _, read, unread, star, delete, clear = shown.page.list_footer.bar.buttons
             await until(read.isEnabled)
             QTest.mouseClick(read, Qt.MouseButton.LeftButton)
             await until(lambda: all(shown.model.summary(row).read for row in range(3)))

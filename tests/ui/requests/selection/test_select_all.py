@@ -81,6 +81,8 @@ def test_where_room_is_short_the_offer_is_not_cut(run: Run, tmp_path: Path) -> N
             await filled(shown, 450)
             await select_loaded(shown)
             bar = shown.page.list_footer.bar
+            shown.page.splitter.setSizes([460, 540])
+            await settle()
             assert bar.text.isVisible()
             shown.page.splitter.setSizes([340, 660])
             shown.page._pause.set(True)
@@ -91,8 +93,10 @@ def test_where_room_is_short_the_offer_is_not_cut(run: Run, tmp_path: Path) -> N
             assert bar.select_all.accessibleName() == "Select all 1,000,450"
             row = bar.select_all.parentWidget().layout()
             assert row.sizeHint().width() <= bar.width()
+            assert not bar.buttons[0].isVisible(), "R and the menu replay too"
             shown.page.splitter.setSizes([600, 400])
             await until(bar.text.isVisible)
+            assert bar.buttons[0].isVisible()
             assert bar.select_all.text().startswith("Select all ")
 
     run(check())
