@@ -290,6 +290,7 @@ async def echoing(peer: Peer) -> None:
 async def test_a_response_before_the_request_is_sent_counts(desk: Desk, script: Script) -> None:
     async with scripted(script) as place:
         ((attempt, body),) = await desk.attempts(place.url, None, size=20 * PART_SIZE)
-        again = await desk.attempt(place.url, capture={"method": "GET"})
+        if script is not echoing:  # whose connection is kept, and which would wait for another long body
+            again = await desk.attempt(place.url, capture={"method": "GET"})
+            assert not again.reused
     assert (attempt.status, attempt.failure, body) == (413, FailureKind.STATUS, b"no!")
-    assert not again.reused or script is echoing
