@@ -23,7 +23,6 @@ from app.server.target_responses import TargetResponses
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 Made = list[tuple[Attempt, bytes]]
-_DELIVERED = DeliveryState.DELIVERED
 
 _BATCH, _LOW = 50, 20
 """How many deliveries are read at once, and how few are left when the next are read."""
@@ -59,8 +58,6 @@ class TargetWorker:
         self._may_have_more = False
         self._sending: set[str] = set()
         """Ids of those that have begun or are about to, until their result is stored."""
-        self._ahead: QueuedDelivery | None = None
-        """In order: the next, which has begun already."""
         self._lanes: set[asyncio.Task[None]] = set()
         self._others: set[asyncio.Task[Any]] = set()
 
@@ -73,8 +70,6 @@ class TargetWorker:
         """End after the current attempts; the rest stays queued."""
         self._stopping = True
         self._woken.set()
-        if self._ahead is not None:
-            self._task(self._release(self._ahead))
 
     async def run(self) -> None:
         """Work until there is nothing to do."""
@@ -140,40 +135,27 @@ class TargetWorker:
             current = following
 
     async def _send_in_order(self, first: QueuedDelivery) -> None:
-        """Send one delivery after the other, each until it has ended.
+        """Send one delivery after the other, each until it has ended and that is stored.
 
-        While one is sent, the result of the one before is stored, and the one after begins with it. So when Hookline is
-        killed, of those that have begun and are repeated two may have been sent, and the third was not.
+        The next begins in the commit that stores the result of the one before, so that no more than one has begun: only
+        that one is repeated if Hookline is killed.
         """
-        target = self._usable()
-        second = self._following(target) if target is not None else None
-        begun = await self._stored(lambda: self._queue.begin([one.delivery.id for one in (first, second) if one]))
+        begun = await self._stored(lambda: self._queue.begin([first.delivery.id]))
         current = self._if_begun(first, begun)
-        self._ahead = self._if_begun(second, begun)
-        storing: asyncio.Task[bool] | None = None
         while current is not None and (target := self._usable()) is not None:
             made = await self._attempt(current, target)
             after = self._after(current, made, target)
-            if storing is not None and not await storing:
-                self._ahead = None
-            following = self._following(target) if self._ahead is not None and after.state is _DELIVERED else None
-            storing = self._task(self._finish(after, made, following))
-            if after.state is not _DELIVERED:  # the next may have to wait, or the target be paused
-                await storing
-                storing = None
             if after.state is DeliveryState.QUEUED:
+                await self._finish(after, made, None)
                 current = await self._wait_for_retry(replace(current, delivery=after))
-            else:
-                current, self._ahead = self._ahead, following
-        if storing is not None:
-            await storing
-        ahead, self._ahead = self._ahead, None
-        await self._release(current, ahead)
+                continue
+            following = self._following(target)
+            has_begun = await self._finish(after, made, following)
+            current = self._if_begun(following, {following.delivery.id} if following and has_begun else set())
+        await self._release(current)
 
     async def _wait_for_retry(self, queued: QueuedDelivery) -> QueuedDelivery | None:
-        """Wait until it is due; the one that has begun ahead is queued again. None if it cannot begin."""
-        ahead, self._ahead = self._ahead, None
-        await self._release(ahead)
+        """Wait until it is due. None if it cannot begin."""
         self._forget_next()
         delivery = queued.delivery
         self._sending.add(delivery.id)
