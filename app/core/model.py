@@ -333,8 +333,7 @@ class Delivery(Record, frozen=True):
     counts all attempts, `round_attempts` those since it was queued or last retried by the user (`round_started_at`:
     when the first of these started). While queued, the next attempt starts at `due_at` (0: now). Failure is data:
     `error` says what went wrong, `status` is None without a response. `responded`: the sender got this response.
-    `captured_method` and
-    `captured_target` are the capture's, as it was received.
+    `captured_method`, `captured_target`, `captured_event` and `captured_gist` are the capture's.
     """
 
     id: str
@@ -356,6 +355,8 @@ class Delivery(Record, frozen=True):
     responded: bool = False
     captured_method: str = ""
     captured_target: str = ""
+    captured_event: str | None = None
+    captured_gist: str | None = None
 
     @property
     def request_url(self) -> str:

@@ -144,6 +144,8 @@ DELIVERY = RecordMapping(
         "responded": (DeliveryModel.responded, bool),
         "captured_method": CaptureModel.method,
         "captured_target": CaptureModel.target,
+        "captured_event": CaptureModel.event,
+        "captured_gist": CaptureModel.gist,
     },
 )
 

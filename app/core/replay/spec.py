@@ -58,7 +58,7 @@ class FixedRate(Record, frozen=True, tag="rate"):
 
 
 class OriginalGaps(Record, frozen=True, tag="gaps"):
-    """Spaced as they were received.
+    """With the gaps they were received with.
 
     `scale` multiplies every gap: 0.5 is twice as fast. No scaled gap is longer than `longest_gap_ms` (None: no limit).
     """

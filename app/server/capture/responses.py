@@ -61,7 +61,7 @@ def from_settings(reply: ResponseSettings) -> Response:
 
 
 def from_target(attempt: Attempt, body: bytes) -> Response:
-    """The target's response as it came, framed anew."""
+    """The target's response unchanged, except for the headers that frame it."""
     assert attempt.status is not None
     return Response(attempt.status, end_to_end(attempt.response_headers), body)
 

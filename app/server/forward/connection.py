@@ -110,8 +110,8 @@ class Connection(asyncio.Protocol):
         self._failure = None
 
     async def more(self) -> None:
-        """Wait for bytes in addition to those in `buffer`; ConnectionClosedError when none will come, or what `fail`
-        was told."""
+        """Wait for bytes in addition to those in `buffer`; ConnectionClosedError when none will come, or the
+        error given to `fail`."""
         if self._failure is not None:
             raise self._failure
         if self._closed is not None:

@@ -64,7 +64,7 @@ class AttemptSender:
         body = None
         if queued.body is None and (edit is None or edit.body is None):
             body = StoredBody(self._captures, queued.capture)
-            with suppress(NotFoundError):  # is told when the request is made
+            with suppress(NotFoundError):  # making the request reports it
                 await body.begin()
         instance_id = "" if to_hookline else self._instance_id
         run = _Run(self._pool, instance_id, queued, target, body, edit, cut_off)

@@ -39,7 +39,7 @@ async def client_context(options: TlsOptions = _DEFAULT) -> ssl.SSLContext:
 
 
 class TlsContexts:
-    """The contexts in use. A client certificate that was renewed is loaded anew."""
+    """The contexts in use. A client certificate that was renewed is loaded again."""
 
     def __init__(self) -> None:
         self._contexts: dict[TlsOptions, tuple[object, ssl.SSLContext]] = {}

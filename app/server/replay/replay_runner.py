@@ -113,7 +113,7 @@ class ReplayRunner:
             self._running.clear()
 
     def resume(self) -> None:
-        """Go on; the gaps stay as they were planned."""
+        """Continue with the planned gaps."""
         if not self._running.is_set():
             self._paused_us += _monotonic_us() - self._paused_at
             self._running.set()

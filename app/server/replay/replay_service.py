@@ -76,7 +76,7 @@ class ReplayService:
         return await self._store(replace(runner.replay, state=ReplayState.PAUSED, progress=runner.progress))
 
     async def resume(self, replay_id: str) -> Replay:
-        """Go on with a paused replay, or with one that the end of Hookline interrupted. Raises NotFoundError."""
+        """Resume a paused replay, or one that was interrupted when Hookline ended. Raises NotFoundError."""
         runner = self._runners.get(replay_id)
         if runner is not None:
             runner.resume()

@@ -178,7 +178,7 @@ class DeliveryModel(QAbstractTableModel):
         texts = {
             TIME: clock_time(delivery.started_at or delivery.queued_at)[:8],
             METHOD: escape(delivery.captured_method),
-            REQUEST: escape(below_slug(delivery.captured_target).partition("?")[0] or "/"),
+            REQUEST: escape(_request_text(delivery)),
             TARGET: escape(self._target_url(delivery)),
             ATTEMPTS: str(delivery.attempts),
             STATUS: "" if delivery.status is None else str(delivery.status),
@@ -307,3 +307,9 @@ def _reason(delivery: Delivery) -> str:
         if phrase:
             return phrase
     return escape(delivery.error or "").replace("\n", " ")
+
+
+def _request_text(delivery: Delivery) -> str:
+    """The path below the slug, or what the request is where it has none."""
+    path = below_slug(delivery.captured_target).partition("?")[0]
+    return path if path.strip("/") else delivery.captured_event or delivery.captured_gist or "/"

@@ -54,6 +54,18 @@ def states(window: MainWindow) -> list[str]:
 
 
 class TestRows:
+    def test_a_request_without_a_path_is_named_by_its_event_or_gist(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                for fields in ({"gist": "JSON · id"}, {"gist": "JSON · id", "event": "invoice.paid"}, {}):
+                    await deliver(desk, endpoint, target="/catch/x", **fields)
+                await open_with(window, 3)
+                model = window.deliveries.model
+                assert [model.index(row, REQUEST).data() for row in range(3)] == ["/", "invoice.paid", "JSON · id"]
+
+        run(scene())
+
     def test_a_row_says_what_went_where_and_what_came_back(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):

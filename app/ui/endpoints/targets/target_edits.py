@@ -96,7 +96,7 @@ class TargetEdits:
         return bool(self.removals()) or any(item.changed for item in self.items) or order != kept
 
     def follow(self, endpoint: Endpoint) -> list[TargetEdit]:
-        """The endpoint was stored anew, here or elsewhere; returns the items whose drafts changed by it.
+        """The endpoint was saved, here or elsewhere; returns the items whose drafts changed.
 
         What the user has changed stays as it is: a target that is gone would be created again.
         """

@@ -111,7 +111,7 @@ class UrlSection(TargetSection):
 
 
 class HeadersSection(TargetSection):
-    """Changes to the headers as they were captured."""
+    """Changes to the captured headers."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Headers", parent)

@@ -50,7 +50,7 @@ def state_words(draft: TargetDraft, paused: PausedBy | None) -> StateWords:
 
 
 def paused_text(targets: Sequence[Target], waiting: int | None) -> str:
-    """What the user is told about paused targets; `waiting` is None until it is counted."""
+    """The notice about paused targets; `waiting` is None until it is counted."""
     if len(targets) == 1:
         target = targets[0]
         url = target.url if len(target.url) <= _URL_MAX else f"{target.url[: _URL_MAX - 1]}…"
