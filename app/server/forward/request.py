@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from app.core.errors import NotFoundError
 from app.core.forward_target import escapes_path, sub_path, target_below
+from app.core.hop_by_hop import hop_by_hop
 from app.core.model import PART_SIZE, Capture, FailureKind, Headers, QueuedDelivery, RequestEdit, Target
 from app.core.repositories import CaptureRepository
 from app.server.forward.attempt_failure import AttemptError
@@ -21,7 +22,6 @@ from app.server.forward.request_url import RequestUrl, parse_url
 LOOP_HEADER = "X-Hookline-Mirror"
 """Names each Hookline that forwarded a request, so that one that returns to its origin is recognised."""
 
-_HOP_BY_HOP = frozenset({"connection", "keep-alive", "te", "trailer", "upgrade", "expect"})
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 _FIXED = _FRAMING | {LOOP_HEADER.lower()}
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
@@ -164,7 +164,7 @@ def delivery_headers(
     The body's length stands in place of the sender's framing header, and is left out when the sender had none and the
     body is empty.
     """
-    dropped = _named_by_connection(capture.headers) | _HOP_BY_HOP
+    dropped = hop_by_hop(capture.headers) - _FRAMING
     original_host = next((value for name, value in capture.headers if name.lower() == "host"), "")
     if target is not None and target.host == "sender" and original_host:
         host = original_host
@@ -207,11 +207,6 @@ def _framed(headers: Headers | list[tuple[str, str]], size: int) -> list[tuple[s
     if size and not framed:
         out.append(("Content-Length", str(size)))
     return out
-
-
-def _named_by_connection(headers: Headers) -> frozenset[str]:
-    values = [value for name, value in headers if name.lower() == "connection"]
-    return frozenset(token.strip().lower() for value in values for token in value.split(",")) - _FRAMING
 
 
 def _with_forwarded(out: list[tuple[str, str]], capture: Capture, original_host: str) -> list[tuple[str, str]]:

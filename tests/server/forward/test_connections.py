@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 
 import pytest
 
 from app.core.model import AttemptTrigger, FailureKind
 from app.server.forward import pool
+from app.server.forward.connection import Connection
 from tests.server.forward.scripted import Desk, Peer, Script, scripted
 from tests.server.forward.targets import OK
 
@@ -223,3 +225,34 @@ async def test_after_close_nothing_is_kept(desk: Desk) -> None:
     async with scripted(script) as place:
         assert (await desk.attempt(place.url)).failure is None
         await place.all_ended(1)
+
+
+@pytest.mark.skipif(not hasattr(socket, "TCP_QUICKACK"), reason="only Linux delays them for so long")
+async def test_what_the_target_sends_is_acknowledged_at_once_on_a_kept_connection() -> None:
+    """Otherwise a target that sends the head of its response before the body waits 40 ms between the two."""
+
+    async def echo(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while data := await reader.read(100):
+            writer.write(data)
+        writer.close()
+        await writer.wait_closed()
+        ended.set()
+
+    ended = asyncio.Event()
+    server = await asyncio.start_server(echo, "127.0.0.1", 0)
+    async with server:
+        port = server.sockets[0].getsockname()[1]
+        transport, connection = await asyncio.get_running_loop().create_connection(Connection, "127.0.0.1", port)
+        sock = transport.get_extra_info("socket")
+        at_once = 0
+        for number in range(40):
+            connection.begin_exchange()
+            connection.write(b"x", b"")
+            if number >= 20:  # a new connection acknowledges at once by itself
+                at_once += sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_QUICKACK)
+            await connection.more()
+            connection.buffer.clear()
+        transport.close()
+        async with asyncio.timeout(20):
+            await ended.wait()
+    assert at_once >= 10, "in some the answer was there before the option was read"
