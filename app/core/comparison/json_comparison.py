@@ -11,11 +11,12 @@ from app.core.comparison.difference import Difference, difference, quoted
 from app.core.comparison.json_path import JsonPath, Key, PathMatcher, path_text
 from app.core.text import count_of
 
-_MISSING = object()
+MISSING = object()
+"""In place of a value that one of two does not have."""
 
 
 class _Pair(NamedTuple):
-    """Values of the same place in both; `_MISSING` where one has none."""
+    """Values of the same place in both; `MISSING` where one has none."""
 
     keys: tuple[Key, ...]
     first: Any
@@ -37,11 +38,11 @@ def json_differences(first: Any, second: Any, ignored: Iterable[JsonPath]) -> It
     waiting = [_Pair((), first, second, matcher.start)]
     while waiting:
         pair = waiting.pop()
-        children = _children(pair)
+        children = child_keys(pair.first, pair.second)
         if children is not None:
             below = ((key, states) for key in children if (states := matcher.below(pair.states, key)) is not None)
             pairs = [
-                _Pair((*pair.keys, key), _child(pair.first, key), _child(pair.second, key), states)
+                _Pair((*pair.keys, key), child(pair.first, key), child(pair.second, key), states)
                 for key, states in below
             ]
             waiting.extend(reversed(pairs))
@@ -49,9 +50,8 @@ def json_differences(first: Any, second: Any, ignored: Iterable[JsonPath]) -> It
             yield difference("body", path_text(pair.keys), _value_text(pair.first), _value_text(pair.second))
 
 
-def _children(pair: _Pair) -> list[Key] | None:
+def child_keys(first: Any, second: Any) -> list[Key] | None:
     """The keys of either; None unless both are objects or both arrays."""
-    first, second = pair.first, pair.second
     if isinstance(first, dict) and isinstance(second, dict):
         return [*first, *(key for key in second if key not in first)]
     if isinstance(first, list) and isinstance(second, list):
@@ -59,10 +59,11 @@ def _children(pair: _Pair) -> list[Key] | None:
     return None
 
 
-def _child(value: Any, key: Key) -> Any:
+def child(value: Any, key: Key) -> Any:
+    """The value below `key`, or `MISSING`."""
     if isinstance(value, dict):
-        return value.get(key, _MISSING)
-    return value[key] if isinstance(key, int) and key < len(value) else _MISSING
+        return value.get(key, MISSING)
+    return value[key] if isinstance(key, int) and key < len(value) else MISSING
 
 
 def same_value(first: Any, second: Any) -> bool:
@@ -71,7 +72,7 @@ def same_value(first: Any, second: Any) -> bool:
 
 
 def _value_text(value: Any) -> str | None:
-    if value is _MISSING:
+    if value is MISSING:
         return None
     if isinstance(value, dict):
         return f"{{{count_of(len(value), 'member')}}}"

@@ -11,7 +11,7 @@ from typing import Any
 
 from app.core.bodies.escape import escape
 from app.core.comparison.body_comparison import ComparedBody, aligned, compared_body, json_value, text_of
-from app.core.comparison.json_comparison import same_value
+from app.core.comparison.json_comparison import MISSING, child, child_keys, same_value
 from app.core.comparison.json_path import JsonPath, Key, PathMatcher, path_text
 from app.core.comparison.response_comparison import ComparedResponse, IgnoredFields, ignored_paths
 from app.core.comparison.text_comparison import LINES_MAX
@@ -164,9 +164,6 @@ def _row(first: str | None, second: str | None, kind: RowKind | None = None, fie
     return AlignedRow(kind=kind or _kind(first, second), first=_shown(first), second=_shown(second), field=field)
 
 
-_MISSING = object()
-
-
 class _JsonRows:
     """Both values laid out alike, so that a line has the same member on both sides."""
 
@@ -186,13 +183,13 @@ class _JsonRows:
     ) -> Iterator[AlignedRow]:
         """`before` and `after` are what each side has around the value; `states` None: it is ignored."""
         field, first, second = path_text(keys), *values
-        children = _children(first, second) if states is not None else None
+        children = child_keys(first, second) if states is not None else None
         if children is None or states is None:
             kind = RowKind.IGNORED if states is None else None
-            if _MISSING not in values and same_value(first, second):
+            if MISSING not in values and same_value(first, second):
                 kind = RowKind.SAME
             lines = [
-                [None] if value is _MISSING else list(_lines(value, begin, end, len(keys)))
+                [None] if value is MISSING else list(_lines(value, begin, end, len(keys)))
                 for value, begin, end in zip(values, before, after, strict=True)
             ]
             for old, new in zip_longest(*lines):
@@ -207,28 +204,13 @@ class _JsonRows:
         yield _row(before[0] + opening, before[1] + opening, RowKind.SAME, field if keys else "")
         lasts = [_last(value) for value in values]
         for key in children:
-            pair = _child(first, key), _child(second, key)
+            pair = child(first, key), child(second, key)
             indent = _INDENT * (len(keys) + 1)
             name = f"{indent}{json.dumps(key, ensure_ascii=False)}: " if isinstance(key, str) else indent
             commas = ("" if lasts[0] == key else ",", "" if lasts[1] == key else ",")
             yield from self._pair((*keys, key), pair, (name, name), commas, self._matcher.below(states, key))
         indent = _INDENT * len(keys)
         yield _row(indent + closing + after[0], indent + closing + after[1], RowKind.SAME)
-
-
-def _children(first: Any, second: Any) -> list[Key] | None:
-    """The keys of either; None unless both are objects or both arrays."""
-    if isinstance(first, dict) and isinstance(second, dict):
-        return [*first, *(key for key in second if key not in first)]
-    if isinstance(first, list) and isinstance(second, list):
-        return list(range(max(len(first), len(second))))
-    return None
-
-
-def _child(value: Any, key: Key) -> Any:
-    if isinstance(value, dict):
-        return value.get(key, _MISSING)
-    return value[key] if isinstance(key, int) and key < len(value) else _MISSING
 
 
 def _last(value: Any) -> Key | None:
