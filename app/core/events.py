@@ -10,6 +10,7 @@ from app.core.clock_problem import ClockProblem
 from app.core.model import Delivery, DeliveryState, Endpoint, PurgeReport, Record, Refusal, StorageUse, Summary, Target
 from app.core.replay.spec import Replay
 from app.core.settings import Settings
+from app.core.tunnel.tunnel import Tunnel
 
 log = logging.getLogger(__name__)
 
@@ -172,6 +173,14 @@ class FileTrouble(Event, frozen=True):
     again (None)."""
 
     reason: str | None
+
+
+class TunnelChanged(Event, frozen=True):
+    """The tunnel's state, URL, last probe or list of outdated URLs changed. Lines of its output alone publish this at
+    most ten times a second. `url_changed`: capture URLs begin with another base URL now."""
+
+    tunnel: Tunnel
+    url_changed: bool
 
 
 class SettingsChanged(Event, frozen=True):

@@ -35,6 +35,16 @@ class Settings(Record, frozen=True):
         str | None,
         msgspec.Meta(title="Public base URL", description="Your tunnel's address, shown in capture URLs."),
     ] = None
+    tunnel_program: Annotated[
+        str | None,
+        msgspec.Meta(
+            title="Tunnel program", description="The tunnel that Hookline starts, as hookline tunnel list names it."
+        ),
+    ] = None
+    tunnel_autostart: Annotated[
+        bool,
+        msgspec.Meta(title="Start the tunnel", description="Start the tunnel with Hookline."),
+    ] = False
     body_limit: Annotated[int, _size(KIB, GIB, "Largest body", "Senders of larger requests get 413.")] = 100 * MIB
     disk_reserve: Annotated[
         int,

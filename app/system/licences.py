@@ -29,6 +29,8 @@ PACKAGES = (
     "platformdirs",
     "pygments",
     "qasync",
+    "rich",
+    "segno",
     "sniffio",
     "wcwidth",
 )

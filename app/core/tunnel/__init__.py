@@ -1,0 +1,1 @@
+"""Tunnels: programs that make the capture port reachable from the internet."""

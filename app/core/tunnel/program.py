@@ -1,0 +1,59 @@
+"""A tunnel program as the catalogue describes it (`resources/tunnels/`, one file for each)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.core.model import Record
+
+
+class TunnelOption(Record, frozen=True):
+    """What the user can or must say before a program starts, such as the SSH server. `choices` () takes any text that
+    matches `pattern`; a `secret` is never shown or logged."""
+
+    name: str
+    label: str
+    help: str = ""
+    required: bool = False
+    secret: bool = False
+    default: str = ""
+    placeholder: str = ""
+    pattern: str = ""
+    choices: tuple[str, ...] = ()
+
+
+class AddressHeader(Record, frozen=True):
+    """The request header that holds the client's address. `take`: which of its comma-separated values is to be
+    believed."""
+
+    name: str
+    take: Literal["only", "first", "last"] = "only"
+
+
+class TunnelProgram(Record, frozen=True):
+    """A program that Hookline can run as a tunnel.
+
+    `executables` are the names it may have. `fixed_url`: its URL stays the same the next time. `warnings` are said
+    before it is used. `install` gives the command or sentence for each system (`linux`, `macos`, `windows`).
+    """
+
+    id: str
+    name: str
+    summary: str
+    website: str
+    executables: tuple[str, ...]
+    install: dict[str, str]
+    options: tuple[TunnelOption, ...] = ()
+    address_header: AddressHeader | None = None
+    fixed_url: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+class FoundProgram(Record, frozen=True):
+    """A program of the catalogue on this computer. `path` is None if it is not installed; `values` are the options the
+    user has saved, without secrets (`secrets_set` names those that have a value)."""
+
+    program: TunnelProgram
+    path: str | None
+    values: dict[str, str]
+    secrets_set: tuple[str, ...] = ()

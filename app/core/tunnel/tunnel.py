@@ -1,0 +1,71 @@
+"""The tunnel, how it is doing, and the URLs it had."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from app.core.model import Record
+
+
+class TunnelState(StrEnum):
+    """What the tunnel does now.
+
+    STARTING: its program runs and has no public URL yet. UP: it has one. RESTARTING: the program ended by itself and is
+    started again at `restart_at`. FAILED: it does not start again by itself. STOPPING: its program is being ended.
+    """
+
+    OFF = "off"
+    STARTING = "starting"
+    UP = "up"
+    RESTARTING = "restarting"
+    FAILED = "failed"
+    STOPPING = "stopping"
+
+
+class Probe(Record, frozen=True):
+    """A request of Hookline's own through the public URL. `ms` is how long it took, None if it did not come back;
+    `problem` then says why, in a sentence."""
+
+    at: int
+    ms: float | None
+    problem: str | None = None
+
+
+class OutdatedUrl(Record, frozen=True):
+    """A capture URL that was copied and no longer works, because the tunnel's URL changed: the provider that has it
+    must be given the new one."""
+
+    endpoint_id: int
+    url: str
+    copied_at: int
+
+
+class TunnelUrl(Record, frozen=True):
+    """A public base URL that a tunnel had, such as `https://a-b.example.com`. `until` is None while it has it."""
+
+    url: str
+    program: str
+    since: int
+    until: int | None = None
+
+
+class Tunnel(Record, frozen=True):
+    """The one tunnel of this program. Times are microseconds.
+
+    `program` is the catalogue's id, None before the first start. `url` is the public base URL while it is UP, and the
+    last one while it is RESTARTING. `problem` says what went wrong last, and what to do, until it is UP again; while UP
+    it is what the last probe found. `probe` is the last one, None before the first. `output` are the last lines of the
+    program, newest last, without control characters and secrets.
+    """
+
+    state: TunnelState = TunnelState.OFF
+    program: str | None = None
+    url: str | None = None
+    started_at: int | None = None
+    up_since: int | None = None
+    restart_at: int | None = None
+    restarts: int = 0
+    problem: str | None = None
+    probe: Probe | None = None
+    outdated: tuple[OutdatedUrl, ...] = ()
+    output: tuple[str, ...] = ()
