@@ -4,7 +4,7 @@ BIN := .venv/bin
 TESTS := -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
 
-.PHONY: help run test test-all smoke-others check sizes bench bench-large fuzz soak screenshots package package-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-all smoke-others check sizes api bench bench-large fuzz soak screenshots package package-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -29,6 +29,9 @@ check: set-up-dev ## lint, formatting, types, then all tests
 
 sizes: ## list files over 400 lines, functions over 60 and classes over 25 methods, for a review
 	@$(PYTHON) -m benchmarks.sizes
+
+api: set-up-dev ## write docs/openapi.json anew from the calls of the local API
+	$(BIN)/python docs/api.py
 
 bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=qasync make bench: on stock qasync)
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.bench $(ARGS)

@@ -76,7 +76,7 @@ class RetryRule(Record, frozen=True):
     """When and how often a failed attempt is repeated.
 
     The n-th of at most `retries` waits a random time of up to `first_delay_ms` * 2^(n - 1), at most `longest_delay_ms`;
-    a `Retry-After` of the target is obeyed. None starts later than `total_ms` after the first attempt.
+    a `Retry-After` of the target is obeyed. No retry starts later than `total_ms` after the first attempt.
     """
 
     retries: int = 4

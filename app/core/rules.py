@@ -33,9 +33,11 @@ RESPONSE_BODY_MAX = 1_048_576
 HEADER_MAX = 8_192
 FREE_ENDPOINTS = 10
 
-_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?")
+SLUG_PATTERN = "^[a-z0-9](?:[a-z0-9-]*[a-z0-9])?$"
+_SLUG = re.compile(SLUG_PATTERN)
 _IPV6_NETLOC = re.compile(r"\[([^\]%]+)\](?::[0-9]*)?")
-_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+HEADER_NAME_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
+_TOKEN = re.compile(HEADER_NAME_PATTERN)
 _OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade"})
 _FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "x-hookline-mirror"})
 _JOINERS = "\u200c\u200d"

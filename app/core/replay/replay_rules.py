@@ -27,7 +27,8 @@ SCALE_MAX = 1_000
 GAP_MAX_MS, DELAY_MAX_MS = 24 * 3_600_000, 600_000
 SEED_MAX = 2**63 - 1
 """The store's integers are signed and have 64 bits."""
-_METHOD = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}")
+METHOD_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}$"
+_METHOD = re.compile(METHOD_PATTERN)
 
 
 def replay_errors(spec: ReplaySpec, own_bases: Sequence[str] = ()) -> list[FieldError]:

@@ -6,8 +6,7 @@ from aiohttp import web
 
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
-from app.server.api.problems import decoded
-from app.server.api.routes import Route, json_response
+from app.server.api.routes import Body, Returns, Route, json_response
 from app.server.api.schemas import AccountOut, AccountPatch, EndpointUsage
 from app.server.api.services import ApiServices
 
@@ -19,16 +18,19 @@ class AccountCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        return [Route("GET", "/account", self.read), Route("PATCH", "/account", self.change)]
+        returns, body = Returns(AccountOut), Body(AccountPatch, {"plan": "pro"})
+        return [
+            Route("GET", "/account", self.read, "Read the account", returns),
+            Route("PATCH", "/account", self.change, "Change the plan", returns, body=body, problems=("plan-limit",)),
+        ]
 
     async def read(self, request: web.Request) -> web.Response:
         """The plan, and the endpoints it allows."""
         plan = self._services.account.plan
         return json_response(AccountOut(plan=plan, endpoints=endpoint_usage(self._services, plan)))
 
-    async def change(self, request: web.Request) -> web.Response:
-        """Change the plan; 409 while more endpoints exist than it allows."""
-        patch = decoded(await request.read(), AccountPatch)
+    async def change(self, request: web.Request, patch: AccountPatch) -> web.Response:
+        """Changes the plan; 409 while more endpoints exist than it allows."""
         await self._services.account.set_plan(patch.plan)
         return await self.read(request)
 

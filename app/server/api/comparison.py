@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 from aiohttp import web
 
@@ -13,20 +14,28 @@ from app.core.model import Endpoint, PageKey, Target
 from app.core.rules import headers_error
 from app.server.api.parameters import (
     PAGING,
+    Parameter,
+    choice,
     cursor_of,
     cursor_text,
-    flag_of,
+    flag,
     limit_of,
-    number_of,
+    number,
+    text,
 )
 from app.server.api.problems import Problem, parameter_problem
-from app.server.api.routes import Route, endpoint_named, json_response
+from app.server.api.routes import Returns, Route, endpoint_named, json_response
 from app.server.api.schemas import ComparedOut, ComparedTargets, ComparisonPage, DifferenceOut
 from app.server.api.serializers import summary_out
 from app.server.api.services import ApiServices
 
-ONLY = "different"
-IGNORABLE = ("ignore_header", "ignore_path")
+FIRST = number("first", "The first target's ID. Absent: the endpoint's first target that is not the other one.")
+SECOND = number("second", "The second target's ID. Absent: the endpoint's next target.")
+ONLY = choice("only", "Only requests whose responses differ.", ("different",))
+ALL_HEADERS = flag("all_headers", "Compare also headers that usually differ, such as Date.")
+IGNORE_HEADER = text("ignore_header", "The name of a header to ignore.", repeatable=True)
+IGNORE_PATH = text("ignore_path", "A JSON path to ignore, such as `data.id`.", repeatable=True)
+PARAMETERS: tuple[Parameter[Any], ...] = (FIRST, SECOND, ONLY, ALL_HEADERS, IGNORE_HEADER, IGNORE_PATH, *PAGING)
 PAIRS_MAX = 100
 """Pairs compared by one call: a pair of long responses takes up to a second."""
 
@@ -38,8 +47,18 @@ class ComparisonCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        parameters = ("first", "second", "only", "all_headers", *PAGING)
-        return [Route("GET", "/endpoints/{slug}/compare", self.compare, parameters, IGNORABLE)]
+        returns = Returns(ComparisonPage)
+        return [
+            Route(
+                "GET",
+                "/endpoints/{slug}/compare",
+                self.compare,
+                "Compare two targets' responses",
+                returns,
+                PARAMETERS,
+                problems=("cannot-compare",),
+            )
+        ]
 
     async def compare(self, request: web.Request) -> web.Response:
         """Requests that both targets have responded to, newest first. A page can have fewer items than `limit`, even
@@ -47,9 +66,7 @@ class ComparisonCalls:
         endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
         first, second = _targets_of(request, endpoint)
         ignored, limit, before = _ignored_of(request), limit_of(request), cursor_of(request, PageKey)
-        only = request.query.get("only")
-        if only not in (None, ONLY):
-            raise parameter_problem("only", f"only must be {ONLY}, not {only!r}.")
+        only = ONLY.of(request)
         found = await self._services.response_pairs.page(
             endpoint.id, first.id, second.id, before=before, limit=min(limit, PAIRS_MAX)
         )
@@ -68,11 +85,11 @@ def _targets_of(request: web.Request, endpoint: Endpoint) -> tuple[Target, Targe
     """The targets `first` and `second`; the endpoint's first two if they are not given."""
     if len(endpoint.targets) < 2:
         raise Problem(409, "cannot-compare", f"Endpoint {endpoint.slug!r} has fewer than two targets.")
-    names = {name: number_of(request, name) for name in ("first", "second")}
+    names = {one.name: one.of(request) for one in (FIRST, SECOND)}
     by_id = {target.id: target for target in endpoint.targets}
-    for name, number in names.items():
-        if number is not None and number not in by_id:
-            raise parameter_problem(name, f"Endpoint {endpoint.slug!r} has no target {number}.")
+    for name, given in names.items():
+        if given is not None and given not in by_id:
+            raise parameter_problem(name, f"Endpoint {endpoint.slug!r} has no target {given}.")
     first, second = names["first"], names["second"]
     if first is not None and first == second:
         raise parameter_problem("second", "A target cannot be compared with itself.")
@@ -83,14 +100,14 @@ def _targets_of(request: web.Request, endpoint: Endpoint) -> tuple[Target, Targe
 
 
 def _ignored_of(request: web.Request) -> IgnoredFields:
-    headers, paths = (tuple(request.query.getall(name, [])) for name in IGNORABLE)
+    headers, paths = (tuple(request.query.getall(one.name, [])) for one in (IGNORE_HEADER, IGNORE_PATH))
     for name in headers:
         if (wrong := headers_error(((name, ""),), "ignore_header", frozenset())) is not None:
             raise parameter_problem("ignore_header", wrong)
     for path in paths:
         if (wrong := json_path_error(path)) is not None:
             raise parameter_problem("ignore_path", wrong)
-    usual = () if flag_of(request, "all_headers") else IGNORED_HEADERS
+    usual = () if ALL_HEADERS.of(request) else IGNORED_HEADERS
     return IgnoredFields(headers=(*usual, *headers), json_paths=paths)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from aiohttp import web
 
@@ -11,24 +12,33 @@ from app.core.model import Delivery, DeliveryFilter, DeliveryState
 from app.core.rules import FieldError
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import (
+    ENDPOINT,
     PAGING,
-    beginning_of,
+    Parameter,
+    beginning,
+    choice,
     cursor_of,
     cursor_text,
-    flag_or_none,
+    flag,
     is_number,
     limit_of,
-    number_of,
+    number,
+    text,
     wrong_cursor,
 )
-from app.server.api.problems import Problem, decoded, parameter_problem
-from app.server.api.routes import Page, Route, endpoint_named, json_response, stored_request
-from app.server.api.schemas import DeliveryOut, RetriedOut, RetryIn
+from app.server.api.problems import Problem, parameter_problem
+from app.server.api.routes import ATTACHMENT, Body, Page, Returns, Route, endpoint_named, json_response, stored_request
+from app.server.api.schemas import DeliveryOut, FullDeliveryOut, RetriedOut, RetryIn
 from app.server.api.serializers import delivery_out, full_delivery_out
 from app.server.api.services import ApiServices
 
 STATES = tuple(state.value for state in DeliveryState if state is not DeliveryState.NONE)
-FILTERS = ("endpoint", "target", "state", "replay", "id")
+REQUEST = text("request", "Only those of this request. Cannot be combined with other filters.")
+TARGET = number("target", "Only those to this target.")
+STATE = choice("state", "Only those in this state.", STATES)
+REPLAY = flag("replay", "Only replays, or only others.")
+BEGINNING = beginning("delivery")
+FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, TARGET, STATE, REPLAY, BEGINNING)
 
 
 class DeliveryCalls:
@@ -38,23 +48,26 @@ class DeliveryCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
+        one, page, full = "/deliveries/{id}", Returns(Page[DeliveryOut]), Returns(FullDeliveryOut)
+        filters, failed = (REQUEST, *FILTERS, *PAGING), Body(RetryIn, {"endpoint": "orders"})
+        retried = Returns(RetriedOut)
         return [
-            Route("GET", "/deliveries", self.list, ("request", *FILTERS, *PAGING)),
-            Route("POST", "/deliveries/retry", self.retry_failed),
-            Route("GET", "/deliveries/{id}", self.read),
-            Route("GET", "/deliveries/{id}/attempts/{number}/body", self.body),
-            Route("POST", "/deliveries/{id}/retry", self.retry),
+            Route("GET", "/deliveries", self.list, "List deliveries", page, filters, problems=("not-found",)),
+            Route("POST", "/deliveries/retry", self.retry_failed, "Retry failed deliveries", retried, body=failed),
+            Route("GET", one, self.read, "Read a delivery", full),
+            Route("GET", f"{one}/attempts/{{number}}/body", self.body, "Download a response's body", ATTACHMENT),
+            Route("POST", f"{one}/retry", self.retry, "Retry a delivery", full, problems=("cannot-retry",)),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
         """Deliveries of one request, oldest first; otherwise last queued first: of an endpoint, to a target, in a
         state, replays or not, those whose ids begin with `id`, or all."""
-        of_request = request.query.get("request")
+        of_request = REQUEST.of(request)
         if of_request is None:
             return await self._latest(request)
         for other in FILTERS:
-            if other in request.query:
-                raise parameter_problem(other, f"request and {other} cannot be combined.")
+            if other.name in request.query:
+                raise parameter_problem(other.name, f"request and {other.name} cannot be combined.")
         return await self._of_request(request, of_request)
 
     async def _of_request(self, request: web.Request, capture_id: str) -> web.Response:
@@ -70,13 +83,13 @@ class DeliveryCalls:
 
     async def _latest(self, request: web.Request) -> web.Response:
         limit, before = limit_of(request), cursor_of(request, int)
-        endpoints, slug = self._services.endpoints, request.query.get("endpoint")
+        endpoints, slug, state = self._services.endpoints, ENDPOINT.of(request), STATE.of(request)
         which = DeliveryFilter(
             endpoint_id=None if slug is None else endpoint_named(endpoints, slug).id,
-            target_id=number_of(request, "target"),
-            state=_state_of(request),
-            replay=flag_or_none(request, "replay"),
-            beginning=beginning_of(request, "delivery"),
+            target_id=TARGET.of(request),
+            state=None if state is None else DeliveryState(state),
+            replay=REPLAY.of(request),
+            beginning=BEGINNING.of(request),
         )
         rows = await self._services.deliveries.page(which, before=before, limit=limit + 1)
         following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
@@ -93,11 +106,11 @@ class DeliveryCalls:
     async def body(self, request: web.Request) -> web.Response:
         """The stored bytes of an attempt's response body."""
         delivery, _ = await self._stored(request)
-        number = request.match_info["number"]
-        if not is_number(number):
-            raise Problem(404, "not-found", f"The delivery has no attempt {number!r}.")
-        body = await self._services.deliveries.response_body(delivery.id, int(number))
-        return web.Response(body=body, headers=attachment_headers(f"{delivery.id}-{int(number)}.bin"))
+        attempt = request.match_info["number"]
+        if not is_number(attempt):
+            raise Problem(404, "not-found", f"The delivery has no attempt {attempt!r}.")
+        body = await self._services.deliveries.response_body(delivery.id, int(attempt))
+        return web.Response(body=body, headers=attachment_headers(f"{delivery.id}-{int(attempt)}.bin"))
 
     async def retry(self, request: web.Request) -> web.Response:
         """Queues a failed delivery again; 409 when it cannot be."""
@@ -107,9 +120,8 @@ class DeliveryCalls:
         await self._services.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
         return await self._full(*await self._stored(request))
 
-    async def retry_failed(self, request: web.Request) -> web.Response:
+    async def retry_failed(self, request: web.Request, given: RetryIn) -> web.Response:
         """Queues failed deliveries again, of an endpoint, to a target, or all."""
-        given = decoded(await request.read(), RetryIn)
         endpoint_id, errors = None, []
         if given.endpoint is not None:
             endpoint = self._services.endpoints.by_slug(given.endpoint)
@@ -155,12 +167,3 @@ class DeliveryCalls:
         """`rows`, each with its endpoint's slug."""
         last = await self._services.deliveries.last_attempts([row.id for row, _ in rows])
         return tuple(delivery_out(row, slug, last.get(row.id)) for row, slug in rows)
-
-
-def _state_of(request: web.Request) -> DeliveryState | None:
-    text = request.query.get("state")
-    if text is None:
-        return None
-    if text not in STATES:
-        raise parameter_problem("state", f"state must be {', '.join(STATES)}, not {text!r}.")
-    return DeliveryState(text)

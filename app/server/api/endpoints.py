@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 from aiohttp import web
@@ -12,11 +13,12 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.server.api.parameters import PAGING, ordered_page
-from app.server.api.problems import decoded
-from app.server.api.routes import Page, Route, done, endpoint_named, json_response
+from app.server.api.routes import NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
 from app.server.api.schemas import EndpointIn, EndpointOut, EndpointPatch
 from app.server.api.serializers import endpoint_out, merged
 from app.server.api.services import ApiServices
+
+EXAMPLE = {"name": "Orders", "slug": "orders", "forward_url": "http://localhost:3000/hooks"}
 
 
 class EndpointCalls:
@@ -26,12 +28,16 @@ class EndpointCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
+        one, changes = "/endpoints/{slug}", Body(EndpointPatch, {"retention_days": 30, "reply": {"status": 204}})
+        created, draft = Returns(EndpointOut, 201, located=True), Body(EndpointIn, EXAMPLE)
         return [
-            Route("GET", "/endpoints", self.list, PAGING),
-            Route("POST", "/endpoints", self.create),
-            Route("GET", "/endpoints/{slug}", self.read),
-            Route("PATCH", "/endpoints/{slug}", self.change),
-            Route("DELETE", "/endpoints/{slug}", self.delete),
+            Route("GET", "/endpoints", self.list, "List endpoints", Returns(Page[EndpointOut]), PAGING),
+            Route(
+                "POST", "/endpoints", self.create, "Create an endpoint", created, body=draft, problems=("plan-limit",)
+            ),
+            Route("GET", one, self.read, "Read an endpoint", Returns(EndpointOut)),
+            Route("PATCH", one, self.change, "Change an endpoint", Returns(EndpointOut), body=changes),
+            Route("DELETE", one, self.delete, "Delete an endpoint", NO_CONTENT),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
@@ -40,18 +46,17 @@ class EndpointCalls:
         page, following = ordered_page(request, self._services.endpoints.all())
         return json_response(Page(tuple(self._out(one, queued, place) for place, one in page), following))
 
-    async def create(self, request: web.Request) -> web.Response:
+    async def create(self, request: web.Request, draft: EndpointIn) -> web.Response:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
-        endpoint = await self._services.endpoints.create(decoded(await request.read(), EndpointIn))
+        endpoint = await self._services.endpoints.create(draft)
         return json_response(await self._read(endpoint), 201, location=f"/endpoints/{endpoint.slug}")
 
     async def read(self, request: web.Request) -> web.Response:
         """One endpoint."""
         return json_response(await self._read(self._named(request)))
 
-    async def change(self, request: web.Request) -> web.Response:
+    async def change(self, request: web.Request, patch: Any) -> web.Response:
         """Changes the given fields; all others stay."""
-        patch = decoded(await request.read(), EndpointPatch)
         async with self._services.changing:
             endpoint, position = self._named(request), patch.position
             fields = msgspec.structs.replace(patch, position=UNSET)

@@ -1,26 +1,53 @@
-"""Query parameters: only known ones, each once; limits and opaque cursors of lists."""
+"""Query parameters, each declared once for validation and documentation; pages and opaque cursors of lists."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Collection, Sequence
-from typing import Annotated, Protocol, TypeVar, get_args
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Protocol, TypeVar, get_args
 
 import msgspec
 from aiohttp import web
 
 from app.core.deletion import Mark
 from app.core.ids import BEGINNING_MIN, id_beginning
+from app.core.rules import SLUG_MAX, SLUG_MIN, SLUG_PATTERN
 from app.core.search.parse import parse
 from app.core.search.query import Query, QueryError
 from app.server.api.problems import Problem, parameter_problem, query_problem
 
+T = TypeVar("T")
 K = TypeVar("K")
 N = TypeVar("N", bound="Numbered")
 
 LIMIT_DEFAULT, LIMIT_MAX = 50, 500
-PAGING = ("limit", "cursor")
+NUMBER_MAX = 10**18 - 1
+"""The largest number of a record that is looked up; the store's integers have 64 bits."""
+
+
+@dataclass(frozen=True)
+class Parameter(Generic[T]):
+    """A query parameter. `parse` returns None for a text that is not what `rule` says, in words; `schema` says it as
+    JSON Schema. A `repeatable` one may be given several times; its schema is that of one value."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+    rule: str
+    parse: Callable[[str], T | None]
+    repeatable: bool = False
+
+    def of(self, request: web.Request) -> T | None:
+        """Its value; None when it is not given. A Problem when it is invalid."""
+        text = request.query.get(self.name)
+        if text is None:
+            return None
+        value = self.parse(text)
+        if value is None:
+            raise parameter_problem(self.name, f"{self.name} must be {self.rule}, not {text!r}.")
+        return value
 
 
 class Numbered(Protocol):
@@ -37,51 +64,87 @@ class After(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     place: Annotated[int, msgspec.Meta(ge=1)]
 
 
-def check_names(request: web.Request, known: Collection[str], repeatable: Collection[str] = ()) -> None:
-    """A Problem when the query has a parameter that is neither `known` nor `repeatable`, or a `known` one twice."""
+def text(name: str, description: str, *, repeatable: bool = False, **schema: Any) -> Parameter[str]:
+    """A parameter whose handler checks it."""
+    return Parameter(name, description, {"type": "string", **schema}, "text", str, repeatable)
+
+
+def flag(name: str, description: str) -> Parameter[bool]:
+    return Parameter(name, description, {"type": "boolean"}, "true or false", {"true": True, "false": False}.get)
+
+
+def choice(name: str, description: str, values: Sequence[str]) -> Parameter[str]:
+    rule = ", ".join(values)
+    return Parameter(name, description, {"enum": list(values)}, rule, lambda given: given if given in values else None)
+
+
+def whole_number(
+    name: str, description: str, least: int, most: int, *, default: int | None = None, rule: str = ""
+) -> Parameter[int]:
+    """`default` is for the documentation: the caller of `of` applies it."""
+
+    def parsed(given: str) -> int | None:
+        return int(given) if is_number(given) and least <= int(given) <= most else None
+
+    schema = {"type": "integer", "minimum": least, "maximum": most}
+    if default is not None:
+        schema["default"] = default
+    return Parameter(name, description, schema, rule or f"a whole number from {least} to {most}", parsed)
+
+
+def number(name: str, description: str) -> Parameter[int]:
+    """The number of a record."""
+    return whole_number(name, description, 0, NUMBER_MAX, rule="a whole number")
+
+
+def beginning(kind: str) -> Parameter[str]:
+    """The parameter `id`: the beginning of the ids of records of this kind."""
+    return Parameter(
+        "id",
+        f"Only those whose IDs begin with this: {BEGINNING_MIN} or more digits of a {kind}'s ID.",
+        {"type": "string", "pattern": f"^-*(?:[0-9A-Fa-f]-*){{{BEGINNING_MIN},32}}$"},
+        f"the start of a {kind}'s ID, {BEGINNING_MIN} or more digits",
+        id_beginning,
+    )
+
+
+SLUG_SCHEMA = {"type": "string", "minLength": SLUG_MIN, "maxLength": SLUG_MAX, "pattern": SLUG_PATTERN}
+LIMIT = whole_number("limit", "How many items at most.", 1, LIMIT_MAX, default=LIMIT_DEFAULT)
+CURSOR = text("cursor", "Where to continue: `next` of the page before. Absent: at the beginning.")
+PAGING: tuple[Parameter[Any], ...] = (LIMIT, CURSOR)
+SEARCH = text("q", "A search, in the language of the window's filter, such as `method:POST status:5xx since:2h`.")
+ENDPOINT = text("endpoint", "Only those of the endpoint with this slug.")
+
+
+def _marks(given: str) -> frozenset[Mark] | None:
+    names, known = given.split(","), get_args(Mark)
+    return frozenset(mark for mark in known if mark in names) if all(name in known for name in names) else None
+
+
+_MARK = "|".join(get_args(Mark))
+KEEP = Parameter(
+    "keep",
+    "Requests with such a mark are kept.",
+    {"type": "string", "pattern": f"^(?:{_MARK})(?:,(?:{_MARK}))*$"},
+    f"{' or '.join(get_args(Mark))}, or both with a comma",
+    _marks,
+)
+
+
+def check_names(request: web.Request, known: Collection[Parameter[Any]]) -> None:
+    """A Problem when the query has a parameter that is not `known`, or one twice that is not repeatable."""
+    by_name = {one.name: one for one in known}
     for name in request.query:
-        if name in repeatable:
-            continue
-        if name not in known:
-            takes = f"This call accepts {', '.join((*known, *repeatable))}." if known else "This call accepts none."
+        if name not in by_name:
+            takes = f"This call accepts {', '.join(by_name)}." if by_name else "This call accepts none."
             raise parameter_problem(name, f"Unknown query parameter {name!r}. {takes}")
-        if len(request.query.getall(name)) > 1:
+        if len(request.query.getall(name)) > 1 and not by_name[name].repeatable:
             raise parameter_problem(name, f"The query parameter {name} may be given only once.")
 
 
 def limit_of(request: web.Request) -> int:
     """`limit`, 1 to 500, by default 50."""
-    text = request.query.get("limit")
-    if text is None:
-        return LIMIT_DEFAULT
-    if not (text.isascii() and text.isdigit() and len(text) < 10 and 1 <= int(text) <= LIMIT_MAX):
-        raise parameter_problem("limit", f"limit must be a whole number from 1 to {LIMIT_MAX}, not {text!r}.")
-    return int(text)
-
-
-def flag_of(request: web.Request, name: str) -> bool:
-    """A parameter that is `true` or `false`, by default false."""
-    return flag_or_none(request, name) or False
-
-
-def flag_or_none(request: web.Request, name: str) -> bool | None:
-    """A parameter that is `true` or `false`; None when it is not given."""
-    text = request.query.get(name)
-    if text is None:
-        return None
-    if text not in ("true", "false"):
-        raise parameter_problem(name, f"{name} must be true or false, not {text!r}.")
-    return text == "true"
-
-
-def number_of(request: web.Request, name: str) -> int | None:
-    """A parameter that is the number of a record; None when it is not given."""
-    text = request.query.get(name)
-    if text is None:
-        return None
-    if not is_number(text):
-        raise parameter_problem(name, f"{name} must be a whole number, not {text!r}.")
-    return int(text)
+    return LIMIT.of(request) or LIMIT_DEFAULT
 
 
 def is_number(text: str) -> bool:
@@ -100,28 +163,6 @@ def ordered_page(request: web.Request, rows: Sequence[N]) -> tuple[list[tuple[in
     page = numbered[begin : begin + limit]
     following = cursor_text(After(page[-1][1].id, page[-1][0])) if len(numbered) > begin + limit else None
     return page, following
-
-
-def marks_of(request: web.Request) -> frozenset[Mark]:
-    """The marks in `keep`, separated by commas; none when it is not given."""
-    text = request.query.get("keep")
-    names = text.split(",") if text is not None else []
-    known = get_args(Mark)
-    if any(name not in known for name in names):
-        raise parameter_problem("keep", f"keep must be {' or '.join(known)}, or both with a comma, not {text!r}.")
-    return frozenset(mark for mark in known if mark in names)
-
-
-def beginning_of(request: web.Request, kind: str = "request") -> str | None:
-    """The parameter `id`, the beginning of the ids of records of this kind; None when it is not given."""
-    text = request.query.get("id")
-    if text is None:
-        return None
-    beginning = id_beginning(text)
-    if beginning is None:
-        message = f"id must be the start of a {kind}'s ID, {BEGINNING_MIN} or more digits, not {text!r}."
-        raise parameter_problem("id", message)
-    return beginning
 
 
 def cursor_of(request: web.Request, key: type[K]) -> K | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -28,30 +28,40 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 MEDIA_TYPE = "application/problem+json"
+TYPE_PREFIX = "urn:hookline:problem:"
 RETRY_AFTER_S = 5
 
-_TITLES = {
-    "bad-request": "Bad request",
-    "body-too-large": "The request body is too large",
-    "cannot-compare": "There are no two targets to compare",
-    "cannot-decode": "The body cannot be decoded",
-    "cannot-replay": "The request cannot be replayed",
-    "cannot-retry": "This delivery cannot be retried",
-    "forbidden-host": "The Host is not a loopback address",
-    "forbidden-origin": "Browsers may not call this API",
-    "internal": "Internal error",
-    "invalid-fields": "Some fields are invalid",
-    "invalid-json": "The body is not valid JSON",
-    "invalid-parameter": "Invalid query parameter",
-    "invalid-query": "Invalid search",
-    "method-not-allowed": "The method is not allowed here",
-    "not-found": "Not found",
-    "plan-limit": "The plan does not allow this",
-    "port-in-use": "The port is already in use",
-    "replay-state": "The replay is in another state",
-    "storage-unavailable": "Requests cannot be stored right now",
-    "unauthorized": "The token is missing or wrong",
+
+class Kind(NamedTuple):
+    """A kind of problem: its usual status and its title."""
+
+    status: int
+    title: str
+
+
+KINDS = {
+    "bad-request": Kind(400, "Bad request"),
+    "body-too-large": Kind(413, "The request body is too large"),
+    "cannot-compare": Kind(409, "There are no two targets to compare"),
+    "cannot-decode": Kind(422, "The body cannot be decoded"),
+    "cannot-replay": Kind(409, "The request cannot be replayed"),
+    "cannot-retry": Kind(409, "This delivery cannot be retried"),
+    "forbidden-host": Kind(403, "The Host is not a loopback address"),
+    "forbidden-origin": Kind(403, "Browsers may not call this API"),
+    "internal": Kind(500, "Internal error"),
+    "invalid-fields": Kind(422, "Some fields are invalid"),
+    "invalid-json": Kind(400, "The body is not valid JSON"),
+    "invalid-parameter": Kind(400, "Invalid query parameter"),
+    "invalid-query": Kind(400, "Invalid search"),
+    "method-not-allowed": Kind(405, "The method is not allowed here"),
+    "not-found": Kind(404, "Not found"),
+    "plan-limit": Kind(409, "The plan does not allow this"),
+    "port-in-use": Kind(409, "The port is already in use"),
+    "replay-state": Kind(409, "The replay is in another state"),
+    "storage-unavailable": Kind(503, "Requests cannot be stored right now"),
+    "unauthorized": Kind(401, "The token is missing or wrong"),
 }
+"""All problems by the last part of their type. Only `bad-request` has other statuses too: what aiohttp refuses."""
 _AT = re.compile(r" - at `\$(?P<path>[^`]*)`$")
 _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]*)`")
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]*)`")
@@ -86,8 +96,8 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's own word
         self.status = status
         self.headers = dict(headers or {})
         self.shape = ProblemOut(
-            type=f"urn:hookline:problem:{kind}",
-            title=_TITLES[kind],
+            type=TYPE_PREFIX + kind,
+            title=KINDS[kind].title,
             status=status,
             detail=detail,
             errors=tuple(errors),

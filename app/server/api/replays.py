@@ -12,10 +12,17 @@ from app.core.model import Endpoint
 from app.core.replay.spec import OtherEndpoint, OwnTargets, Replay, ReplaySpec
 from app.core.rules import FieldError
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
-from app.server.api.problems import Problem, decoded
-from app.server.api.replay_schemas import ReplayedOut, ReplayEndpointIn, ReplayIn, ReplayRequestIn
+from app.server.api.problems import Problem
+from app.server.api.replay_schemas import (
+    FullReplayOut,
+    ReplayedOut,
+    ReplayEndpointIn,
+    ReplayIn,
+    ReplayOut,
+    ReplayRequestIn,
+)
 from app.server.api.replay_specs import api_errors, endpoint_spec, full_replay_out, full_spec, replay_out, request_spec
-from app.server.api.routes import Page, Route, endpoint_named, json_response, stored_request
+from app.server.api.routes import Body, Page, Returns, Route, endpoint_named, json_response, stored_request
 from app.server.api.serializers import full_delivery_out
 from app.server.api.services import ApiServices
 
@@ -31,21 +38,49 @@ class ReplayCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
+        replay, accepted = Returns(FullReplayOut), Returns(FullReplayOut, 202, located=True)
+        one = Body(ReplayRequestIn, {"url": "http://localhost:3000/hooks"}, optional=True)
+        some = Body(ReplayEndpointIn, {"q": "method:POST", "gaps": "original", "scale": 0.5}, optional=True)
+        any_ = Body(ReplayIn, {"endpoint": "orders", "q": "since:2h", "rate": 10.0})
+        cannot, state = ("cannot-replay",), ("replay-state",)
         return [
-            Route("POST", "/requests/{id}/replay", self.replay_request),
-            Route("POST", "/endpoints/{slug}/replay", self.replay_endpoint),
-            Route("GET", "/replays", self.list, PAGING),
-            Route("POST", "/replays", self.start),
-            Route("GET", ONE, self.read),
-            Route("POST", f"{ONE}/pause", self.pause),
-            Route("POST", f"{ONE}/resume", self.resume),
-            Route("POST", f"{ONE}/cancel", self.cancel),
+            Route(
+                "POST",
+                "/requests/{id}/replay",
+                self.replay_request,
+                "Replay a request",
+                Returns(ReplayedOut),
+                body=one,
+                problems=cannot,
+            ),
+            Route(
+                "POST",
+                "/endpoints/{slug}/replay",
+                self.replay_endpoint,
+                "Replay an endpoint's requests",
+                accepted,
+                body=some,
+                problems=("invalid-query", *cannot),
+            ),
+            Route("GET", "/replays", self.list, "List replays", Returns(Page[ReplayOut]), PAGING),
+            Route(
+                "POST",
+                "/replays",
+                self.start,
+                "Start a replay",
+                accepted,
+                body=any_,
+                problems=("invalid-query", *cannot),
+            ),
+            Route("GET", ONE, self.read, "Read a replay", replay),
+            Route("POST", f"{ONE}/pause", self.pause, "Pause a replay", replay, problems=state),
+            Route("POST", f"{ONE}/resume", self.resume, "Resume a replay", replay, problems=state),
+            Route("POST", f"{ONE}/cancel", self.cancel, "Cancel a replay", replay, problems=state),
         ]
 
-    async def replay_request(self, request: web.Request) -> web.Response:
+    async def replay_request(self, request: web.Request, given: ReplayRequestIn) -> web.Response:
         """Sends one request again and waits for the result: the delivery to its endpoint's first target, with those to
         all of them in `deliveries`."""
-        given = decoded(await request.read() or b"{}", ReplayRequestIn)
         capture, slug = await stored_request(self._services, request.match_info["id"])
         spec = request_spec(capture.id, given)
         endpoint = self._services.endpoints.by_id(capture.endpoint_id)
@@ -62,15 +97,13 @@ class ReplayCalls:
         found = [full_delivery_out(one, slug, await deliveries.attempts(one.id)) for one in made]
         return json_response(ReplayedOut(**asdict(found[0]), deliveries=tuple(found)))
 
-    async def replay_endpoint(self, request: web.Request) -> web.Response:
+    async def replay_endpoint(self, request: web.Request, given: ReplayEndpointIn) -> web.Response:
         """Begins to send an endpoint's requests again, oldest first: 202 with the replay."""
-        given = decoded(await request.read() or b"{}", ReplayEndpointIn)
         endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
         return self._accepted(await self._start(endpoint_spec(endpoint.id, given), endpoint))
 
-    async def start(self, request: web.Request) -> web.Response:
+    async def start(self, request: web.Request, given: ReplayIn) -> web.Response:
         """Begins to send the requests with these IDs, or those that match, again: 202 with the replay."""
-        given = decoded(await request.read(), ReplayIn)
         endpoint = None if given.endpoint is None else self._services.endpoints.by_slug(given.endpoint)
         return self._accepted(await self._start(full_spec(given, self._services.endpoints), endpoint))
 

@@ -10,20 +10,36 @@ from msgspec import UNSET
 from app.core.model import PageKey
 from app.server.api.body import send_body
 from app.server.api.parameters import (
+    ENDPOINT,
+    KEEP,
     PAGING,
-    beginning_of,
+    SEARCH,
+    beginning,
     cursor_of,
     cursor_text,
-    flag_of,
+    flag,
     limit_of,
-    marks_of,
     query_of,
 )
-from app.server.api.problems import decoded, parameter_problem
-from app.server.api.routes import Page, Route, done, endpoint_named, json_response, stored_request
-from app.server.api.schemas import RequestPatch
+from app.server.api.problems import parameter_problem
+from app.server.api.routes import (
+    ATTACHMENT,
+    NO_CONTENT,
+    Body,
+    Page,
+    Returns,
+    Route,
+    done,
+    endpoint_named,
+    json_response,
+    stored_request,
+)
+from app.server.api.schemas import RequestOut, RequestPatch, SummaryOut
 from app.server.api.serializers import request_out, summary_out
 from app.server.api.services import ApiServices
+
+BEGINNING = beginning("request")
+DECODED = flag("decoded", "Without the content coding, such as gzip.")
 
 
 class RequestCalls:
@@ -33,25 +49,45 @@ class RequestCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
+        one, filters = "/requests/{id}", (ENDPOINT, BEGINNING, SEARCH, *PAGING)
+        marks = Body(RequestPatch, {"starred": True, "note": "charged twice"})
         return [
-            Route("GET", "/requests", self.list, ("endpoint", "id", "q", *PAGING)),
-            Route("GET", "/requests/{id}", self.read),
-            Route("GET", "/requests/{id}/body", self.body, ("decoded",)),
-            Route("PATCH", "/requests/{id}", self.change),
-            Route("DELETE", "/requests/{id}", self.delete),
-            Route("DELETE", "/endpoints/{slug}/requests", self.clear, ("keep",)),
+            Route(
+                "GET",
+                "/requests",
+                self.list,
+                "List requests",
+                Returns(Page[SummaryOut]),
+                filters,
+                problems=("invalid-query", "not-found"),
+            ),
+            Route("GET", one, self.read, "Read a request", Returns(RequestOut)),
+            Route(
+                "GET",
+                f"{one}/body",
+                self.body,
+                "Download a request's body",
+                ATTACHMENT,
+                (DECODED,),
+                problems=("cannot-decode",),
+            ),
+            Route("PATCH", one, self.change, "Mark a request", Returns(RequestOut), body=marks),
+            Route("DELETE", one, self.delete, "Delete a request", NO_CONTENT),
+            Route(
+                "DELETE", "/endpoints/{slug}/requests", self.clear, "Delete an endpoint's requests", NO_CONTENT, (KEEP,)
+            ),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
         """Summaries, newest first, of all endpoints or one; with `q` the matches of a search, with `id` those whose ids
         begin with it."""
         services, limit, before = self._services, limit_of(request), cursor_of(request, PageKey)
-        query, beginning = query_of(request), beginning_of(request)
-        slug = request.query.get("endpoint")
+        query, begins = query_of(request), BEGINNING.of(request)
+        slug = ENDPOINT.of(request)
         endpoint_id = None if slug is None else endpoint_named(services.endpoints, slug).id
         if query is None:
-            rows = await services.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=beginning)
-        elif beginning is not None:
+            rows = await services.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=begins)
+        elif begins is not None:
             raise parameter_problem("id", "id and q cannot be combined.")
         else:
             async with aclosing(
@@ -73,9 +109,8 @@ class RequestCalls:
         last = await self._services.deliveries.last_attempts([one.id for one in deliveries])
         return json_response(request_out(capture, slug, deliveries, last))
 
-    async def change(self, request: web.Request) -> web.Response:
+    async def change(self, request: web.Request, patch: RequestPatch) -> web.Response:
         """Sets or removes the given marks; all others stay."""
-        patch = decoded(await request.read(), RequestPatch)
         capture, _ = await stored_request(self._services, request.match_info["id"])
         captures = self._services.captures
         if patch.note is not UNSET:  # first, as it alone may be refused
@@ -88,7 +123,7 @@ class RequestCalls:
 
     async def body(self, request: web.Request) -> web.StreamResponse:
         """The body's bytes as sent; with `decoded=true`, without their content coding."""
-        decode = flag_of(request, "decoded")
+        decode = DECODED.of(request) or False
         capture, _ = await stored_request(self._services, request.match_info["id"])
         return await send_body(request, capture, self._services.captures, decode=decode)
 
@@ -100,7 +135,7 @@ class RequestCalls:
 
     async def clear(self, request: web.Request) -> web.Response:
         """Deletes all requests of an endpoint, except those with a mark that `keep` names."""
-        keep = marks_of(request)
+        keep = KEEP.of(request) or frozenset()
         endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
         await self._services.captures.clear(endpoint.id, keep)
         return done()

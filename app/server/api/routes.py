@@ -1,40 +1,76 @@
-"""The table of calls: method, path, handler and the query parameters it accepts. Responses are JSON."""
+"""The table of calls: each declares what it takes and what it responds, for validation and for its documentation."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import msgspec
 from aiohttp import web
 
 from app.core.model import Capture, Endpoint
 from app.core.repositories import EndpointRepository
-from app.server.api.parameters import check_names
-from app.server.api.problems import Problem
+from app.server.api.parameters import Parameter, check_names
+from app.server.api.problems import Problem, decoded
 from app.server.api.services import ApiServices
+
+T = TypeVar("T")
 
 PREFIX = "/api/v1"
 
-Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+Handler = Callable[..., Awaitable[web.StreamResponse]]
+"""Called with the request, and with the decoded body if the route declares one."""
 
 
-class Page(msgspec.Struct, frozen=True):
+class Page(msgspec.Struct, Generic[T], frozen=True):
     """A part of a list; `next` is the cursor of what follows, null at its end."""
 
-    items: tuple[msgspec.Struct, ...]
+    items: tuple[T, ...]
     next: str | None
 
 
 @dataclass(frozen=True)
+class Returns:
+    """A response of a call that succeeded. `shape` is the type of its JSON; None: it has no body, unless `media_type`
+    is of another format. `located`: it has a Location header."""
+
+    shape: Any = None
+    status: int = 200
+    media_type: str = "application/json"
+    located: bool = False
+
+
+NO_CONTENT = Returns(status=204)
+ATTACHMENT = Returns(media_type="application/octet-stream")
+"""A sender's bytes, with headers that keep browsers from rendering them."""
+
+
+@dataclass(frozen=True)
+class Body:
+    """The JSON body of a call, with an example of it. An `optional` one may be absent: then it is `{}`."""
+
+    shape: Any
+    example: Mapping[str, Any]
+    optional: bool = False
+
+
+@dataclass(frozen=True)
 class Route:
-    """One call of the API. A GET handles HEAD too. `repeatable` parameters may be given several times."""
+    """One call of the API. A GET handles HEAD too.
+
+    `summary` is a short imperative, unique among all; the handler's docstring is the description. `problems` are the
+    kinds that this call has besides those that all calls of its form have (`app/server/api/openapi.py`).
+    """
 
     method: str
     path: str
     handler: Handler
-    parameters: tuple[str, ...] = ()
-    repeatable: tuple[str, ...] = ()
+    summary: str
+    returns: Returns | tuple[Returns, ...]
+    parameters: tuple[Parameter[Any], ...] = ()
+    body: Body | None = None
+    problems: tuple[str, ...] = ()
 
 
 def register(app: web.Application, routes: Iterable[Route]) -> None:
@@ -47,10 +83,15 @@ def register(app: web.Application, routes: Iterable[Route]) -> None:
             app.router.add_route(route.method, PREFIX + route.path, handler)
 
 
-def _checked(route: Route) -> Handler:
+def _checked(route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:
     async def handle(request: web.Request) -> web.StreamResponse:
-        check_names(request, route.parameters, route.repeatable)
-        return await route.handler(request)
+        check_names(request, route.parameters)
+        if route.body is None:
+            return await route.handler(request)
+        data = await request.read()
+        return await route.handler(
+            request, decoded(b"{}" if route.body.optional and not data else data, route.body.shape)
+        )
 
     return handle
 

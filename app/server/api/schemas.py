@@ -28,28 +28,51 @@ EndpointIn = EndpointDraft
 """The body of `POST /endpoints` is the draft itself."""
 
 
-def patch_of(record: type[Record], **others: Any) -> Any:
-    """A struct with the fields of `record` and `others` (by type), all optional; records within become patches too."""
+NESTED = "Absent fields stay."
+
+
+def patch_of(record: type[Record], about: str, **others: Any) -> Any:
+    """A struct with the fields of `record` and `others` (by type), all optional; records within become patches too.
+    `about` is its docstring."""
     types = {**get_type_hints(record), **others}
     fields = [(name, _patch_type(kind) | UnsetType, UNSET) for name, kind in types.items()]
-    return msgspec.defstruct(f"{record.__name__}Patch", fields, bases=(Record,), frozen=True, omit_defaults=True)
+    return msgspec.defstruct(
+        patch_name(record),
+        fields,
+        bases=(Record,),
+        namespace={"__doc__": about},
+        frozen=True,
+        omit_defaults=True,
+    )
+
+
+def patch_name(record: type[Record]) -> str:
+    """`EndpointPatch` for `EndpointDraft`."""
+    return f"{record.__name__.removesuffix('Draft')}Patch"
 
 
 def _patch_type(kind: Any) -> Any:
-    return patch_of(kind) if isinstance(kind, type) and issubclass(kind, Record) else kind
+    return patch_of(kind, NESTED) if isinstance(kind, type) and issubclass(kind, Record) else kind
 
 
-EndpointPatch = patch_of(EndpointDraft, slug=str, position=int)
-"""The body of `PATCH /endpoints/{slug}`: absent fields stay; null clears `forward_url` and `storage_limit`. `position`
-is the place in the list of endpoints, from 1."""
+EndpointPatch = patch_of(
+    EndpointDraft,
+    "The body of `PATCH /endpoints/{slug}`: absent fields stay; null clears `forward_url` and `storage_limit`."
+    " `position` is the place in the list of endpoints, from 1.",
+    slug=str,
+    position=int,
+)
 
 
 TargetIn = TargetDraft
 """The body of `POST /endpoints/{slug}/targets` is the draft itself."""
 
-TargetPatch = patch_of(TargetDraft, position=int)
-"""The body of `PATCH /endpoints/{slug}/targets/{id}`: absent fields stay; null clears `client_certificate` and
-`client_key`. `position` is the place among the endpoint's targets, from 1."""
+TargetPatch = patch_of(
+    TargetDraft,
+    "The body of `PATCH /endpoints/{slug}/targets/{id}`: absent fields stay; null clears `client_certificate` and"
+    " `client_key`. `position` is the place among the endpoint's targets, from 1.",
+    position=int,
+)
 
 
 class RequestPatch(Record, frozen=True, omit_defaults=True):

@@ -14,6 +14,7 @@ from app.server.api.auth import guard
 from app.server.api.comparison import ComparisonCalls
 from app.server.api.deliveries import DeliveryCalls
 from app.server.api.endpoints import EndpointCalls
+from app.server.api.openapi import documented
 from app.server.api.problems import Problem, problems, router_problem
 from app.server.api.replays import ReplayCalls
 from app.server.api.requests import RequestCalls
@@ -67,6 +68,19 @@ async def name_server(_: web.BaseRequest, response: web.StreamResponse) -> None:
     response.headers["Server"] = SERVER_NAME
 
 
+CALLS = (
+    StateCalls,
+    AccountCalls,
+    SettingsCalls,
+    EndpointCalls,
+    TargetCalls,
+    RequestCalls,
+    DeliveryCalls,
+    ReplayCalls,
+    ComparisonCalls,
+)
+"""All classes with handlers, in the order of the documentation."""
+
 BODY_MAX = 2 * 1024 * 1024
 _STOP_S = 1.0
 _BACKLOG = 128
@@ -78,6 +92,8 @@ class ApiServer:
     def __init__(self, services: ApiServices, token: str) -> None:
         self._services = services
         self._token = token
+        self.routes = documented(route for calls in CALLS for route in calls(services).routes())
+        """All calls, in the order of the documentation."""
         self._running: tuple[web.AppRunner, asyncio.Server] | None = None
 
     @property
@@ -118,16 +134,5 @@ class ApiServer:
     def _application(self) -> web.Application:
         app = web.Application(middlewares=[problems, guard(self._token)], client_max_size=BODY_MAX)
         app.on_response_prepare.append(name_server)
-        for calls in (
-            StateCalls,
-            AccountCalls,
-            SettingsCalls,
-            EndpointCalls,
-            TargetCalls,
-            RequestCalls,
-            DeliveryCalls,
-            ReplayCalls,
-            ComparisonCalls,
-        ):
-            register(app, calls(self._services).routes())
+        register(app, self.routes)
         return app

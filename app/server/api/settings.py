@@ -11,16 +11,24 @@ from msgspec import UNSET, UnsetType
 
 from app.core.model import Record
 from app.core.settings import Settings, scriptable
-from app.server.api.problems import decoded
-from app.server.api.routes import Route, json_response
+from app.server.api.routes import Body, Returns, Route, json_response
 from app.server.api.serializers import merged
 from app.server.api.services import ApiServices
 
 # Without the bounds, because `check` reports violations in sentences that name the setting.
 _TYPES: dict[str, Any] = get_type_hints(Settings)
-SettingsOut = msgspec.defstruct("SettingsOut", [(key, _TYPES[key]) for key in scriptable()], frozen=True)
+SettingsOut = msgspec.defstruct(
+    "SettingsOut",
+    [(key, _TYPES[key]) for key in scriptable()],
+    namespace={"__doc__": "The settings in force, except those of the window."},
+    frozen=True,
+)
 SettingsPatch = msgspec.defstruct(
-    "SettingsPatch", [(key, _TYPES[key] | UnsetType, UNSET) for key in scriptable()], bases=(Record,), frozen=True
+    "SettingsPatch",
+    [(key, _TYPES[key] | UnsetType, UNSET) for key in scriptable()],
+    bases=(Record,),
+    namespace={"__doc__": "The body of `PATCH /settings`: absent fields stay."},
+    frozen=True,
 )
 
 
@@ -32,15 +40,21 @@ class SettingsCalls:
         self._changing = asyncio.Lock()
 
     def routes(self) -> list[Route]:
-        return [Route("GET", "/settings", self.read), Route("PATCH", "/settings", self.change)]
+        returns, body = (
+            Returns(SettingsOut),
+            Body(SettingsPatch, {"base_url": "https://hooks.example", "body_limit": 2**20}),
+        )
+        return [
+            Route("GET", "/settings", self.read, "Read the settings", returns),
+            Route("PATCH", "/settings", self.change, "Change settings", returns, body=body, problems=("port-in-use",)),
+        ]
 
     async def read(self, request: web.Request) -> web.Response:
         """The settings in force, except those of the window."""
         return json_response(self._out())
 
-    async def change(self, request: web.Request) -> web.Response:
+    async def change(self, request: web.Request, patch: Any) -> web.Response:
         """Changes and saves the given settings; all others stay. 409 when a port is in use."""
-        patch = decoded(await request.read(), SettingsPatch)
         async with self._changing:
             await self._services.apply_settings(merged(self._services.settings(), patch))
         return json_response(self._out())

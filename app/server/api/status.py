@@ -14,8 +14,8 @@ from app.server.api.account import endpoint_usage
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
 from app.server.api.problems import Problem
-from app.server.api.routes import Page, Route, json_response
-from app.server.api.schemas import StatusOut, Totals
+from app.server.api.routes import ATTACHMENT, Page, Returns, Route, json_response
+from app.server.api.schemas import RefusalOut, RetentionOut, StatusOut, Totals
 from app.server.api.serializers import refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
 
@@ -35,10 +35,10 @@ class StateCalls:
 
     def routes(self) -> list[Route]:
         return [
-            Route("GET", "/status", self.status),
-            Route("POST", "/retention/resume", self.resume),
-            Route("GET", "/refused", self.refused, PAGING),
-            Route("GET", "/refused/{id}/raw", self.raw),
+            Route("GET", "/status", self.status, "Read the status", Returns(StatusOut)),
+            Route("POST", "/retention/resume", self.resume, "Resume retention", Returns(RetentionOut)),
+            Route("GET", "/refused", self.refused, "List refused requests", Returns(Page[RefusalOut]), PAGING),
+            Route("GET", "/refused/{id}/raw", self.raw, "Download a refused request", ATTACHMENT),
         ]
 
     async def status(self, request: web.Request) -> web.Response:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 from aiohttp import web
 from msgspec import UNSET
@@ -10,8 +12,8 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint, Target
 from app.core.rules import FieldError, position_error
 from app.server.api.parameters import PAGING, ordered_page
-from app.server.api.problems import Problem, decoded
-from app.server.api.routes import Page, Route, done, endpoint_named, json_response
+from app.server.api.problems import Problem
+from app.server.api.routes import NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
 from app.server.api.schemas import TargetIn, TargetOut, TargetPatch
 from app.server.api.serializers import merged, target_out
 from app.server.api.services import ApiServices
@@ -27,14 +29,17 @@ class TargetCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
+        returns, created = Returns(TargetOut), Returns(TargetOut, 201, located=True)
+        draft = Body(TargetIn, {"url": "http://localhost:3001/hooks", "retry": {"retries": 2}})
+        changes = Body(TargetPatch, {"timeout_ms": 5_000, "position": 1})
         return [
-            Route("GET", ALL, self.list, PAGING),
-            Route("POST", ALL, self.create),
-            Route("GET", ONE, self.read),
-            Route("PATCH", ONE, self.change),
-            Route("DELETE", ONE, self.delete),
-            Route("POST", f"{ONE}/pause", self.pause),
-            Route("POST", f"{ONE}/resume", self.resume),
+            Route("GET", ALL, self.list, "List an endpoint's targets", Returns(Page[TargetOut]), PAGING),
+            Route("POST", ALL, self.create, "Create a target", created, body=draft),
+            Route("GET", ONE, self.read, "Read a target", returns),
+            Route("PATCH", ONE, self.change, "Change a target", returns, body=changes),
+            Route("DELETE", ONE, self.delete, "Delete a target", NO_CONTENT),
+            Route("POST", f"{ONE}/pause", self.pause, "Pause a target", returns),
+            Route("POST", f"{ONE}/resume", self.resume, "Resume a target", returns),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
@@ -44,9 +49,8 @@ class TargetCalls:
         items = (target_out(one, place, queued.get(one.id, 0)) for place, one in page)
         return json_response(Page(tuple(items), following))
 
-    async def create(self, request: web.Request) -> web.Response:
+    async def create(self, request: web.Request, draft: TargetIn) -> web.Response:
         """201 with the target; 422 for fields that break a rule."""
-        draft = decoded(await request.read(), TargetIn)
         endpoint = self._endpoint(request)
         target = await self._services.targets.create(endpoint.id, draft)
         location = f"/endpoints/{endpoint.slug}/targets/{target.id}"
@@ -56,9 +60,8 @@ class TargetCalls:
         """One target."""
         return json_response(await self._out(self._named(request)))
 
-    async def change(self, request: web.Request) -> web.Response:
+    async def change(self, request: web.Request, patch: Any) -> web.Response:
         """Changes the given fields; all others stay."""
-        patch = decoded(await request.read(), TargetPatch)
         async with self._services.changing:
             target, position = self._named(request), patch.position
             fields = msgspec.structs.replace(patch, position=UNSET)

@@ -1,0 +1,116 @@
+"""The document of the API: complete, the one that is committed, and true about what is validated."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import msgspec
+import pytest
+
+from app.core.settings import Settings
+from app.server.api.openapi import document, operation_id
+from app.server.api.problems import KINDS
+from app.server.api.routes import Returns, Route
+from tests.server.api.conftest import Desk, problem
+
+DOCS = Path(__file__).parents[3] / "docs"
+AGAIN = "The API's documentation is out of date: run `make api` and commit what it writes."
+
+
+@pytest.fixture
+def routes(desk: Desk) -> tuple[Route, ...]:
+    return desk.server.routes
+
+
+async def test_the_committed_document_is_the_one_served(desk: Desk) -> None:
+    response = await desk.client.get("/openapi.json")
+    assert response.headers["content-type"] == "application/json"
+    served = response.json()
+    assert json.loads((DOCS / "openapi.json").read_text("utf-8")) == served, AGAIN
+
+
+def test_every_call_is_documented(routes: tuple[Route, ...]) -> None:
+    for route in routes:
+        where = f"{route.method} {route.path}"
+        assert isinstance(route.returns, Returns) or route.returns, f"{where} declares no response"
+        assert inspect.getdoc(route.handler), f"the handler of {where} has no docstring"
+        assert route.summary[0].isupper(), where
+        assert not route.summary.endswith("."), where
+        assert set(route.problems) <= set(KINDS), where
+        assert (route.body is not None) == (len(inspect.signature(route.handler).parameters) == 2), where
+    ids = [operation_id(route) for route in routes]
+    assert len(set(ids)) == len(ids)
+    assert {(route.method, route.path) for route in routes} == {
+        (method.upper(), path) for path, methods in document(routes)["paths"].items() for method in methods
+    }
+
+
+def test_examples_of_bodies_are_valid(routes: tuple[Route, ...]) -> None:
+    made = document(routes)
+    for route in routes:
+        if route.body is not None:
+            msgspec.convert(route.body.example, route.body.shape)
+            content = made["paths"][route.path][route.method.lower()]["requestBody"]["content"]
+            schema = {**content["application/json"]["schema"], "components": made["components"]}
+            jsonschema.Draft202012Validator(schema).validate(dict(route.body.example))
+
+
+def test_every_schema_is_one(routes: tuple[Route, ...]) -> None:
+    for schema in document(routes)["components"]["schemas"].values():
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert schema.get("description"), schema
+
+
+PATCHES = {
+    "EndpointPatch": "/endpoints/orders",
+    "TargetPatch": "/endpoints/orders/targets/1",
+    "SettingsPatch": "/settings",
+}
+POSTS = {"ReplayIn": "/replays"}
+
+
+def bounded(schemas: dict[str, Any], name: str, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """The dotted names of the numbers in a component that have bounds."""
+    for field, schema in schemas[name]["properties"].items():
+        for one in (schema, *schema.get("anyOf", ())):
+            if "$ref" in one:
+                inner = one["$ref"].rpartition("/")[2]
+                if "properties" in schemas[inner]:
+                    yield from bounded(schemas, inner, f"{path}{field}.")
+            if {"minimum", "maximum", "exclusiveMinimum"} & set(one):
+                yield f"{path}{field}", one
+
+
+@pytest.mark.parametrize("name", [*PATCHES, *POSTS])
+async def test_bounds_of_numbers_are_enforced(desk: Desk, name: str) -> None:
+    endpoint = await desk.endpoint(slug="orders", forward_url="http://127.0.0.1:9/")
+    assert endpoint.targets[0].id == 1
+    schemas = document(desk.server.routes)["components"]["schemas"]
+    found = list(bounded(schemas, name))
+    assert found
+    for dotted, schema in found:
+        step = 1 if schema["type"] == "integer" else 0.001
+        beyond = [schema["minimum"] - step] if "minimum" in schema else [schema.get("exclusiveMinimum", 0)]
+        beyond += [schema["maximum"] + step] if "maximum" in schema else []
+        within = [schema[key] for key in ("minimum", "maximum") if key in schema]
+        for value, allowed in [(value, False) for value in beyond] + [(value, True) for value in within]:
+            body: Any = value
+            for part in reversed(dotted.split(".")):
+                body = {part: body}
+            if name in POSTS:
+                body |= {"ids": ["0199c2a4-6f3b-7d10-8a51-2f0c9be41d77"], "url": "http://127.0.0.1:9/"}
+            if dotted in ("scale", "longest_gap_ms"):
+                body |= {"gaps": "original"}
+            desk.settings = Settings()
+            method = "POST" if name in POSTS else "PATCH"
+            response = await desk.client.request(method, POSTS.get(name) or PATCHES[name], json=body)
+            if allowed:
+                assert response.status_code in (200, 202), (dotted, value, response.text)
+            else:
+                named = [error["field"] for error in problem(response, 422, "invalid-fields")["errors"]]
+                assert named == [dotted], (dotted, value)
