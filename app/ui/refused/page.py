@@ -31,7 +31,7 @@ from app.ui.refused.table import (
     RefusedTable,
 )
 from app.ui.request.body.body_pane import BodyPane
-from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.body_source import of_bytes
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -78,11 +78,7 @@ class RawPane(Card):
         self.reason.setText(refusal.reason)
         source = f"from {refusal.source_address} port {refusal.source_port}"
         self.caption.setText(" · ".join(filter(None, (text, source, f"for “{endpoint}”" if endpoint else ""))))
-
-        async def read(offset: int, length: int) -> bytes:
-            return data[offset : offset + length]
-
-        self.bytes.show_source(BodySource(len(data), (), "", f"refused-{refusal.id}", read))
+        self.bytes.show_source(of_bytes(data, f"refused-{refusal.id}"))
 
     def stop(self) -> None:
         """Stop loading."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from functools import partial
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
@@ -15,7 +14,7 @@ from app.core.sizes import exact_size
 from app.core.text import count_of
 from app.ui.replay.body_text import EditableText
 from app.ui.replay.text_edit import TextEdit
-from app.ui.request.body.body_source import BodySource
+from app.ui.request.body.body_source import BodySource, of_bytes
 from app.ui.request.body.code.text_style import WrapButton
 from app.ui.request.body.hex_widget import HexWidget
 from app.ui.tasks import Tasks
@@ -107,8 +106,7 @@ class BodyEditor(QWidget):
         """Send the contents of this file. HooklineError if it cannot be read or is too large."""
         data = await asyncio.get_running_loop().run_in_executor(None, _read, path)
         self._file = data
-        source = BodySource(len(data), (), "", path.name, partial(_slice, data))
-        self.hex.show_source(source)
+        self.hex.show_source(of_bytes(data, path.name))
         self._pages.setCurrentWidget(self.hex)
         self._show_facts(f"{path.name} · {count_of(len(data), 'byte')}")
         self._edited()
@@ -155,10 +153,6 @@ class BodyEditor(QWidget):
         self.facts.set_wordings([text])
 
     _reason = ""
-
-
-async def _slice(data: bytes, offset: int, length: int) -> bytes:
-    return data[offset : offset + length]
 
 
 def _read(path: Path) -> bytes:

@@ -14,15 +14,18 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
+from app.core.ids import uuid7
 from app.core.model import (
     AttemptTrigger,
     Capture,
     Delivery,
     DeliveryState,
     FailureKind,
+    RequestEdit,
     TargetDraft,
     Timing,
 )
+from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED
 from app.ui.request.deliveries.attempt_list import row_words
 from app.ui.request.tabs.deliveries_tab import DeliveriesTab
@@ -132,7 +135,64 @@ def test_request_and_response_have_their_headers_and_body(run: Run, tmp_path: Pa
     run(check())
 
 
-def test_an_attempt_with_a_body_of_its_own_does_not_show_the_captured_one(run: Run, tmp_path: Path) -> None:
+async def replayed(shown: PageDesk, capture: Capture, edit: RequestEdit | None, *, size: int) -> Delivery:
+    """Let a replay of the request fail after `size` bytes of its body were sent."""
+    store = shown.desk.store
+    spec = ReplaySpec(source=ChosenRequests(ids=(capture.id,)), edit=edit)
+    replay = Replay(id=uuid7(now_us()), created_at=now_us(), spec=spec, state=ReplayState.DONE)
+    await store.replays.save(replay)
+    delivery = Delivery(
+        id=uuid7(now_us()),
+        capture_id=capture.id,
+        endpoint_id=capture.endpoint_id,
+        url="http://127.0.0.1:9/",
+        state=DeliveryState.QUEUED,
+        queued_at=now_us(),
+        replay_id=replay.id,
+    )
+    await store.deliveries.add_replays([delivery])
+    made = attempt(delivery, trigger=AttemptTrigger.REPLAY, size=size, **REFUSED)
+    return await finish(store, delivery, DeliveryState.FAILED, made)
+
+
+@pytest.mark.parametrize(
+    ("edit", "size", "text"),
+    [
+        (RequestEdit(body=b'{"edited":true}'), 15, '{\n  "edited": true\n}'),
+        (RequestEdit(body=b'{"b":2}'), 7, '{\n  "b": 2\n}'),
+        (RequestEdit(body=b"a: 1\n", headers=(("Content-Type", "text/yaml"),)), 5, "a: 1"),
+        (RequestEdit(body=b"sent until here, and no further"), 15, "sent until here"),
+        (RequestEdit(method="PUT"), 7, '{\n  "a": 1\n}'),
+        (None, 7, '{\n  "a": 1\n}'),
+    ],
+)
+def test_a_replay_shows_the_body_it_sent(
+    run: Run, tmp_path: Path, edit: RequestEdit | None, size: int, text: str
+) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, capture, _):
+            await replayed(shown, capture, edit, size=size)
+            await until(lambda: len(words(tab)) == 4)
+            choose(tab, 3)
+            await until(lambda: tab.pane.body.code.isVisible() and tab.pane.body.code.toPlainText() == text)
+            tab.pane.copy_text.click()
+            sent = edit.body[:size] if edit is not None and edit.body is not None else b'{"a":1}'
+            await until(lambda: sent.decode() in QGuiApplication.clipboard().text())
+
+    run(check())
+
+
+def test_an_attempt_that_sent_no_body_says_so(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            await finish(shown.desk.store, delivery, DeliveryState.FAILED, attempt(delivery, size=0, **REFUSED))
+            await until(tab.pane.body.nothing.isVisible)
+            assert tab.pane.body.nothing.title.text() == "No body was sent"
+
+    run(check())
+
+
+def test_the_body_of_a_replay_that_is_no_longer_stored_is_only_named(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with opened(tmp_path) as (shown, tab, _, delivery):
             made = attempt(delivery, size=99, **REFUSED)

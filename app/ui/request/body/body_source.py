@@ -55,9 +55,21 @@ def of_attempt(attempt: Attempt, deliveries: DeliveryRepository) -> BodySource:
             kept.append(await deliveries.response_body(attempt.delivery_id, attempt.number))
         return kept[0][offset : offset + length]
 
-    found = (value for name, value in attempt.response_headers if name.lower() == "content-type")
     name = f"response-{attempt.delivery_id[:13]}-{attempt.number}"
-    return BodySource(attempt.response_size, attempt.response_headers, next(found, ""), name, read)
+    return BodySource(
+        attempt.response_size, attempt.response_headers, _content_type(attempt.response_headers), name, read
+    )
+
+
+def of_bytes(
+    data: bytes, name: str, *, headers: Headers = (), content_type: str = "", file_name: str | None = None
+) -> BodySource:
+    """A body that is in memory; its type is that of `headers` unless given."""
+
+    async def read(offset: int, length: int) -> bytes:
+        return data[offset : offset + length]
+
+    return BodySource(len(data), headers, content_type or _content_type(headers), name, read, file_name)
 
 
 async def read_plain(source: BodySource, limit: int, latest: Latest | None = None) -> bytes | None:
@@ -98,6 +110,10 @@ async def plain_pieces(
             if drop < len(piece):
                 yield piece[drop:], offset
             drop = max(0, drop - len(piece))
+
+
+def _content_type(headers: Headers) -> str:
+    return next((value for name, value in headers if name.lower() == "content-type"), "")
 
 
 def _unpack(unpacker: decompressor.Decompressor, plain: bytearray, limit: int) -> None:

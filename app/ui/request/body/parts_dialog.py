@@ -16,7 +16,7 @@ from app.core.bodies.formats.multipart_parts import PARTS_MAX, PartContent, read
 from app.core.file_names import safe_name
 from app.core.text import size_text
 from app.ui.request.body.body_bars import NoticesBar
-from app.ui.request.body.body_source import BodySource, read_plain
+from app.ui.request.body.body_source import BodySource, of_bytes, read_plain
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -130,11 +130,8 @@ class PartsDialog(Dialog):
 def of_part(found: PartContent) -> BodySource:
     """A part as a body of its own."""
 
-    async def read(offset: int, length: int) -> bytes:
-        return found.data[offset : offset + length]
-
     name = safe_name(found.part.file_name)
-    return BodySource(len(found.data), (), found.content_type, f"part-{found.number}", read, name)
+    return of_bytes(found.data, f"part-{found.number}", content_type=found.content_type, file_name=name)
 
 
 def _title(found: PartContent) -> str:

@@ -11,15 +11,16 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Attempt, Capture, Delivery, DeliveryState, FailureKind, Headers
-from app.core.repositories import CaptureRepository, DeliveryRepository
 from app.core.text import exact_time, ms_text, size_text
 from app.ui.deliveries.words import INTERRUPTED_MEANS, TRIGGERS, result_of
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_pane import BodyPane
-from app.ui.request.body.body_source import BodySource, of_attempt, of_capture, read_plain
+from app.ui.request.body.body_source import BodySource, of_attempt, read_plain
 from app.ui.request.body.source_pane import EMPTY_WIDTH
+from app.ui.request.deliveries.sent_body import sent_body
 from app.ui.request.deliveries.timing import TimingBar
 from app.ui.request.tables.pairs_view import COPY_HEADER, PairsView
+from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -42,13 +43,13 @@ class AttemptPane(QWidget):
 
     retry_requested = Signal()
 
-    def __init__(
-        self, deliveries: DeliveryRepository, captures: CaptureRepository, theme: Theme, tasks: Tasks, parent: QWidget
-    ) -> None:
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
-        self._deliveries, self._captures = deliveries, captures
+        self._services = services
         self._capture: Capture | None = None
+        self._delivery: Delivery | None = None
         self._attempt: Attempt | None = None
+        self._latest_body = Latest(tasks, "deliveries: body")
         self._latest_copy = Latest(tasks, "deliveries: copy")
         self.title = ElidedLabel("", "strong", self)
         self.retry = Button("Retry", theme, self, icon="retry")
@@ -71,6 +72,7 @@ class AttemptPane(QWidget):
         self.nothing = EmptyState("forward", "No response", "", theme, self)
         self.nothing.set_text_width(EMPTY_WIDTH)
         self._shown = QStackedWidget(self)
+        self._blank = QWidget(self)
         self._about = QWidget(self)
         self._lay_out()
         self.sides.activated.connect(self._show_part)
@@ -91,7 +93,7 @@ class AttemptPane(QWidget):
         says that the sender got its response.
         """
         same = attempt == self._attempt and capture is self._capture and attempt is not None
-        self._attempt, self._capture = attempt, capture
+        self._delivery, self._attempt, self._capture = delivery, attempt, capture
         url = attempt.url if attempt is not None else delivery.request_url
         if self.copy_url.text_to_copy != url:
             self.url.setText(escape(url))
@@ -124,11 +126,12 @@ class AttemptPane(QWidget):
 
     def clear(self) -> None:
         """Forget what was shown, and stop loading."""
-        self._attempt, self._capture = None, None
+        self._delivery, self._attempt, self._capture = None, None, None
         self.stop()
 
     def stop(self) -> None:
         self.body.stop()
+        self._latest_body.stop()
         self._latest_copy.stop()
 
     def _show_unsent(self) -> None:
@@ -141,15 +144,17 @@ class AttemptPane(QWidget):
 
     def _show_nothing(self, title: str, text: str = "") -> None:
         self.body.stop()
+        self._latest_body.stop()
         self.nothing.title.setText(title)
         self.nothing.text.setText(text)
         self._shown.setCurrentWidget(self.nothing)
 
     @Slot()
     def _show_part(self) -> None:
-        attempt, capture = self._attempt, self._capture
-        if attempt is None or capture is None:
+        delivery, attempt, capture = self._delivery, self._attempt, self._capture
+        if delivery is None or attempt is None or capture is None:
             return
+        self._latest_body.stop()
         received = self.sides.current() == "response"
         headers = attempt.response_headers if received else attempt.headers
         self.parts.set_title("headers", f"Headers {len(headers)}")
@@ -159,30 +164,39 @@ class AttemptPane(QWidget):
             self.headers.setAccessibleName("Response headers" if received else "Headers sent")
             self.headers.set_rows(headers)
             self._shown.setCurrentWidget(self.headers)
+        elif received:
+            self._show_body(of_attempt(attempt, self._services.deliveries), "The response has no body")
         else:
-            self._show_body(attempt, capture, received=received)
+            self._shown.setCurrentWidget(self._blank)
+            self._latest_body.run(partial(self._read_sent, delivery, attempt, capture))
 
-    def _show_body(self, attempt: Attempt, capture: Capture, *, received: bool) -> None:
-        if not received and attempt.size != capture.size:
-            text = "This attempt did not send the body of the captured request."
-            self._show_nothing(f"Another body, {size_text(attempt.size)}", text)
-            return
-        self.body.nothing.title.setText("The response has no body" if received else "The request has no body")
-        self.body.show_source(of_attempt(attempt, self._deliveries) if received else self._sent(attempt, capture))
+    def _show_body(self, source: BodySource, none: str) -> None:
+        self.body.nothing.title.setText(none)
+        self.body.show_source(source)
         self._shown.setCurrentWidget(self.body)
 
-    def _sent(self, attempt: Attempt, capture: Capture) -> BodySource:
-        """The captured body."""
-        return of_capture(capture, self._captures)
+    async def _read_sent(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> None:
+        source = await self._sent(delivery, attempt, capture)
+        if self._latest_body.superseded:
+            return
+        if source is None:
+            text = "The replay that sent it is no longer stored."
+            self._show_nothing(f"Another body, {size_text(attempt.size)}", text)
+        else:
+            self._show_body(source, "The request has no body" if attempt.size == capture.size else "No body was sent")
+
+    async def _sent(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> BodySource | None:
+        return await sent_body(attempt, delivery, capture, self._services.captures, self._services.replays)
 
     @Slot()
     def _copy(self) -> None:
-        if self._attempt is not None and self._capture is not None:
-            self._latest_copy.run(partial(self._copy_attempt, self._attempt, self._capture))
+        if self._delivery is not None and self._attempt is not None and self._capture is not None:
+            self._latest_copy.run(partial(self._copy_attempt, self._delivery, self._attempt, self._capture))
 
-    async def _copy_attempt(self, attempt: Attempt, capture: Capture) -> None:
-        sent = await _body_text(self._sent(attempt, capture)) if attempt.size == capture.size else ""
-        received = await _body_text(of_attempt(attempt, self._deliveries)) if attempt.response_size else ""
+    async def _copy_attempt(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> None:
+        source = await self._sent(delivery, attempt, capture)
+        sent = await _body_text(source) if source is not None else ""
+        received = await _body_text(of_attempt(attempt, self._services.deliveries)) if attempt.response_size else ""
         if self._latest_copy.superseded:
             return
         QGuiApplication.clipboard().setText(attempt_as_text(attempt, sent, received))
@@ -223,7 +237,7 @@ class AttemptPane(QWidget):
         head.addWidget(self.reason)
         head.addWidget(self.timing)
         head.addLayout(choices)
-        for page in (self.body, self.headers, self.nothing):
+        for page in (self.body, self.headers, self.nothing, self._blank):
             self._shown.addWidget(page)
         column.addWidget(self._about)
         column.addWidget(line(self))

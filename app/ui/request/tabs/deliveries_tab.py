@@ -51,7 +51,7 @@ class DeliveriesTab(QWidget):
         self._again.fired.connect(self._load)
         self._sized_by_user = False
         self.list = AttemptList(theme, self)
-        self.pane = AttemptPane(services.deliveries, services.captures, theme, tasks, self)
+        self.pane = AttemptPane(services, theme, tasks, self)
         self.notice = label("", "", self, wrap=True)
         self.resume = Button("Resume target", theme, self, icon="play")
         self._notice_bar = QFrame(self)
