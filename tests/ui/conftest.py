@@ -17,7 +17,9 @@ from functools import partial
 from typing import Any
 
 import pytest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.ui.loop import new_loop
 from app.ui.undo import pending_delete
@@ -51,6 +53,14 @@ def loop(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:
 def run(runner: asyncio.Runner) -> Callable[[Coroutine[Any, Any, Any]], Any]:
     """`run(coroutine)` inside Qt's event loop; as often as a test likes, tasks live on between two runs."""
     return runner.run
+
+
+@pytest.fixture(autouse=True)
+def no_keys_held() -> Iterator[None]:
+    """Shift or Ctrl of `QTest.keyClick` stays held, and would change what the next test's clicks select."""
+    yield
+    if QApplication.instance() is not None and QApplication.keyboardModifiers() != Qt.KeyboardModifier.NoModifier:
+        QTest.keyRelease(QWidget(), Qt.Key.Key_Shift)
 
 
 @pytest.fixture
