@@ -116,7 +116,7 @@ class Deliveries:
             "started_at": delivery.queued_at + number * SECOND,
             "ms": ms,
             "method": delivery.captured_method,
-            "url": delivery.request_url,
+            "url": delivery.request_url(TargetDraft(url=delivery.url)),
             "headers": SENT,
             "size": len(BODY_SENT),
             "timing": Timing(connect=0.4, first_byte=ms * 0.9),

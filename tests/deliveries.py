@@ -40,7 +40,9 @@ def attempt(delivery: Delivery, number: int = 1, **fields: Any) -> Attempt:
         "started_at": delivery.queued_at + number * 1_000_000,
         "ms": 2.5,
         "method": "POST",
-        "url": delivery.request_url,
+        "url": delivery.url
+        if delivery.attempts
+        else TargetDraft(url=delivery.url).request_url(delivery.captured_target),
         "headers": (("Host", "127.0.0.1:9"), ("X-Dup", "1"), ("x-dup", "2")),
         "size": len(BODY),
         "failure": FailureKind.CONNECTION,

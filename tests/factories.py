@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.ids import uuid7
-from app.core.model import Attempt, Capture, Delivery, DeliveryState, EndpointDraft, QueuedDelivery, Target
+from app.core.model import Attempt, Capture, Delivery, DeliveryState, EndpointDraft, QueuedDelivery, Target, TargetDraft
 
 _numbers = count(1)
 
@@ -45,6 +45,11 @@ def capture(body: bytes = b'{"hello":"world"}', **fields: Any) -> Capture:
     return Capture(**{**defaults, **fields})
 
 
+def request_url(delivery: Delivery) -> str:
+    """What the next attempt requests if its target is set as new ones are."""
+    return delivery.request_url(TargetDraft(url=delivery.url))
+
+
 def attempt(delivery: Delivery, **fields: Any) -> Attempt:
     """The next attempt of a delivery, which got a 200 response unless told otherwise."""
     defaults: dict[str, Any] = {
@@ -54,7 +59,7 @@ def attempt(delivery: Delivery, **fields: Any) -> Attempt:
         "started_at": delivery.queued_at + 5,
         "ms": 12.5,
         "method": "POST",
-        "url": delivery.request_url,
+        "url": request_url(delivery),
         "http_version": "1.1",
         "status": 200,
     }

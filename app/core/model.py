@@ -113,6 +113,10 @@ class TargetDraft(Record, frozen=True):
     parallel: int = 1
     pause_after: int = 10
 
+    def request_url(self, captured_target: str) -> str:
+        """The URL that a capture with this raw target is sent to."""
+        return forwarded_url(self.url, captured_target, append_path=self.append_path, keep_query=self.keep_query)
+
 
 class PausedBy(StrEnum):
     """Who paused a target: the user, or too many failures in a row."""
@@ -181,6 +185,10 @@ class Endpoint(Record, frozen=True):
     def forward_url(self) -> str | None:
         """The URL of the first target."""
         return self.targets[0].url if self.targets else None
+
+    def target(self, target_id: int | None) -> Target | None:
+        """None if it has no such target."""
+        return next((one for one in self.targets if one.id == target_id), None)
 
     @property
     def forward(self) -> Forward:
@@ -328,7 +336,8 @@ class AttemptTrigger(StrEnum):
 class Delivery(Record, frozen=True):
     """A capture to be sent to one target, with the result of its last attempt.
 
-    `url` is the target's URL until the first attempt, then the URL that the last attempt requested. `target_id` is None
+    `url` is the target's URL until the first attempt (in a replay, the URL it requests), then the URL that the last
+    attempt requested; see `request_url`. `target_id` is None
     for a URL that is no target of the endpoint, `replay_id` None unless the user replayed the request. `attempts`
     counts all attempts, `round_attempts` those since it was queued or last retried by the user (`round_started_at`:
     when the first of these started). While queued, the next attempt starts at `due_at` (0: now). Failure is data:
@@ -358,10 +367,11 @@ class Delivery(Record, frozen=True):
     captured_event: str | None = None
     captured_gist: str | None = None
 
-    @property
-    def request_url(self) -> str:
-        """The URL the capture is sent to, with sub-path and query."""
-        return self.url if self.attempts else forwarded_url(self.url, self.captured_target)
+    def request_url(self, target: TargetDraft | None) -> str:
+        """The URL of the last attempt; before the first one, what it will be as `target`, which it is for, is now."""
+        if self.attempts or self.replay_id is not None or target is None:
+            return self.url
+        return target.request_url(self.captured_target)
 
     @property
     def next_trigger(self) -> AttemptTrigger:

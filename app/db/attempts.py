@@ -89,8 +89,8 @@ def response_body(database: SqliteDatabase, delivery_id: str, number: int | None
     raise NotFoundError("This attempt is no longer stored.")
 
 
-def interrupted(delivery: Delivery, method: str, sending_at: int) -> tuple[Attempt, Delivery]:
-    """The attempt that was being made when Hookline ended, and its delivery afterwards.
+def interrupted(delivery: Delivery, url: str, method: str, sending_at: int) -> tuple[Attempt, Delivery]:
+    """The attempt to `url` that was being made when Hookline ended, and its delivery afterwards.
 
     A delivery to a target stays queued, and the attempt uses up no retry; a replay has failed.
     """
@@ -101,7 +101,7 @@ def interrupted(delivery: Delivery, method: str, sending_at: int) -> tuple[Attem
         started_at=sending_at,
         ms=0.0,
         method=method,
-        url=delivery.request_url,
+        url=url,
         failure=FailureKind.INTERRUPTED,
         error=INTERRUPTED,
     )

@@ -69,7 +69,9 @@ class Deliveries:
             query = _deliveries(DeliveryModel.seq, DeliveryModel.sending_at, CaptureModel.method)
             rows = query.where(DeliveryModel.sending_at.is_null(False)).tuples().execute(database)
             for *fields, seq, sending_at, method in list(rows):
-                attempt, delivery = attempts.interrupted(DELIVERY.record(tuple(fields)), method, sending_at)
+                delivery = DELIVERY.record(tuple(fields))
+                target = None if delivery.target_id is None else self._targets.by_id(delivery.target_id)
+                attempt, delivery = attempts.interrupted(delivery, delivery.request_url(target), method, sending_at)
                 attempts.insert(connection, [(seq, delivery.endpoint_id, [(attempt, b"")])])
                 delivery_results.change(connection, [delivery])
 

@@ -10,8 +10,11 @@ import h11
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from app.core.forward_target import escapes_path, forwarded_url, target_below
+from app.core.model import Delivery, DeliveryState
+from tests import factories
 
 
 @pytest.mark.parametrize(
@@ -159,3 +162,22 @@ def test_what_is_forwarded_stays_below_however_a_server_reads_it(segments: list[
 def test_a_hostile_sub_path_is_judged_at_once() -> None:
     assert not escapes_path("/catch/s/" + "%25" * 20_000)
     assert escapes_path("/catch/s" + "/a" * 10_000 + "/.." * 10_001)
+
+
+def test_a_delivery_names_the_url_of_its_first_attempt_as_its_target_is_now() -> None:
+    waiting = Delivery(
+        id="1",
+        capture_id="2",
+        endpoint_id=3,
+        url="http://t/old",
+        state=DeliveryState.QUEUED,
+        queued_at=4,
+        captured_target="/catch/s/a?b=c",
+    )
+    whole = factories.target("http://t/in")
+    assert waiting.request_url(whole) == "http://t/in/a?b=c"
+    assert waiting.request_url(replace(whole, append_path=False)) == "http://t/in?b=c"
+    assert waiting.request_url(replace(whole, append_path=False, keep_query=False)) == "http://t/in"
+    assert waiting.request_url(None) == "http://t/old"
+    assert replace(waiting, attempts=1).request_url(whole) == "http://t/old"
+    assert replace(waiting, replay_id="5").request_url(whole) == "http://t/old"

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, FailureKind
 from app.db.store import Store
+from tests import factories
 
 REFUSED: dict[str, Any] = {"status": None, "failure": FailureKind.CONNECTION, "error": "Nothing listens there."}
 STATUS_500: dict[str, Any] = {"status": 500, "failure": FailureKind.STATUS, "error": "The target responded with 500."}
@@ -22,7 +23,7 @@ def attempt(delivery: Delivery, number: int = 1, **fields: Any) -> Attempt:
         "started_at": delivery.queued_at + number,
         "ms": 12.0,
         "method": "POST",
-        "url": delivery.request_url,
+        "url": factories.request_url(delivery),
         "headers": (("X-Sent", "1"),),
         "size": 7,
         "http_version": "1.1",

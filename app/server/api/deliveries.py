@@ -8,7 +8,7 @@ from typing import Any
 from aiohttp import web
 
 from app.core.errors import InvalidFieldsError
-from app.core.model import Delivery, DeliveryFilter, DeliveryState
+from app.core.model import Delivery, DeliveryFilter, DeliveryState, Endpoint
 from app.core.rules import FieldError
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import (
@@ -72,14 +72,14 @@ class DeliveryCalls:
 
     async def _of_request(self, request: web.Request, capture_id: str) -> web.Response:
         limit, last = limit_of(request), cursor_of(request, str)
-        capture, slug = await stored_request(self._services, capture_id)
+        capture, endpoint = await stored_request(self._services, capture_id)
         rows = await self._services.deliveries.of_capture(capture.id)
         ids = [row.id for row in rows]
         if last is not None and last not in ids:
             raise wrong_cursor()
         rest = rows if last is None else rows[ids.index(last) + 1 :]
         following = cursor_text(rest[limit - 1].id) if len(rest) > limit else None
-        return json_response(Page(await self._out([(row, slug) for row in rest[:limit]]), following))
+        return json_response(Page(await self._out([(row, endpoint) for row in rest[:limit]]), following))
 
     async def _latest(self, request: web.Request) -> web.Response:
         limit, before = limit_of(request), cursor_of(request, int)
@@ -94,14 +94,11 @@ class DeliveryCalls:
         rows = await self._services.deliveries.page(which, before=before, limit=limit + 1)
         following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
         found = [(row, endpoints.by_id(row.endpoint_id)) for _, row in rows[:limit]]
-        return json_response(
-            Page(await self._out([(row, one.slug) for row, one in found if one is not None]), following)
-        )
+        return json_response(Page(await self._out([(row, one) for row, one in found if one is not None]), following))
 
     async def read(self, request: web.Request) -> web.Response:
         """One delivery with its attempts."""
-        delivery, slug = await self._stored(request)
-        return await self._full(delivery, slug)
+        return await self._full(*await self._stored(request))
 
     async def body(self, request: web.Request) -> web.Response:
         """The stored bytes of an attempt's response body."""
@@ -150,20 +147,20 @@ class DeliveryCalls:
             return "Its target was removed."
         return None
 
-    async def _stored(self, request: web.Request) -> tuple[Delivery, str]:
-        """The delivery that the path names and its endpoint's slug, or a 404 problem."""
+    async def _stored(self, request: web.Request) -> tuple[Delivery, Endpoint]:
+        """The delivery that the path names and its endpoint, or a 404 problem."""
         delivery_id = request.match_info["id"]
         rows = await self._services.deliveries.page(DeliveryFilter(delivery_ids=(delivery_id,)), limit=1)
         endpoint = self._services.endpoints.by_id(rows[0][1].endpoint_id) if rows else None
         if endpoint is None:
             raise Problem(404, "not-found", f"No delivery has the ID {delivery_id!r}.")
-        return rows[0][1], endpoint.slug
+        return rows[0][1], endpoint
 
-    async def _full(self, delivery: Delivery, slug: str) -> web.Response:
+    async def _full(self, delivery: Delivery, endpoint: Endpoint) -> web.Response:
         attempts = await self._services.deliveries.attempts(delivery.id)
-        return json_response(full_delivery_out(delivery, slug, attempts))
+        return json_response(full_delivery_out(delivery, endpoint, attempts))
 
-    async def _out(self, rows: Sequence[tuple[Delivery, str]]) -> tuple[DeliveryOut, ...]:
-        """`rows`, each with its endpoint's slug."""
+    async def _out(self, rows: Sequence[tuple[Delivery, Endpoint]]) -> tuple[DeliveryOut, ...]:
+        """`rows`, each with its endpoint."""
         last = await self._services.deliveries.last_attempts([row.id for row, _ in rows])
-        return tuple(delivery_out(row, slug, last.get(row.id)) for row, slug in rows)
+        return tuple(delivery_out(row, endpoint, last.get(row.id)) for row, endpoint in rows)

@@ -81,9 +81,8 @@ class ReplayCalls:
     async def replay_request(self, request: web.Request, given: ReplayRequestIn) -> web.Response:
         """Sends one request again and waits for the result: the delivery to its endpoint's first target, with those to
         all of them in `deliveries`."""
-        capture, slug = await stored_request(self._services, request.match_info["id"])
+        capture, endpoint = await stored_request(self._services, request.match_info["id"])
         spec = request_spec(capture.id, given)
-        endpoint = self._services.endpoints.by_id(capture.endpoint_id)
         replay = await self._start(spec, endpoint, flat=True)
         await self._services.replays.wait(replay.id)
         ended = await self._services.replays.get(replay.id)
@@ -94,7 +93,7 @@ class ReplayCalls:
         if not made:
             problem = ended.problem if ended is not None else None
             raise Problem(409, "cannot-replay", problem or "The request was deleted before it could be sent.")
-        found = [full_delivery_out(one, slug, await deliveries.attempts(one.id)) for one in made]
+        found = [full_delivery_out(one, endpoint, await deliveries.attempts(one.id)) for one in made]
         return json_response(ReplayedOut(**asdict(found[0]), deliveries=tuple(found)))
 
     async def replay_endpoint(self, request: web.Request, given: ReplayEndpointIn) -> web.Response:

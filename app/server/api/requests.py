@@ -104,10 +104,10 @@ class RequestCalls:
 
     async def read(self, request: web.Request) -> web.Response:
         """One request in full, with its deliveries, without its body."""
-        capture, slug = await stored_request(self._services, request.match_info["id"])
+        capture, endpoint = await stored_request(self._services, request.match_info["id"])
         deliveries = await self._services.deliveries.of_capture(capture.id)
         last = await self._services.deliveries.last_attempts([one.id for one in deliveries])
-        return json_response(request_out(capture, slug, deliveries, last))
+        return json_response(request_out(capture, endpoint, deliveries, last))
 
     async def change(self, request: web.Request, patch: RequestPatch) -> web.Response:
         """Sets or removes the given marks; all others stay."""

@@ -115,10 +115,10 @@ def endpoint_named(endpoints: EndpointRepository, slug: str) -> Endpoint:
     return endpoint
 
 
-async def stored_request(services: ApiServices, capture_id: str) -> tuple[Capture, str]:
-    """The request and its endpoint's slug, or a 404 problem."""
+async def stored_request(services: ApiServices, capture_id: str) -> tuple[Capture, Endpoint]:
+    """The request and its endpoint, or a 404 problem."""
     capture = await services.captures.get(capture_id)
     endpoint = services.endpoints.by_id(capture.endpoint_id) if capture is not None else None
     if capture is None or endpoint is None:
         raise Problem(404, "not-found", f"No request has the ID {capture_id!r}.")
-    return capture, endpoint.slug
+    return capture, endpoint

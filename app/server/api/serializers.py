@@ -84,37 +84,38 @@ def summary_out(row: Summary, slug: str) -> SummaryOut:
     return _from_record(SummaryOut, row, endpoint=slug, reply=_reply(row))
 
 
-def request_out(capture: Capture, slug: str, deliveries: Sequence[Delivery], last: Mapping[str, Attempt]) -> RequestOut:
+def request_out(
+    capture: Capture, endpoint: Endpoint, deliveries: Sequence[Delivery], last: Mapping[str, Attempt]
+) -> RequestOut:
     """`last` has the last attempts of the deliveries, by their ids."""
     return _from_record(
         RequestOut,
         capture,
-        endpoint=slug,
+        endpoint=endpoint.slug,
         source=_source(capture),
         reply=_reply(capture),
-        deliveries=tuple(delivery_out(delivery, slug, last.get(delivery.id)) for delivery in deliveries),
+        deliveries=tuple(delivery_out(delivery, endpoint, last.get(delivery.id)) for delivery in deliveries),
     )
 
 
-def delivery_out(delivery: Delivery, slug: str, last: Attempt | None) -> DeliveryOut:
-    """`slug` is the endpoint's, `last` the delivery's last attempt."""
-    return _delivery(DeliveryOut, delivery, slug, last)
+def delivery_out(delivery: Delivery, endpoint: Endpoint, last: Attempt | None) -> DeliveryOut:
+    """`last` is the delivery's last attempt."""
+    return _delivery(DeliveryOut, delivery, endpoint, last)
 
 
-def full_delivery_out(delivery: Delivery, slug: str, attempts: Sequence[Attempt]) -> FullDeliveryOut:
-    """`slug` is the endpoint's."""
+def full_delivery_out(delivery: Delivery, endpoint: Endpoint, attempts: Sequence[Attempt]) -> FullDeliveryOut:
     made = tuple(_from_record(AttemptOut, attempt) for attempt in attempts)
-    return _delivery(FullDeliveryOut, delivery, slug, attempts[-1] if attempts else None, attempts=made)
+    return _delivery(FullDeliveryOut, delivery, endpoint, attempts[-1] if attempts else None, attempts=made)
 
 
-def _delivery(shape: type[S], delivery: Delivery, slug: str, last: Attempt | None, **others: Any) -> S:
+def _delivery(shape: type[S], delivery: Delivery, endpoint: Endpoint, last: Attempt | None, **others: Any) -> S:
     waits = delivery.state is DeliveryState.QUEUED and delivery.due_at > 0
     return _from_record(
         shape,
         delivery,
         request=delivery.capture_id,
-        endpoint=slug,
-        url=delivery.request_url,
+        endpoint=endpoint.slug,
+        url=delivery.request_url(endpoint.target(delivery.target_id)),
         response_headers=() if last is None else last.response_headers,
         response_size=0 if last is None else last.response_size,
         response_truncated=last is not None and last.response_truncated,

@@ -193,7 +193,7 @@ class TargetWorker:
                 await asyncio.sleep(_FIRST_WAIT_S)
             except Exception as error:
                 log.exception("forwarding of %s failed", delivery.capture_id)
-                return [(_internal_failure(delivery, queued.capture.method, error), b"")]
+                return [(_internal_failure(delivery, target, queued.capture.method, error), b"")]
 
     async def _finish(self, after: Delivery, made: Made, following: QueuedDelivery | None) -> bool:
         """Retry until it is stored: a delivery that was sent must not be sent again because the disk is full. Returns
@@ -325,7 +325,7 @@ def _after(delivery: Delivery, made: Made, target: Target) -> Delivery:
     )
 
 
-def _internal_failure(delivery: Delivery, method: str, error: Exception) -> Attempt:
+def _internal_failure(delivery: Delivery, target: Target, method: str, error: Exception) -> Attempt:
     """An attempt that failed by an error in this program, so that it is visible and does not block the next."""
     return Attempt(
         delivery_id=delivery.id,
@@ -334,7 +334,7 @@ def _internal_failure(delivery: Delivery, method: str, error: Exception) -> Atte
         started_at=now_us(),
         ms=0.0,
         method=method,
-        url=delivery.request_url,
+        url=delivery.request_url(target),
         failure=FailureKind.INTERNAL,
         error=f"Hookline could not forward this request because of an internal error: {type(error).__name__}: {error}",
     )

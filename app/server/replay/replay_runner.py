@@ -250,7 +250,7 @@ class ReplayRunner:
             id=uuid7(at),
             capture_id=capture.id,
             endpoint_id=capture.endpoint_id,
-            url=target.url,
+            url=self._url(capture, target),
             state=DeliveryState.QUEUED,
             queued_at=at,
             target_id=target.id or None,
@@ -303,6 +303,10 @@ class ReplayRunner:
                 return await call()
             except StorageUnavailableError:
                 await asyncio.sleep(_STORE_WAIT_S)
+
+    def _url(self, capture: Capture, target: Target) -> str:
+        edited = self._spec.edit.url if self._spec.edit is not None else None
+        return edited or target.request_url(capture.target)
 
     def _targets(self, capture: Capture) -> Iterator[Target]:
         destination = self._spec.destination

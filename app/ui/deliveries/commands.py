@@ -112,7 +112,9 @@ class DeliveryCommands(QObject):
     def _copy_url(self) -> None:
         selected = self.selected()
         if len(selected) == 1:
-            self.copy(selected[0].request_url, "Copied the target URL.")
+            target_id = selected[0].target_id
+            target = None if target_id is None else self._services.targets.by_id(target_id)
+            self.copy(selected[0].request_url(target), "Copied the target URL.")
 
     @Slot()
     def _retry(self) -> None:

@@ -213,7 +213,7 @@ class DeliveryModel(QAbstractTableModel):
         if column == STATUS and delivery.status is not None:
             return status_text(delivery.status)
         if column == TARGET:
-            return escape(delivery.request_url)[:2000]
+            return escape(delivery.request_url(target))[:2000]
         if column == DETAIL and delivery.error:
             return escape(delivery.error)[:2000]
         if column == REQUEST:

@@ -56,6 +56,16 @@ async def test_deliveries_of_a_request_tell_what_became_of_it(desk: Desk) -> Non
     assert full["mirror"] == "failed"
 
 
+async def test_the_url_before_the_first_attempt_is_as_the_target_is_now(desk: Desk) -> None:
+    endpoint = await desk.endpoint(forward_url=deliveries.URL)
+    (waiting,) = await deliveries.queued(desk.store, endpoint)
+    draft = TargetDraft(url="http://127.0.0.1:9/mended", append_path=False, keep_query=False)
+    await desk.store.targets.update(endpoint.targets[0].id, draft)
+    assert (await desk.client.get(f"/deliveries/{waiting.id}")).json()["url"] == draft.url
+    (listed,) = (await desk.client.get("/deliveries")).json()["items"]
+    assert listed["url"] == draft.url
+
+
 async def test_the_response_is_that_of_the_last_attempt(desk: Desk) -> None:
     endpoint = await desk.endpoint(forward_url=deliveries.URL)
     (waiting,) = await deliveries.queued(desk.store, endpoint)

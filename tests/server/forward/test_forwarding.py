@@ -39,7 +39,7 @@ async def test_arrives_as_it_was_sent(stage: Stage, method: str) -> None:
         delivery = await stage.outcome(endpoint, body, method=method, target=path, headers=headers)
     received = place.received[0]
     assert received.line == f"{method} /in/a%2Fb/../c//d?own=1&q=%20&q=2 HTTP/1.1"
-    assert delivery.request_url == place.url + received.line.split(" ")[1]
+    assert delivery.url == place.url + received.line.split(" ")[1]
     assert received.body == body
     assert received.headers == [
         ("Host", f"127.0.0.1:{place.port}"),

@@ -81,6 +81,29 @@ async def test_an_edited_request_is_sent_as_edited(stage: ReplayStage) -> None:
     assert done.spec.edit == edit
 
 
+@pytest.mark.parametrize(("edit", "requested"), [(None, "/in?own=1"), ("/changed?x", "/changed?x")])
+async def test_what_is_being_sent_names_the_url_it_requests(
+    stage: ReplayStage, edit: str | None, requested: str
+) -> None:
+    asked = asyncio.Event()
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        asked.set()
+        await silent(received, writer)
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url + "/in?own=1")
+        draft = replace(endpoint.targets[0].draft(), append_path=False, keep_query=False)
+        await stage.store.targets.update(endpoint.targets[0].id, draft)
+        (made,) = await stage.captures(endpoint, 1)
+        edited = RequestEdit(url=place.url + edit) if edit else None
+        await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=(made.id,)), edit=edited))
+        await asyncio.wait_for(asked.wait(), 30)
+        (delivery,) = await stage.store.deliveries.of_capture(made.id)
+        assert (delivery.attempts, delivery.url) == (0, place.url + requested)
+        assert paths(place.received) == [requested]
+
+
 async def test_another_endpoint_captures_them(stage: ReplayStage, capture_port: str) -> None:
     stage.base = capture_port
     endpoint = await stage.endpoint("http://127.0.0.1:9/")

@@ -72,7 +72,7 @@ def test_every_attempt_has_its_number_trigger_result_and_duration(run: Run, tmp_
             await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, *made)
             await until(lambda: len(words(tab)) == 5)
             assert words(tab) == [
-                f"Delivered, 4 attempts, {delivery.request_url}",
+                f"Delivered, 4 attempts, {made[-1].url}",
                 "Attempt 1 of 4, forwarded: Could not connect after 12 ms",
                 "Attempt 2 of 4, retry: 500 Internal Server Error after 12 ms",
                 "Attempt 3 of 4, sent again because the open connection had closed: Timed out after 12 ms",
@@ -106,6 +106,17 @@ def test_the_url_shown_and_copied_is_the_one_requested(run: Run, tmp_path: Path)
             await until(lambda: tab.pane.url.text() == "http://127.0.0.1:9/old")
             tab.pane.copy_url.click()
             assert QGuiApplication.clipboard().text() == "http://127.0.0.1:9/old"
+
+    run(check())
+
+
+def test_the_url_before_the_first_attempt_follows_the_target(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path, target="/catch/x/orders?id=1") as (shown, tab, _, delivery):
+            draft = TargetDraft(url="http://127.0.0.1:9/mended", append_path=False, keep_query=False)
+            await shown.desk.store.targets.update(delivery.target_id or 0, draft)
+            await until(lambda: tab.pane.url.text() == draft.url)
+            assert words(tab)[0] == f"Waiting, 0 attempts, {draft.url}"
 
     run(check())
 

@@ -112,7 +112,7 @@ def row_words(row: Row) -> str:
         return attempt_text(row.attempt, delivery.attempts)
     replay = "replay, " if delivery.replay_id is not None else ""
     made = count_of(delivery.attempts, "attempt")
-    return f"{look_of(delivery, row.target).words}, {replay}{made}, {escape(delivery.request_url)}"
+    return f"{look_of(delivery, row.target).words}, {replay}{made}, {escape(delivery.request_url(row.target))}"
 
 
 class AttemptList(QListView):

@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.model import Attempt, Capture, Delivery, DeliveryState, FailureKind, Headers
+from app.core.model import Attempt, Capture, Delivery, DeliveryState, FailureKind, Headers, Target
 from app.core.text import exact_time, ms_text, size_text
 from app.ui.deliveries.words import INTERRUPTED_MEANS, TRIGGERS, result_of
 from app.ui.latest_only import Latest
@@ -83,18 +83,19 @@ class AttemptPane(QWidget):
     def show_attempt(
         self,
         delivery: Delivery,
+        target: Target | None,
         attempt: Attempt | None,
         capture: Capture,
         *,
         no_retry: str | None,
         responded: bool = False,
     ) -> None:
-        """Show an attempt, or (None) a delivery that has none yet; `no_retry` is why it cannot be retried, `responded`
-        says that the sender got its response.
+        """Show an attempt, or (None) a delivery to `target` that has none yet; `no_retry` is why it cannot be retried,
+        `responded` says that the sender got its response.
         """
         same = attempt == self._attempt and capture is self._capture and attempt is not None
         self._delivery, self._attempt, self._capture = delivery, attempt, capture
-        url = attempt.url if attempt is not None else delivery.request_url
+        url = attempt.url if attempt is not None else delivery.request_url(target)
         if self.copy_url.text_to_copy != url:
             self.url.setText(escape(url))
             self.url.updateGeometry()

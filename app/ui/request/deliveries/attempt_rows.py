@@ -96,7 +96,7 @@ class AttemptDelegate(QStyledItemDelegate):
             else:
                 lines += [escape(attempt.error or ""), legend_text(attempt)]
             return "\n".join(filter(None, lines))
-        lines = [escape(delivery.request_url), f"Queued {exact_time(delivery.queued_at)}"]
+        lines = [escape(delivery.request_url(row.target)), f"Queued {exact_time(delivery.queued_at)}"]
         if row.waiting and delivery.due_at:
             lines.append(f"Due {exact_time(delivery.due_at)}")
         if row.target is not None and is_paused(delivery, row.target):
@@ -139,7 +139,7 @@ class AttemptDelegate(QStyledItemDelegate):
         self._text(
             painter,
             second,
-            escape(delivery.request_url),
+            escape(delivery.request_url(row.target)),
             self._mono,
             tokens.text_muted,
             elide=Qt.TextElideMode.ElideMiddle,

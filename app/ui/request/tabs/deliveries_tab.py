@@ -149,7 +149,7 @@ class DeliveriesTab(QWidget):
         first = next((one for one in made if one.status is not None), None)
         responded = row.delivery.responded and attempt is not None and attempt is first
         reason = no_retry(row.delivery, self._target)
-        self.pane.show_attempt(row.delivery, attempt, capture, no_retry=reason, responded=responded)
+        self.pane.show_attempt(row.delivery, row.target, attempt, capture, no_retry=reason, responded=responded)
 
     def _show_notice(self) -> None:
         paused = self._paused()
