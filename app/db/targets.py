@@ -11,6 +11,7 @@ from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import EndpointSaved, Event, TargetChanged
 from app.core.model import Endpoint, EndpointDraft, PausedBy, Target, TargetDraft
 from app.core.rules import FieldError, position_error, target_errors
+from app.db.client_files import client_file_errors
 from app.db.endpoint_directory import EndpointDirectory
 from app.db.records import from_target_draft, to_target
 from app.db.schema import DeliveryModel, TargetModel
@@ -36,7 +37,7 @@ class Targets:
 
     async def create(self, endpoint_id: int, draft: TargetDraft) -> Target:
         self._directory.require(endpoint_id)
-        self._check(target_errors(draft, self._own_bases()))
+        await self._check_draft(draft)
 
         def job(database: SqliteDatabase) -> tuple[int, tuple[Target, ...]]:
             return insert_target(database, endpoint_id, draft), targets_of(database, endpoint_id)
@@ -46,7 +47,7 @@ class Targets:
 
     async def update(self, target_id: int, draft: TargetDraft) -> Target:
         target = self._require(target_id)
-        self._check(target_errors(draft, self._own_bases()))
+        await self._check_draft(draft, target)
         return await self._update(target, from_target_draft(draft))
 
     async def move(self, target_id: int, position: int) -> None:
@@ -126,6 +127,9 @@ class Targets:
         if target is None:
             raise _not_found()
         return target
+
+    async def _check_draft(self, draft: TargetDraft, before: TargetDraft | None = None) -> None:
+        self._check(target_errors(draft, self._own_bases()) or await client_file_errors(draft, before))
 
     @staticmethod
     def _check(errors: Sequence[FieldError]) -> None:

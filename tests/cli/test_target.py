@@ -57,6 +57,7 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["--timeout", "0.01"], 2, "Timeout must be 100 to 600,000 ms, not 10."),
     (["--pause-after", "-1"], 2, "Pause after must be 0 to 10,000, not -1."),
     (["--client-key", "x"], 2, "Client key needs a client certificate."),
+    (["--client-cert", "no-such-file"], 2, "no-such-file cannot be read: No such file"),
     (["--host", "mine"], 2, "invalid choice: 'mine'"),
     (["--insecure", "--no-insecure"], 2, "not allowed with"),
     (["--position", "2"], 2, "Position must be a whole number from 1 to 1, not 2."),
@@ -79,6 +80,8 @@ def test_every_field_is_set_shown_and_unset(
     run: Run, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "client.pem").touch()
+    (tmp_path / "client.key").touch()
     before = read(run, target)
     shown = run("target", "edit", target, "--url", "https://localhost:8443/in", *ALL)
     assert (shown.code, shown.err) == (0, "")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,8 +47,8 @@ ALL: dict[str, Any] = {
     "host": "sender",
     "timeout_ms": 600_000,
     "verify_tls": False,
-    "client_certificate": "/home/me/client.pem",
-    "client_key": "/home/me/client.key",
+    "client_certificate": __file__,
+    "client_key": __file__,
     "follow_redirects": True,
     "retry": {"retries": 0, "on": ["5xx", "429"], "first_delay_ms": 0, "longest_delay_ms": 0, "total_ms": 0},
     "parallel": 64,
@@ -117,6 +118,24 @@ async def test_wrong_fields_are_named(desk: Desk, body: dict[str, Any], named: l
     await desk.endpoint(slug="orders")
     assert fields(await desk.client.post("/endpoints/orders/targets", json=body)) == named
     assert (await desk.client.get("/endpoints/orders/targets")).json()["items"] == []
+
+
+async def test_the_files_of_a_certificate_must_be_readable_when_they_are_set(desk: Desk, tmp_path: Path) -> None:
+    await desk.endpoint(slug="orders")
+    there, gone = tmp_path / "there.pem", tmp_path / "gone.pem"
+    there.touch()
+    given = {"url": deliveries.URL, "client_certificate": str(gone), "client_key": str(tmp_path)}
+    refused = await desk.client.post("/endpoints/orders/targets", json=given)
+    assert fields(refused) == ["client_certificate", "client_key"]
+    assert [one["message"] for one in refused.json()["errors"]] == [
+        f"Client certificate {gone} cannot be read: No such file or directory.",
+        f"Client key {tmp_path} is not a file.",
+    ]
+    path = f"/endpoints/orders/targets/{(await create(desk, client_certificate=str(there)))['id']}"
+    there.unlink()
+    changed = await desk.client.patch(path, json={"active": False})
+    assert (changed.status_code, changed.json()["client_certificate"]) == (200, str(there))
+    assert fields(await desk.client.patch(path, json={"client_key": str(there)})) == ["client_key"]
 
 
 async def test_patch_changes_what_is_given_and_nothing_else(desk: Desk) -> None:

@@ -28,6 +28,8 @@ class TestSaving:
     def test_all_fields_are_saved(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with dialog_of(tmp_path) as shown:
+                (tmp_path / "c.pem").touch()
+                (tmp_path / "k.pem").touch()
                 assert shown.dialog.empty.isVisible()
                 assert not shown.dialog.save_button.isEnabled()
                 assert shown.dialog.empty.button is not None
@@ -51,8 +53,8 @@ class TestSaving:
                 form.headers.remove_headers.setPlainText("Authorization\n\n Cookie ")
                 form.headers.host.setCurrentIndex(1)
                 form.tls.verify.click()
-                form.tls.certificate.path.setText("/c.pem")
-                form.tls.key.path.setText("/k.pem")
+                form.tls.certificate.path.setText(str(tmp_path / "c.pem"))
+                form.tls.key.path.setText(str(tmp_path / "k.pem"))
                 await shown.save()
                 (made,) = shown.endpoint.targets
                 assert made.draft() == TargetDraft(
@@ -65,8 +67,8 @@ class TestSaving:
                     host="sender",
                     timeout_ms=2_500,
                     verify_tls=False,
-                    client_certificate="/c.pem",
-                    client_key="/k.pem",
+                    client_certificate=str(tmp_path / "c.pem"),
+                    client_key=str(tmp_path / "k.pem"),
                     follow_redirects=True,
                     retry=RetryRule(
                         retries=2,
@@ -230,6 +232,26 @@ class TestErrors:
                 assert shown.dialog.problem.text() == "The disk is full."
                 assert shown.form.url.url.text() == C
                 assert shown.dialog.save_button.isEnabled()
+
+        run(scene())
+
+    def test_a_missing_certificate_is_said_at_its_target(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with dialog_of(tmp_path, A, B) as shown:
+                shown.dialog.column.list.setCurrentRow(1)
+                missing = str(tmp_path / "gone.pem")
+                shown.form.tls.certificate.path.setText(missing)
+                shown.dialog.column.list.setCurrentRow(0)
+                shown.dialog.save_button.click()
+                await until(shown.errors)
+                assert shown.dialog.column.list.currentRow() == 1
+                text = f"Client certificate {missing} cannot be read: No such file or directory."
+                assert shown.errors() == {"client_certificate": text}
+                assert shown.form.tls.certificate.path.hasFocus()
+                shown.form.tls.certificate.path.setText("")
+                shown.type_url(C)
+                await shown.save()
+                assert shown.stored == [A, C]
 
         run(scene())
 

@@ -43,6 +43,8 @@ class TargetEdits:
         self.items = [TargetEdit(target.draft(), target) for target in endpoint.targets]
         self.removed: list[tuple[int, TargetEdit]] = []
         """With their places, the last removed last."""
+        self.saving: TargetEdit | None = None
+        """The one that is created or changed by `save`; after an error, the one it is about."""
         self._saving = False
 
     def add(self, draft: TargetDraft, place: int | None = None) -> TargetEdit:
@@ -135,6 +137,7 @@ class TargetEdits:
             self._saving = False
 
     async def _save(self, targets: TargetRepository) -> None:
+        self.saving = None
         for target in self.removals():
             try:
                 await targets.delete(target.id)
@@ -142,10 +145,12 @@ class TargetEdits:
                 continue  # Deleted elsewhere meanwhile.
         self.removed.clear()
         for item in list(self.items):
+            self.saving = item
             if item.stored is None:
                 item.stored = await targets.create(self.endpoint.id, item.draft)
             elif item.changed:
                 item.stored = await targets.update(item.stored.id, item.draft)
+        self.saving = None
         for position, item in enumerate(self.items, 1):
             if item.stored is not None and self._position(item.stored.id) != position:
                 await targets.move(item.stored.id, position)

@@ -170,8 +170,10 @@ class TargetsDialog(EditDialog):
         return await ask(self, self.theme, title, text, "Remove and save")
 
     def _show_failure(self, error: HooklineError) -> None:
-        form = self.forms.current()
         broken = error.errors if isinstance(error, InvalidFieldsError) else ()
+        if self.edits.saving in self.edits.items and self.edits.saving is not self.selected:
+            self._select(self.edits.saving)
+        form = self.forms.current()
         self._refused = {one.field: one.message for one in broken if form is not None and one.field in form.fields}
         if not self._refused:
             self.problem.setText(str(error))
@@ -261,7 +263,10 @@ class TargetsDialog(EditDialog):
         for widget in (self.column, self.forms, self.undo_button):
             widget.setEnabled(not busy)
         self._refresh()
-        if not busy and self._focused is not None:
+        form = self.forms.current()
+        if not busy and form is not None and self._refused:
+            form.reveal(next(iter(self._refused)))
+        elif not busy and self._focused is not None:
             self._focused.setFocus()
 
     def _connect(self) -> None:
