@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.core.about import Component, Fact
+from app.core.deletion import Hidden
 from app.core.events import Bus
 from app.core.model import Endpoint, SentTest
 from app.core.providers.provider import ProviderMark
@@ -62,7 +63,10 @@ class ReplayControl(Protocol):
     StorageUnavailableError.
 
     `start` raises InvalidFieldsError. `pause`, `resume` and `cancel` raise NotFoundError if the replay is not running.
+    What `set_hidden` was given is not sent.
     """
+
+    def set_hidden(self, hidden: Callable[[], Hidden | None]) -> None: ...
 
     async def start(self, spec: ReplaySpec) -> Replay: ...
     async def pause(self, replay_id: str) -> Replay: ...

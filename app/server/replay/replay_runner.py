@@ -14,6 +14,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from app.core.clock import now_us
+from app.core.deletion import Hidden
 from app.core.errors import StorageUnavailableError
 from app.core.ids import uuid7
 from app.core.model import (
@@ -57,13 +58,16 @@ class ReplayRunner:
         deliveries: DeliveryRepository,
         endpoints: EndpointRepository,
         sender: LazySender,
+        hidden: Callable[[], Hidden | None],
         local_url: Callable[[str], str],
     ) -> None:
         """`before` is what came of the deliveries before an end interrupted the replay, see `ReplayRepository.results`:
-        they are counted, and not sent again. `local_url` is the capture URL of a slug as this machine reaches it."""
+        they are counted, and not sent again. `hidden` are requests not to send.
+        `local_url` is the capture URL of a slug as this machine reaches it."""
         self.replay = replay
         self._spec, self._selection, self._before = replay.spec, selection, before
         self._deliveries, self._endpoints, self._sender, self._local_url = deliveries, endpoints, sender, local_url
+        self._hidden = hidden
         self._sent = self._delivered = self._failed = self._dropped = self._duplicated = 0
         self._total = len(selection) * self._spec.times
         self.latencies, self.results = Histogram(), Counter[str]()
@@ -169,6 +173,10 @@ class ReplayRunner:
         ids = list({send.capture_id for send in batch if not send.dropped})
         return await self._stored(lambda: self._deliveries.requests(ids))
 
+    def _is_hidden(self, capture: Capture) -> bool:
+        hidden = self._hidden()
+        return hidden is not None and hidden.has(capture.endpoint_id, capture.id)
+
     async def _due(self, at_us: int) -> None:
         """Wait until a send is due; pauses put it off."""
         while True:
@@ -225,8 +233,11 @@ class ReplayRunner:
             if self.cancelled:
                 return
             self._count(send)
+        if self._is_hidden(capture):
+            targets = ()
+            self._skipped += 1
         try:
-            results = self._take_results(send, len(targets))
+            results = self._take_results(send, len(targets)) if targets else "0"
             for target in targets[len(results) :]:
                 results += "1" if await self._deliver(send, capture, body, target) else "0"
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import aclosing
 
+from app.core.deletion import Hidden
 from app.core.ids import uuid7_us
 from app.core.model import PageKey
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySource
@@ -34,30 +35,31 @@ class Selection:
             yield capture_id, uuid7_us(capture_id)
 
 
-async def select(source: ReplaySource, captures: CaptureRepository) -> Selection:
-    """Raises StorageUnavailableError, or QueryError if the query is wrong."""
+async def select(source: ReplaySource, captures: CaptureRepository, hidden: Hidden | None = None) -> Selection:
+    """Of what matches, without `hidden`. Raises StorageUnavailableError, or QueryError if the query is wrong."""
     if isinstance(source, ChosenRequests):
         selection = Selection()
         for capture_id in sorted(set(source.ids), reverse=True):
             selection.add(capture_id)
         return selection
-    return await _matching(source, captures)
+    return await _matching(source, captures, hidden)
 
 
-async def _matching(source: MatchingRequests, captures: CaptureRepository) -> Selection:
+async def _matching(source: MatchingRequests, captures: CaptureRepository, hidden: Hidden | None) -> Selection:
     selection, before = Selection(), None
     if source.received_before is not None:
         before = PageKey(received_at=source.received_before, id="")
     after = source.received_after or 0
     query = parse(source.query) if source.query.strip() else None
     if query is not None:
-        async with aclosing(captures.search(query, source.endpoint_id, before=before, limit=2**31)) as batches:
+        found = captures.search(query, source.endpoint_id, before=before, limit=2**31, hidden=hidden)
+        async with aclosing(found) as batches:
             async for batch in batches:
                 for row in batch:
                     if row.received_at >= after:
                         selection.add(row.id)
         return selection
-    while page := await captures.page(source.endpoint_id, before=before, limit=_PAGE):
+    while page := await captures.page(source.endpoint_id, before=before, limit=_PAGE, hidden=hidden):
         for row in page:
             if row.received_at < after:
                 return selection

@@ -75,6 +75,7 @@ class PendingDelete(QObject):
             account=VisibleAccount(services.account, self),
             bus=self._bus,
         )
+        services.replays.set_hidden(lambda: self.hidden)
         self._on_hold = False
         self._last_tick = 0.0
         self._timer = QTimer(self)

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
+from app.core.deletion import Hidden
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import DeliveryFilter, DeliveryState, FailureKind, RequestEdit
 from app.core.replay.spec import (
@@ -235,6 +236,35 @@ async def test_what_cannot_be_sent_is_counted_and_explained(stage: ReplayStage) 
     done = await stage.replay(MatchingRequests(endpoint_id=endpoint.id))
     assert (done.state, done.progress.failed) == (ReplayState.DONE, 2)
     assert done.problem == "2 requests could not be sent: no longer stored, or without a target."
+
+
+@pytest.mark.parametrize("query", ["", "method:POST"])
+async def test_what_is_about_to_be_deleted_is_not_sent(stage: ReplayStage, query: str) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        made = await stage.captures(endpoint, 4)
+        names = {made[1].id}
+        stage.replays.set_hidden(lambda: Hidden(names=names.__contains__))
+        done = await stage.replay(MatchingRequests(endpoint_id=endpoint.id, query=query))
+        assert paths(place.received) == ["/0", "/2", "/3"]
+        assert (done.progress.total, done.progress.delivered, done.problem) == (3, 3, None)
+
+
+async def test_what_is_deleted_before_its_turn_is_not_sent(stage: ReplayStage) -> None:
+    names: set[str] = set()
+    stage.replays.set_hidden(lambda: Hidden(names=names.__contains__))
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        names.add(made[2].id)
+        await answering(OK)(received, writer)
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url)
+        made = await stage.captures(endpoint, 4)
+        done = await stage.replay(ChosenRequests(ids=tuple(one.id for one in made)))
+    assert paths(place.received) == ["/0", "/1", "/3"]
+    assert (done.progress.sent, done.progress.delivered, done.progress.failed) == (4, 3, 1)
+    assert done.problem == "1 request could not be sent: no longer stored, or without a target."
 
 
 async def test_a_wrong_replay_is_refused(stage: ReplayStage) -> None:

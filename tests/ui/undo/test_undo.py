@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 from app.core.deletion import MarkedIds
 from app.core.errors import InvalidFieldsError
 from app.core.model import Capture, Endpoint, Plan
+from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD
 from app.ui.undo import pending_delete
@@ -25,6 +26,7 @@ from app.ui.undo.delete_question import marks_text
 from app.ui.undo.undo_bar import UndoBar
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, shown
+from tests.ui.replay.replay_desk import target
 from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -149,6 +151,21 @@ def test_a_request_is_hidden_at_once_and_back_with_undo(run: Run, tmp_path: Path
             assert not bar.isVisible()
             assert (stored(desk, endpoint), in_window(window, endpoint)) == (30, 30)
             assert len(captures) == 30
+
+    run(check())
+
+
+def test_a_replay_does_not_send_what_is_about_to_be_deleted(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with target() as place, shown(tmp_path, endpoints=1) as (desk, window):
+            endpoint, captures = await fill(desk, window, 3)
+            await delete_row(window, 1)
+            spec = ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id), destination=OneUrl(url=place.url))
+            replay = await desk.replays.start(spec)
+            await desk.replays.wait(replay.id)
+            sent = [bool(await desk.store.deliveries.of_capture(one.id)) for one in captures]
+            assert sent == [True, False, True]
+            assert len(place.requests) == 2
 
     run(check())
 
