@@ -36,12 +36,13 @@ class DeliveryClient(Transport):
         *,
         state: str | None = None,
         target: int | None = None,
+        replay: str | None = None,
         beginning: str | None = None,
     ) -> AsyncIterator[DeliveryView]:
         """The latest `count` deliveries of an endpoint, or of all (None), in one state or any (None), to a target or
-        all (None), whose ids begin with `beginning`."""
+        all (None), of the replay with this ID or all (None), whose ids begin with `beginning`."""
         number = None if target is None else str(target)
-        query = query_of(endpoint=slug, state=state, target=number, id=beginning)
+        query = query_of(endpoint=slug, state=state, target=number, replay=replay, id=beginning)
         async for item in self.items("/deliveries", query, count):
             yield cast(DeliveryView, item)
 

@@ -448,13 +448,14 @@ class QueuedDelivery(Record, frozen=True):
 class DeliveryFilter(Record, frozen=True):
     """Which deliveries: all conditions that are not None apply. `replay` True: only replays, False: none.
 
-    `beginning`: those whose ids begin with it.
+    `replay_id`: those of one replay. `beginning`: those whose ids begin with it.
     """
 
     endpoint_id: int | None = None
     target_id: int | None = None
     state: DeliveryState | None = None
     replay: bool | None = None
+    replay_id: str | None = None
     capture_ids: tuple[str, ...] | None = None
     delivery_ids: tuple[str, ...] | None = None
     beginning: str | None = None

@@ -323,6 +323,8 @@ def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> Model
         query = query.where(SQL(f"t1.state = '{which.state.value}'"))
     if which.replay is not None:
         query = query.where(DeliveryModel.replay_id.is_null(not which.replay))
+    if which.replay_id is not None:
+        query = query.where(DeliveryModel.replay_id == which.replay_id)
     if which.capture_ids is not None:
         seqs = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id.in_(sql_list(which.capture_ids)))
         query = query.where(DeliveryModel.capture.in_(seqs))

@@ -70,6 +70,17 @@ def test_deliveries_are_listed_with_attempts_and_the_next_one(run: Run, rows: li
     assert [line.split("\t")[0] for line in run("deliveries", "--failed").out.splitlines()] == [rows[0].id]
 
 
+def test_deliveries_of_one_replay(run: Run, rows: list[Delivery]) -> None:
+    for row in rows[:2]:
+        run("replay", row.capture_id, "--to", "http://127.0.0.1:9")
+    last, before = (one["id"] for one in run("replays", "--json").json)
+    for name, row in ((last, rows[1]), ("@last", rows[1]), (before[:30].upper(), rows[0])):
+        (found,) = run("deliveries", "--replay", name, "--json").json
+        assert found["request"] == row.capture_id
+    unknown = run("deliveries", "--replay", "00000000")
+    assert (unknown.code, "No replay has the ID '00000000'" in unknown.err) == (1, True)
+
+
 def test_deliveries_to_one_target(run: Run, rows: list[Delivery], folder: Path) -> None:
     async def more(store: Store) -> Delivery:
         return (await deliveries.queued(store, await endpoint_of(store, "other")))[0]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import msgspec
@@ -316,20 +317,38 @@ async def test_deliveries_are_listed_by_what_they_are(store: Store, endpoint: En
     assert await store.deliveries.retry(DeliveryFilter()) == 1, "a replay is not retried"
 
 
-async def test_what_is_queued_is_found_by_its_index(store: Store, endpoint: Endpoint) -> None:
-    await queue(store, endpoint)
+async def traced(store: Store, ask: Callable[[], Awaitable[object]]) -> str:
+    """The plan of the one statement about deliveries that `ask` runs."""
     statements: list[str] = []
 
-    def traced(database: object) -> None:
+    def trace(database: object) -> None:
         database.connection().set_trace_callback(statements.append)  # type: ignore[attr-defined]
         time.sleep(0.05)  # long enough for each of the two readers to take one
 
-    await asyncio.gather(*(store._readers.run(traced) for _ in range(2)))
+    await asyncio.gather(*(store._readers.run(trace) for _ in range(2)))
     for _ in range(10):
-        await queued(store, endpoint)
+        await ask()
     (statement,) = {statement for statement in statements if '"delivery"' in statement}
-    plan = await store._readers.run(lambda database: raw_plan(database, statement))
+    return await store._readers.run(lambda database: raw_plan(database, statement))
+
+
+async def test_what_is_queued_is_found_by_its_index(store: Store, endpoint: Endpoint) -> None:
+    await queue(store, endpoint)
+    plan = await traced(store, lambda: queued(store, endpoint))
     assert "USING INDEX delivery_queued" in plan, plan
+    assert "TEMP B-TREE" not in plan
+
+
+@pytest.mark.parametrize("state", [None, FAILED])
+async def test_what_a_replay_sent_is_found_by_its_index(
+    store: Store, endpoint: Endpoint, state: DeliveryState | None
+) -> None:
+    (capture,) = await queue(store, endpoint)
+    (made,) = await store.deliveries.of_capture(capture.id)
+    await store.deliveries.add_replays([msgspec.structs.replace(made, id="replayed", replay_id="r")])
+    which = DeliveryFilter(replay_id="r", state=state)
+    plan = await traced(store, lambda: store.deliveries.page(which))
+    assert "USING INDEX delivery_replay" in plan, plan
     assert "TEMP B-TREE" not in plan
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
 from app.cli.errors import Exit
-from app.cli.identifiers import short_id, slug_given, with_short_ids
+from app.cli.identifiers import REPLAY_HELP, replay_id, short_id, slug_given, with_short_ids
 from app.cli.output import GREEN, RED, JsonList
 from app.cli.table import Column, Table
 from app.cli.text import brief_time, when_text
@@ -23,6 +23,7 @@ DETAILS = (
 EXAMPLES = (
     ("See which deliveries of an endpoint failed", "hookline deliveries stripe --failed"),
     ("See what is queued for a target, and what became of the rest", "hookline deliveries --target 3"),
+    ("See what the last replay did not deliver", "hookline deliveries --replay @last --failed"),
     ("Count failed deliveries", "hookline deliveries --failed -n 1000 --json | jq length"),
 )
 COLUMNS = (
@@ -49,12 +50,15 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     text = "only failed deliveries"
     parser.add_argument("--failed", dest="state", action="store_const", const="failed", help=text)
     parser.add_argument("--target", type=whole_number, metavar="TARGET", help="only deliveries to this target")
+    parser.add_argument("--replay", metavar="REPLAY", help=f"only deliveries of this replay: {REPLAY_HELP}")
     parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
 
 
 async def list_deliveries(call: Call) -> int:
     slug = None if call.options.which is None else slug_given(call.options.which)
-    found = call.api.deliveries(slug, call.options.count, state=call.options.state, target=call.options.target)
+    options = call.options
+    replay = None if options.replay is None else await replay_id(call.api, options.replay)
+    found = call.api.deliveries(slug, options.count, state=options.state, target=options.target, replay=replay)
     if call.out.as_json:
         array = JsonList(call.out)
         async for delivery in found:

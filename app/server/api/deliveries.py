@@ -8,10 +8,12 @@ from typing import Any
 from aiohttp import web
 
 from app.core.errors import InvalidFieldsError
+from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.model import Delivery, DeliveryFilter, DeliveryState, Endpoint
 from app.core.rules import FieldError
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import (
+    BEGINNING_PATTERN,
     ENDPOINT,
     PAGING,
     Parameter,
@@ -19,7 +21,6 @@ from app.server.api.parameters import (
     choice,
     cursor_of,
     cursor_text,
-    flag,
     is_number,
     limit_of,
     number,
@@ -30,13 +31,19 @@ from app.server.api.problems import Problem, parameter_problem
 from app.server.api.routes import ATTACHMENT, Body, Page, Returns, Route, endpoint_named, json_response, stored_request
 from app.server.api.schemas import DeliveryOut, FullDeliveryOut, RetriedOut, RetryIn
 from app.server.api.serializers import delivery_out, full_delivery_out
-from app.server.api.services import ApiServices
+from app.server.api.services import REPLAYS_KEPT, ApiServices
 
 STATES = tuple(state.value for state in DeliveryState if state is not DeliveryState.NONE)
 REQUEST = text("request", "Only those of this request. Cannot be combined with other filters.")
 TARGET = number("target", "Only those to this target.")
 STATE = choice("state", "Only those in this state.", STATES)
-REPLAY = flag("replay", "Only replays, or only others.")
+REPLAY = Parameter(
+    "replay",
+    "true: only replays; false: only others; a replay's ID, or the start of it: only its deliveries.",
+    {"type": "string", "pattern": f"^(true|false|{BEGINNING_PATTERN})$"},
+    f"true, false or a replay's ID, or {BEGINNING_MIN} or more digits of its start",
+    lambda given: given if given in ("true", "false") else id_beginning(given),
+)
 BEGINNING = beginning("delivery")
 FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, TARGET, STATE, REPLAY, BEGINNING)
 
@@ -61,7 +68,7 @@ class DeliveryCalls:
 
     async def list(self, request: web.Request) -> web.Response:
         """Deliveries of one request, oldest first; otherwise last queued first: of an endpoint, to a target, in a
-        state, replays or not, those whose ids begin with `id`, or all."""
+        state, replays or not, of one replay, those whose ids begin with `id`, or all."""
         of_request = REQUEST.of(request)
         if of_request is None:
             return await self._latest(request)
@@ -84,17 +91,30 @@ class DeliveryCalls:
     async def _latest(self, request: web.Request) -> web.Response:
         limit, before = limit_of(request), cursor_of(request, int)
         endpoints, slug, state = self._services.endpoints, ENDPOINT.of(request), STATE.of(request)
+        replays, replay_id = await self._replays(request)
         which = DeliveryFilter(
             endpoint_id=None if slug is None else endpoint_named(endpoints, slug).id,
             target_id=TARGET.of(request),
             state=None if state is None else DeliveryState(state),
-            replay=REPLAY.of(request),
+            replay=replays,
+            replay_id=replay_id,
             beginning=BEGINNING.of(request),
         )
         rows = await self._services.deliveries.page(which, before=before, limit=limit + 1)
         following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
         found = [(row, endpoints.by_id(row.endpoint_id)) for _, row in rows[:limit]]
         return json_response(Page(await self._out([(row, one) for row, one in found if one is not None]), following))
+
+    async def _replays(self, request: web.Request) -> tuple[bool | None, str | None]:
+        """The parameter `replay`: whether they are replays, or the ID of one, which can be given by its beginning."""
+        given = REPLAY.of(request)
+        if given in (None, "true", "false"):
+            return (None if given is None else given == "true"), None
+        known = [one.id for one in await self._services.replays.latest(REPLAYS_KEPT) if one.id.startswith(given)]
+        if len(known) > 1:
+            raise parameter_problem("replay", f"Several replays have an ID that starts with {given!r}.")
+        # The deliveries of a replay are kept longer than the replay itself.
+        return None, known[0] if known else given
 
     async def read(self, request: web.Request) -> web.Response:
         """One delivery with its attempts."""

@@ -97,12 +97,15 @@ def number(name: str, description: str) -> Parameter[int]:
     return whole_number(name, description, 0, NUMBER_MAX, rule="a whole number")
 
 
+BEGINNING_PATTERN = f"-*(?:[0-9A-Fa-f]-*){{{BEGINNING_MIN},32}}"
+
+
 def beginning(kind: str) -> Parameter[str]:
     """The parameter `id`: the beginning of the ids of records of this kind."""
     return Parameter(
         "id",
         f"Only those whose IDs begin with this: {BEGINNING_MIN} or more digits of a {kind}'s ID.",
-        {"type": "string", "pattern": f"^-*(?:[0-9A-Fa-f]-*){{{BEGINNING_MIN},32}}$"},
+        {"type": "string", "pattern": f"^{BEGINNING_PATTERN}$"},
         f"the start of a {kind}'s ID, {BEGINNING_MIN} or more digits",
         id_beginning,
     )

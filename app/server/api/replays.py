@@ -24,11 +24,9 @@ from app.server.api.replay_schemas import (
 from app.server.api.replay_specs import api_errors, endpoint_spec, full_replay_out, full_spec, replay_out, request_spec
 from app.server.api.routes import Body, Page, Returns, Route, endpoint_named, json_response, stored_request
 from app.server.api.serializers import full_delivery_out
-from app.server.api.services import ApiServices
+from app.server.api.services import REPLAYS_KEPT, ApiServices
 
 ONE = "/replays/{id}"
-ALL_KEPT = 1_000
-"""More than are ever kept."""
 
 
 class ReplayCalls:
@@ -109,7 +107,7 @@ class ReplayCalls:
     async def list(self, request: web.Request) -> web.Response:
         """Last started first."""
         limit, last = limit_of(request), cursor_of(request, str)
-        rows = [one for one in await self._services.replays.latest(ALL_KEPT) if last is None or one.id < last]
+        rows = [one for one in await self._services.replays.latest(REPLAYS_KEPT) if last is None or one.id < last]
         following = cursor_text(rows[limit - 1].id) if len(rows) > limit else None
         endpoints = self._services.endpoints
         return json_response(Page(tuple(replay_out(one, endpoints) for one in rows[:limit]), following))

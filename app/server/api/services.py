@@ -21,6 +21,9 @@ from app.core.settings import Settings
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 
+REPLAYS_KEPT = 1_000
+"""More replays than are ever kept."""
+
 
 @dataclass(frozen=True)
 class ApiServices:

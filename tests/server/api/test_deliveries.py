@@ -10,6 +10,7 @@ from app.core.clock import now_us, rfc3339
 from app.core.events import Bus, DeliveriesQueued
 from app.core.ids import uuid7
 from app.core.model import Delivery, DeliveryState, Endpoint, TargetDraft, Timing
+from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.server.api.parameters import cursor_text
 from tests import deliveries
 from tests.server.api.conftest import Desk, fields, problem
@@ -181,7 +182,7 @@ async def test_a_replay_and_a_delivery_whose_target_is_gone_cannot_be_retried(de
     assert (await desk.client.post("/deliveries/retry", json={})).json() == {"queued": 0}
 
 
-async def replayed(desk: Desk, of: Delivery) -> Delivery:
+async def replayed(desk: Desk, of: Delivery, replay_id: str = "a-replay") -> Delivery:
     """A failed replay of the request that `of` delivered."""
     replay = Delivery(
         id=uuid7(now_us()),
@@ -191,7 +192,7 @@ async def replayed(desk: Desk, of: Delivery) -> Delivery:
         state=DeliveryState.QUEUED,
         queued_at=now_us(),
         target_id=of.target_id,
-        replay_id="a-replay",
+        replay_id=replay_id,
     )
     await desk.store.deliveries.add_replays([replay])
     return await deliveries.fail(desk.store, replay)
@@ -292,6 +293,30 @@ async def test_replays_alone_or_none_and_those_whose_ids_begin_alike(desk: Desk)
     assert await found(replay="false") == [(row.id, None)]
     assert await found() == [(replay.id, "a-replay"), (row.id, None)]
     assert await found(id=row.id[:30].upper()) == [(row.id, None)]
+
+
+async def test_the_deliveries_of_one_replay(desk: Desk) -> None:
+    endpoint = await desk.endpoint(forward_url=deliveries.URL)
+    (row,) = await deliveries.queued(desk.store, endpoint)
+    first, second, forgotten = (f"01a20000-{n}000-7000-8000-000000000000" for n in range(3))
+    made = [await replayed(desk, row, one) for one in (first, second, first, forgotten)]
+    for one in (first, second):
+        spec = ReplaySpec(source=ChosenRequests(ids=(row.capture_id,)))
+        await desk.store.replays.save(Replay(id=one, created_at=1, spec=spec, state=ReplayState.DONE))
+
+    async def found(replay: str, **query: Any) -> list[str]:
+        answer = await desk.client.get("/deliveries", params={"replay": replay, **query})
+        return [item["id"] for item in answer.json()["items"]]
+
+    assert await found(first) == await found(first.upper()[:14]) == [made[2].id, made[0].id]
+    assert await found(second, state="failed") == [made[1].id]
+    assert await found(second, state="delivered") == []
+    assert await found(forgotten) == [made[3].id]
+    assert await found("0" * 8) == []
+    page = (await desk.client.get("/deliveries", params={"replay": first, "limit": 1})).json()
+    assert await found(first, cursor=page["next"]) == [made[0].id]
+    several = await desk.client.get("/deliveries", params={"replay": first[:8]})
+    assert fields(several, 400, "invalid-parameter") == ["replay"]
 
 
 async def test_what_cannot_be_asked_for(desk: Desk) -> None:
