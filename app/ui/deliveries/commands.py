@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Delivery, DeliveryFilter, DeliveryState
 from app.core.text import count_of
-from app.ui.commands.command import Command
+from app.ui.commands.command import Command, CommandGroup
 from app.ui.deliveries.pager import failed_of
 from app.ui.deliveries.words import no_retry
 from app.ui.services import Services
@@ -21,13 +21,14 @@ from app.ui.widgets.question import ask
 ASKED_FROM = 100
 """More deliveries than this are retried only after a question."""
 NONE_FAILED = "No failed delivery matches the filter."
+NONE_FAILED_AT_ALL = "No delivery has failed."
 OTHER_STATE = "The filter lists no failed deliveries."
 NO_REPLAYS = "Replays are not retried. Replay the requests again."
 
 
 class DeliveryCommands(QObject):
-    """Commands on what `selected` returns, and on all that match what `listed` returns. `open_requested` carries a
-    request's ID."""
+    """Commands on what `selected` returns, and on all that match what `listed` returns; without a list in view, on all.
+    `open_requested` carries a request's ID."""
 
     open_requested = Signal(str)
     copy_requested = Signal()
@@ -37,10 +38,20 @@ class DeliveryCommands(QObject):
         super().__init__(parent)
         self._services, self._theme, self._tasks, self._window = services, theme, tasks, parent
         self.selected: Callable[[], Sequence[Delivery]] = tuple
-        self.listed: Callable[[], DeliveryFilter] = DeliveryFilter
+        self.listed: Callable[[], DeliveryFilter | None] = lambda: None
         self.open = self._command("Open request\tEnter", self._open, "body")
         self.retry = self._command("Retry", self._retry, "retry", "Ctrl+R", unavailable=self._no_retry)
-        self.retry_all = self._command("Retry all failed…", self._retry_all, "retry", unavailable=self._no_retry_all)
+        self.retry_all = Command(
+            "Retry all failed…",
+            theme,
+            self,
+            run=self._retry_all,
+            icon="retry",
+            group=CommandGroup.LIST,
+            name="Retry all failed deliveries…",
+            unavailable=self._no_retry_all,
+            say=self.announced.emit,
+        )
         self.copy_url = self._command("Copy target URL", self._copy_url, "copy")
         self.copy_row = self._command("Copy row", self.copy_requested.emit, "copy", "Ctrl+C")
 
@@ -60,6 +71,7 @@ class DeliveryCommands(QObject):
         menu.addAction(self.copy_row)
         return menu
 
+    @Slot()
     def refresh(self) -> None:
         """Name and enable the commands for what is selected and listed now."""
         selected = self.selected()
@@ -97,7 +109,7 @@ class DeliveryCommands(QObject):
         return no_retry(selected[0], self._services.targets.by_id) if selected else "No delivery is selected."
 
     def _no_retry_all(self) -> str | None:
-        which = self.listed()
+        which = self.listed() or DeliveryFilter()
         if which.state not in (None, DeliveryState.FAILED):
             return OTHER_STATE
         return NO_REPLAYS if which.replay else None
@@ -123,20 +135,24 @@ class DeliveryCommands(QObject):
 
     @Slot()
     def _retry_all(self) -> None:
-        self._tasks.start(self._retry_listed(failed_of(self.listed())), "deliveries: retry all")
+        self._tasks.start(self._retry_listed(self.listed()), "deliveries: retry all")
 
-    async def _retry_listed(self, which: DeliveryFilter) -> None:
+    async def _retry_listed(self, listed: DeliveryFilter | None) -> None:
+        """All (None) are retried only after a question: none of them is in view."""
+        which = failed_of(listed or DeliveryFilter())
         count = await self._services.deliveries.count(which)
         if not count:
-            self.announced.emit(NONE_FAILED)
+            self.announced.emit(NONE_FAILED if listed is not None else NONE_FAILED_AT_ALL)
             return
-        if count > ASKED_FROM:
+        if listed is None or count > ASKED_FROM:
             deliveries = count_of(count, "delivery", "deliveries")
+            found = "failed and match the filter" if listed is not None else "failed in all endpoints together"
             text = (
-                f"{deliveries} failed and match the filter. Each is sent again to its target, in the order in which it"
+                f"{deliveries} {found}. Each is sent again to its target, in the order in which it"
                 " was queued. Those of deleted targets are left out."
             )
-            if not await ask(self._window, self._theme, f"Retry {deliveries}?", text, "Retry", kind="primary"):
+            over = self._window.window()
+            if not await ask(over, self._theme, f"Retry {deliveries}?", text, "Retry", kind="primary"):
                 return
         await self._retry_deliveries(which)
 

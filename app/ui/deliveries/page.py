@@ -106,6 +106,10 @@ class DeliveriesPage(QWidget):
         """The selected deliveries, from top to bottom."""
         return [self.model.delivery(row) for row in sorted(self._selected_rows())]
 
+    def _listed(self) -> DeliveryFilter | None:
+        """What is listed, None while the page is not shown."""
+        return self.filters.current() if self.isVisible() else None
+
     def _selected_rows(self) -> set[int]:
         """From the ranges of the selection: one index for each of 20,000 rows takes a quarter of a second."""
         ranges = self.table.selectionModel().selection()
@@ -221,7 +225,7 @@ class DeliveriesPage(QWidget):
     def _connect_commands(self) -> None:
         commands, table = self.commands, self.table
         commands.selected = self.selected
-        commands.listed = self.filters.current
+        commands.listed = self._listed
         commands.open_requested.connect(self.open_requested)
         commands.copy_requested.connect(self.copy_rows)
         commands.announced.connect(self.announced)

@@ -103,7 +103,7 @@ class MainWindow(QMainWindow):
             about=self.about,
             window=self,
         )
-        self.commands.registry.add(self.undo_bar.command, *self.replays.commands)
+        self.commands.registry.add(self.undo_bar.command, *self.replays.commands, self.deliveries.commands.retry_all)
         self._connect()
         order_tabs(self._frame)
         self._window_state = WindowState(services.data_folder)
@@ -286,6 +286,7 @@ class MainWindow(QMainWindow):
         self.dashboard.opened.connect(self.enter_endpoint)
         self.deliveries.open_requested.connect(self.commands.sources.open_deliveries)
         self.deliveries.announced.connect(self._say)
+        self.commands.palette.opening.connect(self.deliveries.commands.refresh)
         self.refused.open_requested.connect(self.enter_endpoint)
         self.refused.create_requested.connect(actions.create_with_slug)
         self.refused.announced.connect(self._say)

@@ -334,6 +334,48 @@ class TestCommands:
 
         run(scene())
 
+    def test_the_palette_retries_what_is_listed_and_all_from_another_page(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+
+                def question() -> Question | None:
+                    return next((box for box in window.findChildren(Question) if box.isVisible()), None)
+
+                async def retry_from_palette() -> None:
+                    QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+                    await until(window.commands.palette.isVisible)
+                    QTest.keyClicks(window.commands.palette.field, "retry all")
+                    QTest.keyClick(window.commands.palette.field, Qt.Key.Key_Return)
+
+                one, two = await forwarding(desk), await forwarding(desk)
+                for endpoint in (one, two):
+                    await deliver(desk, endpoint, FAILED)
+                await open_with(window, 2)
+                filters = window.deliveries.filters
+                filters.endpoint.setCurrentIndex(filters.endpoint.findData(one.id))
+                filters.endpoint.activated.emit(1)
+                await until(lambda: len(states(window)) == 1)
+                await retry_from_palette()
+                await until(lambda: states(window) == ["Waiting"])
+                filters.set_state(DELIVERED)
+                window.enter_page(DASHBOARD)
+                await retry_from_palette()
+                await until(question)
+                asked = question()
+                assert asked is not None
+                assert asked.title.text() == "Retry 1 delivery?"
+                assert asked.text.text().startswith("1 delivery failed in all endpoints together.")
+                asked.confirm.click()
+                await until(lambda: not question())
+                which = DeliveryFilter(state=QUEUED)
+                window.enter_page(ALL_DELIVERIES)
+                filters.set_state(QUEUED)
+                filters.clear()
+                await until(lambda: states(window) == ["Waiting"] * 2)
+                assert await desk.store.deliveries.count(which) == 2
+
+        run(scene())
+
     def test_enter_opens_the_request_with_its_deliveries(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):
