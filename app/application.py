@@ -302,6 +302,7 @@ class Application:
             account=store.account,
             retention=store.retention,
             limits=store.limits,
+            backups=store.backups,
             version=__version__,
             base_url=lambda: self.settings.base_url or self.local_base(),
             capture_url=lambda: self.local_base() if self.listening else None,

@@ -9,6 +9,7 @@ from app.cli.replay_client import ReplayClient
 from app.cli.transport import NO_READ_TIMEOUT, path_of, query_of
 from app.cli.views import (
     AccountView,
+    BackupView,
     EndpointFields,
     EndpointView,
     RefusalView,
@@ -98,6 +99,17 @@ class ApiClient(ReplayClient):
     async def set_plan(self, plan: str) -> AccountView:
         """Change the plan; returns the account."""
         return cast(AccountView, await self.json("PATCH", "/account", {"plan": plan}))
+
+    async def start_backup(self, path: str, *, overwrite: bool) -> BackupView:
+        """Begin to write a backup to the absolute `path`."""
+        return cast(BackupView, await self.json("POST", "/backup", {"path": path, "overwrite": overwrite}))
+
+    async def backup(self) -> BackupView:
+        return cast(BackupView, await self.json("GET", "/backup"))
+
+    async def cancel_backup(self) -> BackupView:
+        """End it; returns it once it has ended."""
+        return cast(BackupView, await self.json("POST", "/backup/cancel"))
 
     async def bytes_of(self, *path: str) -> AsyncGenerator[bytes, None]:
         """The bytes of `requests`, ID, `body`, of `refused`, ID, `raw`, or of another such path: as sent, piece by

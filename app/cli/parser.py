@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app.cli.commands import (
+    backup,
     compare,
     delete,
     deliveries,
@@ -48,6 +49,7 @@ OTHER_NAMES = {
     "list": ("ls",),
     "replay": ("repeat", "rerun"),
     "requests": ("list", "ls", "log", "logs", "search"),
+    "backup": ("dump", "save", "snapshot"),
     "retry": ("resend", "redeliver", "again"),
     "rm": ("delete", "del", "remove"),
     "serve": ("start", "run", "listen", "server"),
@@ -124,7 +126,21 @@ def build_parser() -> argparse.ArgumentParser:
     for noun in (endpoint, requests, show, mark, delete):
         noun.add_parser(commands, shared)
     target.add_list_parser(commands, shared)
-    nouns = (target, deliveries, delivery, retry, replay, replays, compare, refused, status, plan, settings, retention)
+    nouns = (
+        target,
+        deliveries,
+        delivery,
+        retry,
+        replay,
+        replays,
+        compare,
+        refused,
+        status,
+        plan,
+        settings,
+        retention,
+        backup,
+    )
     for noun in nouns:
         noun.add_parser(commands, shared)
     selftest.add_parser(commands, [as_json])

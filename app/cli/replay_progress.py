@@ -4,40 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import shutil
-from types import TracebackType
-from typing import Self
 
 from app.cli.call import Call
 from app.cli.errors import CliError
-from app.cli.output import Output
+from app.cli.progress_line import ProgressLine
 from app.cli.replay_text import ENDED, progress_text
-from app.cli.table import cut_to_cells
 from app.cli.views import ReplayView
 
 FIRST_POLL_S, POLL_S = 0.02, 0.25
-
-
-class ProgressLine:
-    """A context manager: one line on standard error, removed at its end. Shows nothing unless that is a terminal."""
-
-    def __init__(self, out: Output) -> None:
-        self._err = out.err
-        self._enabled = out.err.isatty() and os.environ.get("TERM") != "dumb"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.show("")
-
-    def show(self, text: str) -> None:
-        if self._enabled:
-            width = shutil.get_terminal_size().columns - 1
-            print(f"\r{cut_to_cells(text, width)}\x1b[K", end="", file=self._err, flush=True)
 
 
 async def follow(call: Call, replay: ReplayView) -> tuple[ReplayView, bool]:

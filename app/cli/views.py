@@ -343,3 +343,15 @@ class StatusView(AccountView):
     pid: int
     storage: str
     warnings: list[str]
+
+
+class BackupView(TypedDict):
+    """A backup. `problem` is set once it has failed; `size` is 0 until it is done."""
+
+    path: str
+    state: str
+    step: str
+    done_bytes: int
+    total_bytes: int
+    size: int
+    problem: str | None

@@ -80,3 +80,7 @@ class PortInUseError(HooklineError):
         super().__init__(
             f"Port {port} on {host} is already in use{by}. Stop that program, or choose another port with {option}."
         )
+
+
+class BackupError(HooklineError):
+    """The database cannot be backed up, or a backup not restored; nothing was changed."""

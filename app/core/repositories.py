@@ -7,9 +7,11 @@ that is not possible; those marked "From memory" never do.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from pathlib import Path
 from typing import Protocol
 
 from app.core.activity import Bar
+from app.core.backup import Backup
 from app.core.clock_problem import ClockProblem
 from app.core.comparison.compared_request import ResponsePairs
 from app.core.deletion import Clearing, Hidden, Mark, MarkedIds, StoredIds
@@ -448,6 +450,24 @@ class StorageLimitRepository(Protocol):
 
     def reached(self) -> Sequence[tuple[Endpoint | None, StorageUse]]:
         """The limits that are reached, each with its endpoint (None: the limit of all endpoints)."""
+        ...
+
+
+class BackupRepository(Protocol):
+    """Backups of the database, one at a time."""
+
+    @property
+    def latest(self) -> Backup | None:
+        """The running backup, else the last one of this run. From memory."""
+        ...
+
+    async def start(self, path: Path, *, overwrite: bool = False) -> Backup:
+        """Begin to write a backup to `path`, which is absolute. BackupError when it cannot be made there, or another
+        one is running."""
+        ...
+
+    async def cancel(self) -> Backup | None:
+        """End the running backup, if any; returns the latest."""
         ...
 
 

@@ -134,13 +134,13 @@ class FileIdentity:
     """Detects that the database or its log was moved, replaced or deleted. A check costs two `stat` calls."""
 
     def __init__(self, path: Path) -> None:
-        self._files = [(str(file), _identity(str(file))) for file in (path, companions(path)[0])]
+        self._files = [(str(file), file_identity(str(file))) for file in (path, companions(path)[0])]
 
     def check(self) -> None:
         """FileMovedError when a file is not the one that was opened."""
         for file, identity in self._files:
             try:
-                found = _identity(file)
+                found = file_identity(file)
             except OSError as error:
                 text = f"{file} cannot be reached: {error.strerror}. Check the folder's permissions and the disk."
                 raise FileMovedError(text) from error
@@ -148,7 +148,8 @@ class FileIdentity:
                 raise FileMovedError(f"{file} was moved, replaced or deleted. Put it back, or restart Hookline.")
 
 
-def _identity(file: str) -> tuple[int, int] | None:
+def file_identity(file: Path | str) -> tuple[int, int] | None:
+    """What stays the same while a file is renamed, None when there is none."""
     try:
         stat = os.stat(file)  # a Path costs three times as much, and this runs at each commit
     except FileNotFoundError:

@@ -10,6 +10,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
 | `completion.py` | completes command lines, where importing peewee takes too long |
 | `connection.py` | pragmas, and a check of the file before peewee may open it |
+| `copy.py` | SQLite's own backup and checks, on files that are not the store's |
 | `counts.py` | once in each commit of captures, and around each step of a purge |
 | `delete_requests.py` | purges: a parameter used three times, and `+seq`, which keeps SQLite from the wrong index |
 | `deliveries.py` | one for each delivery of a replay: 5 microseconds instead of 145 |

@@ -17,6 +17,7 @@ from app.core.model import Counts
 from app.core.providers.catalogue import Identify
 from app.core.settings import Settings
 from app.db.account import Account
+from app.db.backups import Backups
 from app.db.captures import Captures
 from app.db.cleanup import Cleanup, Reclaim
 from app.db.connection import FILE_NAME, damaged, is_damage
@@ -81,6 +82,7 @@ class Store:
         )
         self.integrity = IntegrityCheck(path, publish, self._reserve.has_ample_space)
         self.account = Account(self._writer, publish)
+        self.backups = Backups(path, disk_reserve)
         self._directory = EndpointDirectory()
         self.endpoints = self._build_endpoints(own_bases)
         self.targets = Targets(self._writer, self._directory, publish, own_bases)
@@ -221,6 +223,7 @@ class Store:
         """Stop background work, write what is queued, close all connections. Twice is harmless."""
         self.begin_shutdown()
         async with self._closing:
+            await self.backups.stop()
             await self.retention.close()
             await self._eviction.stop()
             await self._cleanup.stop()

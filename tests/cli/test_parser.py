@@ -284,8 +284,9 @@ def test_every_command_can_be_found_from_the_parser() -> None:
 
     actions = [action for action in build_parser()._actions if action.dest == "command"]
     assert {
-        *("clear", "compare", "deliveries", "delivery", "endpoint", "mark", "plan", "refused", "replay", "replays"),
+        *("backup", "clear", "compare", "deliveries", "delivery", "endpoint", "mark", "plan", "refused", "replay"),
         *(
+            "replays",
             "requests",
             "retention",
             "retry",

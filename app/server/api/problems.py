@@ -12,6 +12,7 @@ from aiohttp import web
 from aiohttp.typedefs import Handler
 
 from app.core.errors import (
+    BackupError,
     DataFolderError,
     HooklineError,
     InvalidFieldsError,
@@ -42,6 +43,7 @@ class Kind(NamedTuple):
 KINDS = {
     "bad-request": Kind(400, "Bad request"),
     "body-too-large": Kind(413, "The request body is too large"),
+    "cannot-back-up": Kind(409, "The backup cannot be made"),
     "cannot-compare": Kind(409, "There are no two targets to compare"),
     "cannot-decode": Kind(422, "The body cannot be decoded"),
     "cannot-replay": Kind(409, "The request cannot be replayed"),
@@ -139,6 +141,8 @@ def problem_of(error: HooklineError) -> Problem:
         return Problem(409, "plan-limit", text)
     if isinstance(error, PortInUseError):
         return Problem(409, "port-in-use", text)
+    if isinstance(error, BackupError):
+        return Problem(409, "cannot-back-up", text)
     if isinstance(error, NotFoundError):
         return Problem(404, "not-found", text)
     if isinstance(error, StorageUnavailableError | DataFolderError):

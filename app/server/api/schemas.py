@@ -7,6 +7,7 @@ from typing import Any, Literal, get_type_hints
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from app.core.backup import Backup
 from app.core.model import (
     AttemptTrigger,
     Auth,
@@ -341,6 +342,18 @@ class StoredOut(Record, frozen=True):
     when_full: WhenFull
     limit_reached: bool
     capturing_stopped: bool
+
+
+class BackupIn(Record, frozen=True):
+    """The body of `POST /backup`. `path` is absolute, on the machine that Hookline runs on. An existing file is
+    replaced only with `overwrite`."""
+
+    path: str
+    overwrite: bool = False
+
+
+BackupOut = Backup
+"""The response of `/backup` is the record itself."""
 
 
 class StatusOut(Record, frozen=True):

@@ -11,6 +11,7 @@ from aiohttp import web
 from app.core.errors import HooklineError, PortInUseError
 from app.server.api.account import AccountCalls
 from app.server.api.auth import guard
+from app.server.api.backups import BackupCalls
 from app.server.api.comparison import ComparisonCalls
 from app.server.api.deliveries import DeliveryCalls
 from app.server.api.endpoints import EndpointCalls
@@ -78,6 +79,7 @@ CALLS = (
     DeliveryCalls,
     ReplayCalls,
     ComparisonCalls,
+    BackupCalls,
 )
 """All classes with handlers, in the order of the documentation."""
 

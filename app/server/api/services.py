@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from app.core.model import Endpoint
 from app.core.repositories import (
     AccountRepository,
+    BackupRepository,
     CaptureRepository,
     DeliveryRepository,
     EndpointRepository,
@@ -39,6 +40,7 @@ class ApiServices:
     account: AccountRepository
     retention: RetentionRepository
     limits: StorageLimitRepository
+    backups: BackupRepository
     version: str
     base_url: Callable[[], str]
     """What capture URLs start with: the public base URL, or the capture port's own address."""

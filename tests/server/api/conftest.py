@@ -59,6 +59,7 @@ class Desk:
             account=self.store.account,
             retention=self.store.retention,
             limits=self.store.limits,
+            backups=self.store.backups,
             version="1.2.3",
             base_url=lambda: self.base,
             capture_url=lambda: self.capture_url,

@@ -1,0 +1,30 @@
+"""Follows a backup to its end, with a line on the terminal that is updated meanwhile; Ctrl-C cancels the backup."""
+
+from __future__ import annotations
+
+import asyncio
+
+from app.cli.call import Call
+from app.cli.progress_line import ProgressLine
+from app.cli.views import BackupView
+from app.core.backup import progress_text
+
+FIRST_POLL_S, POLL_S = 0.02, 0.25
+
+
+async def follow(call: Call, backup: BackupView) -> BackupView:
+    """The backup once it has ended."""
+    pause_s = FIRST_POLL_S
+    try:
+        with ProgressLine(call.out) as line:
+            while backup["state"] == "running":
+                line.show(progress_text(backup["step"], backup["done_bytes"], backup["total_bytes"]))
+                await asyncio.sleep(pause_s)
+                pause_s = min(pause_s * 2, POLL_S)
+                backup = await call.api.backup()
+    except asyncio.CancelledError:
+        task = asyncio.current_task()
+        if task is not None:
+            task.uncancel()
+        return await call.api.cancel_backup()
+    return backup

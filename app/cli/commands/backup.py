@@ -1,0 +1,54 @@
+"""`hookline backup`: write a backup of the database, also while Hookline captures."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from app.cli.call import Call
+from app.cli.errors import CliError, Exit
+from app.core.text import size_text
+
+HELP = "write a backup of the database to a file, also while Hookline captures"
+DETAILS = (
+    "Writes all endpoints and requests, as they are when the backup begins, to one file that hookline restore reads."
+    " Captures go on meanwhile. Settings and the API token are not part of it. Ctrl-C cancels and leaves no file."
+)
+EXAMPLES = (
+    ("Back up to another disk", "hookline backup /mnt/backup/hookline.db"),
+    ("Replace yesterday's backup", "hookline backup ~/hookline-backup.db --force"),
+)
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("backup", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
+    parser.set_defaults(run=backup)
+    parser.add_argument("file", metavar="FILE", type=Path, help="the file to write")
+    parser.add_argument("--force", action="store_true", default=False, help="replace the file if it exists")
+
+
+async def backup(call: Call) -> int:
+    from app.cli.backup_progress import follow  # start-up time: it loads asyncio
+
+    path = _absolute(call.options.file)
+    started = await call.api.start_backup(str(path), overwrite=call.options.force)
+    ended = await follow(call, started)
+    if ended["state"] == "failed":
+        raise CliError(ended["problem"] or "The backup failed.", Exit.ENVIRONMENT)
+    if ended["state"] == "cancelled":
+        raise CliError("The backup was cancelled. No file was written.", Exit.INTERRUPTED)
+    if call.out.as_json:
+        call.out.json(ended)
+    else:
+        call.out.line(f"Backed up to {ended['path']} ({size_text(ended['size'])}).")
+    return Exit.DONE
+
+
+def _absolute(file: Path) -> Path:
+    """The path as the running program needs it, whose working folder is another."""
+    try:
+        return file.expanduser().absolute()
+    except RuntimeError as error:
+        raise CliError(f"{file} starts with an unknown home folder. Use the full path.", Exit.USAGE) from error

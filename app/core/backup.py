@@ -1,0 +1,47 @@
+"""Backups of the database: how far one is, and what a file holds that may be restored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from app.core.model import Record
+from app.core.text import size_text
+
+BackupStep = Literal["copying", "checking"]
+Report = Callable[[BackupStep, int, int], None]
+"""Called again and again with the step, the bytes done and all bytes. What it raises ends the work."""
+
+
+class Backup(Record, frozen=True):
+    """The last backup of this run of the program. `problem` is set once it has failed; `size` is the file's, 0 until
+    it is done; `total_bytes` is 0 until it is known."""
+
+    path: str
+    state: Literal["running", "done", "failed", "cancelled"] = "running"
+    step: BackupStep = "copying"
+    done_bytes: int = 0
+    total_bytes: int = 0
+    size: int = 0
+    problem: str | None = None
+
+
+class BackupContents(Record, frozen=True):
+    """What a checked backup holds. `newest_at` is when its newest request was received, None without one.
+
+    `expired` requests are past their retention and are deleted after a start; `queued` deliveries are sent then.
+    """
+
+    size: int
+    endpoints: int
+    requests: int
+    newest_at: int | None
+    expired: int
+    queued: int
+
+
+def progress_text(step: str, done: int, total: int) -> str:
+    """`Copying: 340 MiB of 1.2 GiB.`, `Checking the copy.`"""
+    if step == "checking":
+        return "Checking the copy."
+    return f"Copying: {size_text(done)} of {size_text(total)}." if total else "Copying."

@@ -1,0 +1,187 @@
+"""Backs the database up into one file while Hookline uses it: one backup at a time, on a thread of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from threading import Event as Flag
+
+from msgspec.structs import replace
+
+from app.core.backup import Backup, BackupStep
+from app.core.errors import BackupError
+from app.core.text import size_text
+from app.db.connection import file_identity, trouble
+from app.db.copy import check_copy, copy_database, remove_database, size_of_copy, sync_folder
+from app.db.disk_reserve import reserve_size
+
+log = logging.getLogger(__name__)
+
+
+class BackupCancelledError(Exception):
+    """The user has cancelled the backup, or Hookline is closing."""
+
+
+class Backups:
+    """Backups of the database at `path`. `disk_reserve` returns the setting in bytes. Used on the loop's thread."""
+
+    def __init__(self, path: Path, disk_reserve: Callable[[], int]) -> None:
+        self._path, self._disk_reserve = path, disk_reserve
+        self._latest: Backup | None = None
+        self._task: asyncio.Task[None] | None = None
+        self._cancelling = Flag()
+
+    @property
+    def latest(self) -> Backup | None:
+        """The running backup, else the last one of this run."""
+        return self._latest
+
+    async def start(self, path: Path, *, overwrite: bool = False) -> Backup:
+        """Begin to write a backup to `path`; BackupError when it cannot be made there, or another one is running."""
+        if self._is_running():
+            assert self._latest is not None
+            raise BackupError(f"A backup to {self._latest.path} is being written. Wait for it, or cancel it.")
+        self._cancelling.clear()
+        before, self._latest = self._latest, Backup(path=str(path))
+        try:
+            with _explained(path):
+                await asyncio.to_thread(self._require_place, path, overwrite)
+        except BaseException:
+            self._latest = before
+            raise
+        self._task = asyncio.create_task(self._run(path, overwrite), name="backup")
+        return self._latest
+
+    async def cancel(self) -> Backup | None:
+        """End the running backup, if any, and delete what it wrote; returns the latest."""
+        self._cancelling.set()
+        await self.wait()
+        return self._latest
+
+    async def wait(self) -> None:
+        """Until no backup is running."""
+        if self._task is not None:
+            await asyncio.gather(self._task, return_exceptions=True)
+
+    async def stop(self) -> None:
+        """The same as `cancel`, at the end of the program. Twice is harmless."""
+        await self.cancel()
+
+    def _is_running(self) -> bool:
+        return self._latest is not None and self._latest.state == "running"
+
+    async def _run(self, path: Path, overwrite: bool) -> None:
+        try:
+            with _explained(path):
+                size = await asyncio.to_thread(self._write, path, overwrite)
+        except BackupCancelledError:
+            self._end(state="cancelled")
+        except BackupError as error:
+            log.warning("the backup failed: %s", error)
+            self._end(state="failed", problem=str(error))
+        except BaseException:
+            self._end(state="failed", problem="The backup failed because of an internal error; see Hookline's log.")
+            raise
+        else:
+            self._end(state="done", size=size)
+
+    def _end(self, **changed: object) -> None:
+        assert self._latest is not None
+        self._latest = replace(self._latest, **changed)
+
+    # -- on the backup's thread ----------------------------------------------------------------------------------
+
+    def _require_place(self, path: Path, overwrite: bool) -> None:
+        folder = path.parent
+        if not folder.is_dir():
+            raise BackupError(f"There is no folder {folder}. Create it, or choose another place for the backup.")
+        if path.is_dir():
+            raise BackupError(f"{path} is a folder. Name a file in it, such as {path / 'hookline-backup.db'}.")
+        if folder.samefile(self._path.parent):
+            raise BackupError(f"A backup in the data folder {folder} would be lost with it. Choose another folder.")
+        if path.exists() and not overwrite:
+            raise _existing(path)
+        needed, free = size_of_copy(self._path), shutil.disk_usage(folder).free
+        if folder.stat().st_dev == self._path.stat().st_dev:
+            free -= self._reserve()
+        if free < needed:
+            raise BackupError(
+                f"The backup needs {size_text(needed)}, and the disk of {folder} has {size_text(max(0, free))} for it."
+                " Free some space, or choose another disk."
+            )
+
+    def _write(self, path: Path, overwrite: bool) -> int:
+        """Returns the size of the finished file."""
+        half = part_of(path)
+        try:
+            written = copy_database(self._path, half, self._report)
+            if file_identity(half) != written:
+                raise BackupError(f"Another program is writing a backup to {path}, too. Choose another name.")
+            if problem := check_copy(half, self._report, thorough=False):
+                raise BackupError(f"The copy is damaged ({problem}), so no backup was made. Run hookline doctor.")
+            size = half.stat().st_size
+            _give_name(half, path, overwrite)
+            return size
+        finally:
+            with contextlib.suppress(OSError):
+                remove_database(half)
+
+    def _report(self, step: BackupStep, done: int, total: int) -> None:
+        if self._cancelling.is_set():
+            raise BackupCancelledError
+        assert self._latest is not None
+        self._latest = replace(self._latest, step=step, done_bytes=done, total_bytes=total)
+        # The log grows while the snapshot is held, and captures come first.
+        if shutil.disk_usage(self._path.parent).free < self._reserve():
+            raise BackupError(
+                f"The backup was stopped because the disk of {self._path.parent} is nearly full, and capturing needs"
+                " what is left. Free some space, then try again."
+            )
+
+    def _reserve(self) -> int:
+        return reserve_size(self._disk_reserve(), shutil.disk_usage(self._path.parent).total)
+
+
+def part_of(path: Path) -> Path:
+    """Where the backup stands until it is complete."""
+    return path.with_name(f".{path.name}.part")
+
+
+def _give_name(half: Path, path: Path, overwrite: bool) -> None:
+    """Rename the finished file; a name that was taken meanwhile is not overwritten where the system can tell."""
+    if overwrite:
+        half.replace(path)
+    else:
+        try:
+            os.link(half, path)
+        except FileExistsError:
+            raise _existing(path) from None
+        except OSError:  # a file system without hard links
+            if path.exists():
+                raise _existing(path) from None
+            half.replace(path)
+    sync_folder(path.parent)
+
+
+def _existing(path: Path) -> BackupError:
+    return BackupError(f"{path} exists already. Choose another name, or replace it (--force).")
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        reason = trouble(error)
+        if reason is None:
+            raise
+        raise BackupError(f"The backup {path} cannot be written. {reason}") from error
+    except OSError as error:
+        text = f"The backup {path} cannot be written: {error.strerror or error}. Check the folder and its permissions."
+        raise BackupError(text) from error

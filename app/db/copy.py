@@ -1,0 +1,127 @@
+"""Copies a database to one new file while another connection writes to it, checks the copy, and gives it its name.
+
+SQLite's backup starts again whenever another connection has written, so at three hundred captures a second it never
+ends. A read transaction that is held open around it gives all its steps one snapshot. Meanwhile the log cannot begin
+anew, but it grows only by what is captured in those seconds. The copy is synced as it grows: if all of it were synced
+at the end, a capture that is committed then would wait for it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.core.backup import Report
+from app.core.sizes import MIB
+from app.db.connection import BUSY_S, companions
+
+STEP_PAGES = 256
+SYNC_EVERY = 16 * MIB
+_CHECK_OPERATIONS = 200_000
+"""SQLite's operations between two reports of a check, some milliseconds."""
+
+
+def copy_database(source: Path, target: Path, report: Report) -> tuple[int, int]:
+    """Copy `source` to the new file `target`, mode 0600, and sync it; returns the `file_identity` of what was written.
+
+    Raises sqlite3.Error, OSError or what `report` raises; then there may be part of a file.
+    """
+    target.unlink(missing_ok=True)
+    descriptor = os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o600)
+    synced = 0
+    try:
+        with _snapshot(source) as snapshot, contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy:
+            (page_size,) = snapshot.execute("PRAGMA page_size").fetchone()
+            # Nobody else uses the file, and half of it is of no use after a crash.
+            copy.execute("PRAGMA journal_mode = OFF")
+            copy.execute("PRAGMA synchronous = OFF")
+
+            def progress(_: int, remaining: int, total: int) -> None:
+                nonlocal synced
+                done = (total - remaining) * page_size
+                if done - synced >= SYNC_EVERY:
+                    os.fsync(descriptor)
+                    synced = done
+                report("copying", done, total * page_size)
+
+            snapshot.backup(copy, pages=STEP_PAGES, progress=progress)
+        os.fsync(descriptor)
+        written = os.fstat(descriptor)
+        return written.st_dev, written.st_ino
+    finally:
+        # After the connections: closing any descriptor of a file releases this process's locks on it.
+        os.close(descriptor)
+
+
+def size_of_copy(source: Path) -> int:
+    """The bytes that a copy takes now."""
+    with _snapshot(source) as snapshot:
+        (pages,), (page_size,) = (snapshot.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+        return int(pages * page_size)
+
+
+def check_copy(path: Path, report: Report, *, thorough: bool) -> str | None:
+    """The first problem of a database file that nobody writes to, None when it is sound.
+
+    `thorough` also compares indexes with their tables and looks for missing parents.
+    """
+    size = path.stat().st_size
+    raised: list[BaseException] = []
+
+    def interrupt() -> bool:
+        try:
+            report("checking", size, size)
+        except BaseException as error:  # a Ctrl-C too: SQLite must not swallow it
+            raised.append(error)
+        return bool(raised)
+
+    with contextlib.closing(sqlite3.connect(immutable_uri(path), uri=True)) as connection:
+        connection.set_progress_handler(interrupt, _CHECK_OPERATIONS)
+        interrupt()
+        try:
+            check = "integrity_check" if thorough else "quick_check"
+            (found,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
+            if found == "ok" and thorough:
+                missing = connection.execute("PRAGMA foreign_key_check").fetchone()
+                found = "ok" if missing is None else f"row {missing[1]} of {missing[0]} belongs to none of {missing[2]}"
+        except sqlite3.DatabaseError as error:
+            found = str(error)
+        if raised:
+            raise raised[0]
+    return None if found == "ok" else str(found).splitlines()[-1]
+
+
+def sync_folder(folder: Path) -> None:
+    """Make names in `folder` last, where the system needs to be told."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def remove_database(path: Path) -> None:
+    """Delete a database file with its companions, as far as they exist."""
+    for file in (*companions(path), path.with_name(path.name + "-journal"), path):
+        file.unlink(missing_ok=True)
+
+
+def immutable_uri(path: Path) -> str:
+    """The URI that reads a file nobody writes to, and makes no files beside it."""
+    return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+
+
+@contextlib.contextmanager
+def _snapshot(path: Path) -> Iterator[sqlite3.Connection]:
+    """A read transaction on a database that may be in use."""
+    in_use = companions(path)[0].exists()
+    uri = f"{path.absolute().as_uri()}?mode=ro" if in_use else immutable_uri(path)
+    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None)
+    with contextlib.closing(connection):
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # which begins it
+        yield connection

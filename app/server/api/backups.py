@@ -1,0 +1,58 @@
+"""Calls about backups of the database: start one, follow it, cancel it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from aiohttp import web
+
+from app.core.backup import Backup
+from app.core.errors import InvalidFieldsError
+from app.core.rules import FieldError
+from app.server.api.problems import Problem
+from app.server.api.routes import Body, Returns, Route, json_response
+from app.server.api.schemas import BackupIn
+from app.server.api.services import ApiServices
+
+
+class BackupCalls:
+    """Handlers of `/backup`."""
+
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
+
+    def routes(self) -> list[Route]:
+        latest = Returns(Backup)
+        return [
+            Route(
+                "POST",
+                "/backup",
+                self.start,
+                "Start a backup",
+                Returns(Backup, 202),
+                body=Body(BackupIn, {"path": "/home/me/hookline-backup.db"}),
+                problems=("cannot-back-up",),
+            ),
+            Route("GET", "/backup", self.read, "Read the latest backup", latest, problems=("not-found",)),
+            Route("POST", "/backup/cancel", self.cancel, "Cancel the backup", latest, problems=("not-found",)),
+        ]
+
+    async def start(self, request: web.Request, given: BackupIn) -> web.Response:
+        """Begins to write a backup: 202 with its state. 409 when it cannot be made there, or another one is running."""
+        path = Path(given.path)
+        if "\0" in given.path or not path.is_absolute() or not path.name:
+            message = f"path must be the absolute path of a file, not {given.path!r}."
+            raise InvalidFieldsError([FieldError(field="path", message=message)])
+        return json_response(await self._services.backups.start(path, overwrite=given.overwrite), status=202)
+
+    async def read(self, request: web.Request) -> web.Response:
+        """The running backup, else the last one since the program started; 404 without one."""
+        latest = self._services.backups.latest
+        if latest is None:
+            raise Problem(404, "not-found", "No backup was made since Hookline started.")
+        return json_response(latest)
+
+    async def cancel(self, request: web.Request) -> web.Response:
+        """Ends the running backup and deletes what it wrote; harmless when it has ended. 404 without one."""
+        await self._services.backups.cancel()
+        return await self.read(request)

@@ -1,0 +1,94 @@
+"""`hookline backup`, beside a running program and without one."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from argparse import Namespace
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from app.cli.call import Call
+from app.cli.client import ApiClient
+from app.cli.commands.backup import backup
+from app.cli.errors import CliError, Exit
+from app.cli.output import Output
+from tests.cli.conftest import Program, Run
+from tests.cli.stored import store_requests
+
+
+def ids_in(file: Path) -> list[str]:
+    with closing(sqlite3.connect(f"{file.as_uri()}?mode=ro&immutable=1", uri=True)) as connection:
+        return [row[0] for row in connection.execute("SELECT id FROM capture ORDER BY seq")]
+
+
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_backup_holds_what_is_stored(
+    folder: Path, tmp_path: Path, run: Run, serve: Callable[..., Program], beside: bool
+) -> None:
+    ids = store_requests(folder, "orders", [{}, {}])
+    if beside:
+        serve()
+    file = tmp_path / "a.db"
+    done = run("backup", str(file))
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"Backed up to {file} (")
+    assert ids_in(file) == ids
+    again = run("backup", str(file))
+    assert (again.code, again.out) == (3, "")
+    assert again.err == f"hookline: {file} exists already. Choose another name, or replace it (--force).\n"
+    forced = run("backup", str(file), "--force", "--json")
+    assert (forced.json["state"], forced.json["size"]) == ("done", file.stat().st_size)
+
+
+def test_a_relative_name_is_relative_to_the_callers_folder(
+    empty_store: None, tmp_path: Path, run: Run, serve: Callable[..., Program], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    serve()
+    monkeypatch.chdir(tmp_path)
+    assert run("backup", "a.db").code == 0
+    assert ids_in(tmp_path / "a.db") == []
+
+
+def test_without_data_there_is_nothing_to_back_up(folder: Path, tmp_path: Path, run: Run) -> None:
+    done = run("backup", str(tmp_path / "a.db"))
+    assert done.code == 3
+    assert "There is no Hookline data" in done.err
+    assert not (tmp_path / "a.db").exists()
+
+
+class Interrupted:
+    """An API whose user presses Ctrl-C while the backup is running."""
+
+    def __init__(self) -> None:
+        self.calls: list[str] = []
+
+    def _state(self, call: str, state: str) -> dict[str, Any]:
+        self.calls.append(call)
+        return {"path": "/b/a.db", "state": state, "step": "copying", "done_bytes": 1, "total_bytes": 2, "size": 0}
+
+    async def start_backup(self, path: str, *, overwrite: bool) -> dict[str, Any]:
+        return self._state("start", "running")
+
+    async def backup(self) -> dict[str, Any]:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()  # as asyncio.run does for the first Ctrl-C
+        await asyncio.sleep(0)
+        raise AssertionError
+
+    async def cancel_backup(self) -> dict[str, Any]:
+        return self._state("cancel", "cancelled")
+
+
+async def test_ctrl_c_cancels_the_backup() -> None:
+    api = Interrupted()
+    call = Call(options=Namespace(file=Path("/b/a.db"), force=False), out=Output(), api=cast(ApiClient, api))
+    with pytest.raises(CliError, match=r"The backup was cancelled\. No file was written\.") as raised:
+        await backup(call)
+    assert raised.value.code == Exit.INTERRUPTED
+    assert api.calls == ["start", "cancel"]
