@@ -4,7 +4,7 @@ BIN := .venv/bin
 TESTS := -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
 
-.PHONY: help run test test-all smoke-others check sizes api bench bench-large fuzz soak screenshots package package-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-all smoke-others check sizes api bench bench-large fuzz fuzz-api soak screenshots package package-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -43,6 +43,9 @@ bench-large: set-up-dev ## search among a million requests, and the window on th
 
 fuzz: set-up-dev ## valid and broken requests against the running program (make fuzz ARGS="--minutes 10 --seed 7")
 	$(BIN)/python -m benchmarks.fuzz $(ARGS)
+
+fuzz-api: set-up-dev ## schemathesis against the local API of a running program (make fuzz-api ARGS="--minutes 1 --seed 7")
+	$(BIN)/python -m benchmarks.fuzz_api $(ARGS)
 
 soak: set-up-dev ## the program with its window under all it does, for half an hour (make soak ARGS="--minutes 10")
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.soak $(ARGS)

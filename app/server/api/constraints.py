@@ -63,7 +63,7 @@ def _trimmed(char: str, least: int, most: int) -> Keywords:
     return {"pattern": rf"^\s*{some if least else f'(?:{some})?'}\s*$"}
 
 
-_URL: Keywords = {"format": "uri", "pattern": "^https?://", "maxLength": FORWARD_URL_MAX}
+_URL: Keywords = {"pattern": r"^[Hh][Tt][Tt][Pp][Ss]?://\S+$", "maxLength": FORWARD_URL_MAX}
 _SLUG: Keywords = {key: value for key, value in SLUG_SCHEMA.items() if key != "type"}
 _HEADER_NAME: Keywords = {"pattern": HEADER_NAME_PATTERN}
 _HEADERS: Keywords = {"prefixItems": [{"type": "string", **_HEADER_NAME}, {"type": "string"}]}

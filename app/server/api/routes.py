@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -75,12 +76,27 @@ class Route:
 
 def register(app: web.Application, routes: Iterable[Route]) -> None:
     """Add `routes` under the API's prefix."""
+    routes = tuple(routes)
+    paths = {route.path for route in routes}
     for route in routes:
-        handler = _checked(route)
+        handler, path = _checked(route), PREFIX + _pattern(route.path, paths)
         if route.method == "GET":
-            app.router.add_get(PREFIX + route.path, handler)
+            app.router.add_get(path, handler)
         else:
-            app.router.add_route(route.method, PREFIX + route.path, handler)
+            app.router.add_route(route.method, path, handler)
+
+
+def _pattern(path: str, paths: Iterable[str]) -> str:
+    """`path` for aiohttp's router. Its first placeholder stands for nothing that another path has in its place: a wrong
+    method for `/deliveries/retry` is 405, not a delivery with the ID `retry`."""
+    before, brace, after = path.partition("{")
+    name, _, rest = after.partition("}")
+    if not brace:
+        return path
+    in_place = {other.removeprefix(before).partition("/")[0] for other in paths if other.startswith(before)}
+    others = sorted(one for one in in_place if not one.startswith("{"))
+    unlike = f"(?!(?:{'|'.join(map(re.escape, others))})(?:/|$))" if others else ""
+    return f"{before}{{{name}:{unlike}[^{{}}/]+}}{rest}"
 
 
 def _checked(route: Route) -> Callable[[web.Request], Awaitable[web.StreamResponse]]:

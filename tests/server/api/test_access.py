@@ -59,6 +59,13 @@ async def test_unknown_paths_and_methods(desk: Desk) -> None:
     assert "POST" in response.headers["allow"]
 
 
+async def test_a_wrong_method_for_a_fixed_path_is_not_taken_for_an_id(desk: Desk) -> None:
+    response = await desk.client.get("/deliveries/retry")
+    problem(response, 405, "method-not-allowed")
+    assert response.headers["allow"] == "POST"
+    problem(await desk.client.get("/deliveries/retry-not"), 404, "not-found")
+
+
 async def test_head_answers_like_get_without_a_body(desk: Desk) -> None:
     response = await desk.client.head("/status")
     assert (response.status_code, response.content) == (200, b"")
