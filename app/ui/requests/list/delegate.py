@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -25,7 +25,7 @@ from app.ui.request.title import title_of
 from app.ui.requests.list.model import SUMMARY_ROLE
 from app.ui.requests.list.provider_icons import SIZE as PROVIDER_SIZE
 from app.ui.requests.list.provider_icons import ProviderMarks
-from app.ui.requests.list.row_text import STATE_WORDS, row_text
+from app.ui.requests.list.row_text import forwarding_words, row_text
 from app.ui.requests.list.row_title import TitlePainter
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, ui_font
@@ -56,13 +56,17 @@ Index = QModelIndex | QPersistentModelIndex
 
 class RequestDelegate(QStyledItemDelegate):
     """Paints `Summary` rows. `names` has the endpoints' names if the list shows several, and `fit_names` sets the width
-    of their column; `marked` is the pattern to highlight.
+    of their column; `marked` is the pattern to highlight. `forwarding_words` says how a request was forwarded,
+    `tooltip_shown` carries the one whose tooltip is shown.
     """
+
+    tooltip_shown = Signal(object)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.names: dict[int, str] | None = None
         self.marked: re.Pattern[str] | None = None
+        self.forwarding_words: Callable[[Summary], str] = forwarding_words
         self._listed_names: set[str] = set()
         self._names_width = 0
         self._providers: Mapping[str, str] = {}
@@ -90,7 +94,7 @@ class RequestDelegate(QStyledItemDelegate):
 
     def in_words(self, summary: Summary) -> str:
         """The full text of a row."""
-        return row_text(summary, self._providers, self.names)
+        return row_text(summary, self._providers, self.names, self.forwarding_words(summary))
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
         """The same height for all rows."""
@@ -210,10 +214,11 @@ class RequestDelegate(QStyledItemDelegate):
         """What the star does, or else the exact time and the whole target, as plain text; made only when asked for."""
         if index.isValid():
             summary: Summary = index.data(SUMMARY_ROLE)
-            text = tooltip(summary, self._providers)
+            text = tooltip(summary, self._providers, self.forwarding_words(summary))
             if self.star_rect(option.rect).contains(event.pos()):
                 text = "Remove star (S)" if summary.starred else "Star (S)"
             QToolTip.showText(event.globalPos(), plain_tooltip(text), view)
+            self.tooltip_shown.emit(summary)
         return True
 
     @Slot()
@@ -221,13 +226,13 @@ class RequestDelegate(QStyledItemDelegate):
         self._pixmaps.clear()
 
 
-def tooltip(summary: Summary, providers: Mapping[str, str]) -> str:
-    """What the row has no room for."""
+def tooltip(summary: Summary, providers: Mapping[str, str], forwarding: str = "") -> str:
+    """What the row has no room for; `forwarding` says how it was forwarded."""
     title = title_of(summary, providers)
     lines = [f"{title.main} · {title.sender}" if title.sender else title.main]
     lines += [f"{escape(summary.method)} {escape(summary.target[:600])}", exact_time(summary.received_at)]
-    if summary.mirror in STATE_WORDS:
-        lines.append(STATE_WORDS[summary.mirror].capitalize())
+    if forwarding:
+        lines.append(forwarding.capitalize())
     if summary.note:
         first, *more = (escape(line) for line in summary.note.split("\n"))
         lines += [f"Note: {first}", *more]

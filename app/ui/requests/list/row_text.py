@@ -18,10 +18,18 @@ STATE_WORDS = {
 }
 
 
-def row_text(summary: Summary, providers: Mapping[str, str], names: Mapping[int, str] | None) -> str:
+def forwarding_words(summary: Summary) -> str:
+    """How it was forwarded to the worst of its targets; empty if it was not."""
+    return STATE_WORDS.get(summary.mirror, "")
+
+
+def row_text(
+    summary: Summary, providers: Mapping[str, str], names: Mapping[int, str] | None, forwarding: str | None = None
+) -> str:
     """`Unread. invoice.paid from Stripe, POST, 1.2 kB, 2 minutes ago, forwarded`.
 
-    `providers` names providers by ID, `names` endpoints if the list has several.
+    `providers` names providers by ID, `names` endpoints if the list has several; `forwarding` says how it was forwarded
+    in other words than those for the worst of its targets.
     """
     title = title_of(summary, providers)
     marks = (("Unread", not summary.read), ("Starred", summary.starred), ("Has a note", bool(summary.note)))
@@ -33,7 +41,7 @@ def row_text(summary: Summary, providers: Mapping[str, str], names: Mapping[int,
         size_text(summary.size) if summary.size else "no body" if title.main != "no body" else "",
         "" if summary.complete else "cut off",
         _age(summary.received_at),
-        STATE_WORDS.get(summary.mirror, ""),
+        forwarding_words(summary) if forwarding is None else forwarding,
     ]
     return "".join(f"{word}. " for word, true in marks if true) + ", ".join(part for part in parts if part)
 

@@ -26,6 +26,7 @@ from app.ui.requests.list.new_requests import NewRequestsPill
 from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.restore import ListRestorer
 from app.ui.requests.list.stars_and_notes import MarkUpdates
+from app.ui.requests.list.target_results import TargetResults
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.page.drag_out import DragFiles, DragOut
 from app.ui.requests.page.footer import ListFooter, SelectionBar
@@ -72,6 +73,7 @@ class RequestsPage(QWidget):
         self.activity = ActivityStrip(services.activity, services.bus, theme, tasks, self)
         self.list = RequestList(self.feed, theme, self)
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
+        self._target_results = TargetResults(self.list, self.feed.model, services, tasks)
         self.detail = RequestPane(services, theme, tasks, self)
         self.splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self.splitter.setObjectName("requests")
@@ -120,6 +122,7 @@ class RequestsPage(QWidget):
         self.select_all.stop()
         self._restoring.stop()
         self._marks.stop()
+        self._target_results.stop()
         self.request.stop()
         self.activity.stop()
         self.paused_notice.stop()

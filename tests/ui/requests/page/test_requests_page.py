@@ -223,7 +223,7 @@ def test_rows_and_tooltips_show_hostile_text_as_plain_text(run: Run, tmp_path: P
     assert title_of(summary, {}).path == "/<img src=x>\\x1b[31m\\u202egpj"
     assert "\x1b" not in tooltip(summary, {})
     assert "disconnected" in tooltip(summary, {})
-    assert "failed" in tooltip(summary, {})
+    assert "Failed for one" in tooltip(summary, {}, "failed for one")
 
     async def check() -> None:
         async with open_page(tmp_path) as shown:
