@@ -39,14 +39,16 @@ def replay_summary(
     latencies: Histogram,
     results: Mapping[str, int],
     *,
+    endpoint: str | None,
     started_at: int,
     ended_at: int,
 ) -> str:
-    """Plain text with aligned columns. `results` counts what came back: by status, or by the kind of failure."""
+    """Plain text with aligned columns. `results` counts what came back: by status, or by the kind of failure.
+    `endpoint` as in `source_text`."""
     ms = max(0, ended_at - started_at) / 1_000
     counted = progress.total is not None
     run = [
-        ("Requests", source_text(spec.source)),
+        ("Requests", source_text(spec.source, endpoint)),
         ("To", destination_text(spec.destination)),
         ("Pace", f"{pace_text(spec.pace)}, {spec.concurrency:,} at once"),
         ("Times", f"{spec.times:,}"),
@@ -76,11 +78,15 @@ def replay_summary(
     return f"{text}\n{latencies.text()}" if latencies.count else text
 
 
-def source_text(source: ReplaySource) -> str:
-    """`3 selected requests`, `all requests that match “status:500”, …`."""
+def source_text(source: ReplaySource, endpoint: str | None) -> str:
+    """`3 selected requests`, `all requests of “Stripe” that match “status:500”, …`.
+
+    `endpoint` is the name of the one they are of, None if it was deleted.
+    """
     if isinstance(source, ChosenRequests):
         return count_of(len(source.ids), "selected request")
-    parts = ["all requests" + (f" that match “{source.query}”" if source.query else "")]
+    whose = "all endpoints" if source.endpoint_id is None else f"“{endpoint}”" if endpoint else "a deleted endpoint"
+    parts = [f"all requests of {whose}" + (f" that match “{source.query}”" if source.query else "")]
     if source.received_after is not None:
         parts.append(f"from {time_text(source.received_after)}")
     if source.received_before is not None:

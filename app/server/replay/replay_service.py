@@ -15,7 +15,15 @@ from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError, St
 from app.core.events import Bus, ReplayChanged
 from app.core.ids import uuid7
 from app.core.replay.replay_rules import replay_errors
-from app.core.replay.spec import ChosenRequests, OtherEndpoint, Replay, ReplaySource, ReplaySpec, ReplayState
+from app.core.replay.spec import (
+    ChosenRequests,
+    MatchingRequests,
+    OtherEndpoint,
+    Replay,
+    ReplaySource,
+    ReplaySpec,
+    ReplayState,
+)
 from app.core.replay.summary import replay_summary
 from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository, ReplayRepository
 from app.core.rules import FieldError
@@ -203,7 +211,12 @@ class ReplayService:
                 with suppress(HooklineError):  # then the progress of a second ago stays
                     await self._replays.save(interrupted)
         if not self._stopping:
-            await self._store_end(_ended(runner))
+            await self._store_end(_ended(runner, self._endpoint_name(replay.spec.source)))
+
+    def _endpoint_name(self, source: ReplaySource) -> str | None:
+        number = source.endpoint_id if isinstance(source, MatchingRequests) else None
+        endpoint = self._endpoints.by_id(number) if number is not None else None
+        return endpoint.name if endpoint is not None else None
 
     async def _publish(self, runner: ReplayRunner) -> None:
         """Ten times a second, and once a second to the store."""
@@ -247,7 +260,7 @@ def _received_before(source: ReplaySource, at: int) -> ReplaySource:
     return replace(source, received_before=before)
 
 
-def _ended(runner: ReplayRunner) -> Replay:
+def _ended(runner: ReplayRunner, endpoint: str | None) -> Replay:
     replay, progress = runner.replay, runner.progress
     state = ReplayState.CANCELLED if runner.cancelled else ReplayState.DONE
     ended_at = now_us()
@@ -257,6 +270,7 @@ def _ended(runner: ReplayRunner) -> Replay:
         progress,
         runner.latencies,
         runner.results,
+        endpoint=endpoint,
         started_at=replay.started_at or replay.created_at,
         ended_at=ended_at,
     )

@@ -202,7 +202,7 @@ class ReplaysDialog(Dialog):
         source = replay.spec.source
         endpoint_id = source.endpoint_id if isinstance(source, MatchingRequests) else None
         endpoint = self._services.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
-        return escape(source_text(source) + (f" of “{endpoint.name}”" if endpoint is not None else ""))
+        return escape(source_text(source, endpoint.name if endpoint is not None else None))
 
     def _fill_footer(self, footer: QHBoxLayout) -> None:
         footer.addWidget(self.copy)

@@ -40,6 +40,7 @@ def test_the_report_says_what_was_sent_and_what_came_back() -> None:
         ReplayProgress(total=6, sent=6, delivered=4, failed=2, dropped=1, duplicated=1),
         latencies,
         {"200": 4, "connection refused": 2},
+        endpoint=None,
         started_at=START,
         ended_at=START + 3_000_000,
     )
@@ -78,32 +79,41 @@ Latency
 
 def test_a_cancelled_replay_says_how_far_it_came() -> None:
     text = replay_summary(
-        ReplaySpec(source=MatchingRequests(query="status:500"), pace=FixedRate(per_second=5)),
+        ReplaySpec(source=MatchingRequests(endpoint_id=1, query="status:500"), pace=FixedRate(per_second=5)),
         ReplayState.CANCELLED,
         ReplayProgress(total=1_200, sent=30, delivered=30),
         Histogram(),
         {},
+        endpoint="Stripe",
         started_at=START,
         ended_at=START,
     )
     lines = text.splitlines()
     assert lines[0] == "Replay cancelled"
     assert "  Sent       30 of 1,200" in lines
-    assert "  Requests   all requests that match “status:500”" in lines
+    assert "  Requests   all requests of “Stripe” that match “status:500”" in lines
     assert "  Faults     none" in lines
     assert "Latency" not in lines
 
 
 @pytest.mark.parametrize(
-    ("source", "text"),
+    ("source", "endpoint", "text"),
     [
-        (ChosenRequests(ids=("a",)), "1 selected request"),
-        (MatchingRequests(), "all requests"),
+        (ChosenRequests(ids=("a",)), None, "1 selected request"),
+        (MatchingRequests(), None, "all requests of all endpoints"),
         (
-            MatchingRequests(query="x", received_after=START, received_before=START + 1),
-            "all requests that match “x”, from 2027-01-15 08:00:00.000000 UTC, before 2027-01-15 08:00:00.000001 UTC",
+            MatchingRequests(received_before=START),
+            None,
+            "all requests of all endpoints, before 2027-01-15 08:00:00.000000 UTC",
+        ),
+        (MatchingRequests(endpoint_id=1), "Stripe", "all requests of “Stripe”"),
+        (MatchingRequests(endpoint_id=1), None, "all requests of a deleted endpoint"),
+        (
+            MatchingRequests(query="x", received_after=START),
+            None,
+            "all requests of all endpoints that match “x”, from 2027-01-15 08:00:00.000000 UTC",
         ),
     ],
 )
-def test_the_source_in_words(source: ReplaySource, text: str) -> None:
-    assert source_text(source) == text
+def test_the_source_in_words(source: ReplaySource, endpoint: str | None, text: str) -> None:
+    assert source_text(source, endpoint) == text

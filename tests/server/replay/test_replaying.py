@@ -40,6 +40,7 @@ async def test_requests_go_to_their_targets_again_oldest_first(stage: ReplayStag
         0,
     )
     assert done.summary is not None
+    assert f"all requests of “{endpoint.name}”" in done.summary
     assert "130" in done.summary
     found = await stage.store.deliveries.of_capture(made[0].id)
     assert [(one.replay_id, one.state, one.attempts) for one in found] == [(done.id, DeliveryState.DELIVERED, 1)] * 2
