@@ -8,7 +8,6 @@ from msgspec.structs import replace
 
 from app.core.model import (
     Attempt,
-    AttemptTrigger,
     Delivery,
     DeliveryState,
     Endpoint,
@@ -21,6 +20,9 @@ from tests import factories
 
 URL = "http://127.0.0.1:9/in"
 REFUSED = "Nothing is listening at 127.0.0.1:9 (connection refused)."
+NO_CONNECTION: dict[str, Any] = {"status": None, "failure": FailureKind.CONNECTION, "error": "Nothing listens there."}
+STATUS_500: dict[str, Any] = {"status": 500, "failure": FailureKind.STATUS, "error": "The target responded with 500."}
+"""Fields of attempts that failed."""
 BODY = b'{"hello":"world"}'
 
 
@@ -33,53 +35,40 @@ async def queued(store: Store, endpoint: Endpoint, **fields: Any) -> list[Delive
     return await store.deliveries.of_capture(capture.id)
 
 
-def attempt(delivery: Delivery, number: int = 1, **fields: Any) -> Attempt:
+def attempt(delivery: Delivery, number: int | None = None, **fields: Any) -> Attempt:
     """One that failed, as nothing listens there, unless `fields` say otherwise."""
     sent: dict[str, Any] = {
-        "trigger": AttemptTrigger.FORWARD if number == 1 else AttemptTrigger.RETRY,
-        "started_at": delivery.queued_at + number * 1_000_000,
         "ms": 2.5,
-        "method": "POST",
-        "url": delivery.url
-        if delivery.attempts
-        else TargetDraft(url=delivery.url).request_url(delivery.captured_target),
         "headers": (("Host", "127.0.0.1:9"), ("X-Dup", "1"), ("x-dup", "2")),
         "size": len(BODY),
+        "http_version": "",
+        "status": None,
         "failure": FailureKind.CONNECTION,
         "error": REFUSED,
     }
-    return Attempt(delivery_id=delivery.id, number=number, **{**sent, **fields})
+    return factories.attempt(delivery, number, **{**sent, **fields})
 
 
-def after(delivery: Delivery, last: Attempt, state: DeliveryState, **fields: Any) -> Delivery:
-    """The delivery after its last attempt."""
-    made = {"attempts": last.number, "round_attempts": last.number, "started_at": last.started_at}
-    result = {"url": last.url, "ms": last.ms, "status": last.status, "error": last.error}
-    return replace(delivery, state=state, **{**made, **result, **fields})
+async def finish(
+    store: Store, delivery: Delivery, state: DeliveryState, *made: Attempt, body: bytes = b"", **fields: Any
+) -> Delivery:
+    """Store these attempts, the last with `body` as response, and the delivery's state; returns the delivery."""
+    ended = factories.after(delivery, made[-1], state, **fields)
+    bodies = [b""] * (len(made) - 1) + [body]
+    pairs = [(replace(one, response_size=len(data)), data) for one, data in zip(made, bodies, strict=True)]
+    await store.deliveries.finish(ended, pairs)
+    return ended
 
 
 async def fail(store: Store, delivery: Delivery, attempts: int = 1) -> Delivery:
     """Let this many attempts fail, and the delivery with them."""
     made = [attempt(delivery, number) for number in range(1, attempts + 1)]
-    failed = after(delivery, made[-1], DeliveryState.FAILED)
-    await store.deliveries.finish(failed, [(one, b"") for one in made])
-    return failed
+    return await finish(store, delivery, DeliveryState.FAILED, *made)
 
 
 async def deliver(store: Store, delivery: Delivery, body: bytes = b"fine") -> Delivery:
     """Let the first attempt succeed; the target responds with 200 and `body`."""
-    made = attempt(
-        delivery,
-        status=200,
-        failure=None,
-        error=None,
-        http_version="1.1",
-        response_headers=(("X-A", "\xff"), ("x-a", "2")),
-        response_size=len(body),
-    )
-    delivered = after(delivery, made, DeliveryState.DELIVERED)
-    await store.deliveries.finish(delivered, [(made, body)])
-    return delivered
+    return await respond(store, delivery, body=body, headers=(("X-A", "\xff"), ("x-a", "2")))
 
 
 async def respond(
@@ -100,12 +89,9 @@ async def respond(
         error=None if ok else f"Response {status}.",
         http_version="1.1",
         response_headers=headers,
-        response_size=len(body),
         response_truncated=truncated,
     )
-    ended = after(delivery, made, DeliveryState.DELIVERED if ok else DeliveryState.FAILED)
-    await store.deliveries.finish(ended, [(made, body)])
-    return ended
+    return await finish(store, delivery, DeliveryState.DELIVERED if ok else DeliveryState.FAILED, made, body=body)
 
 
 async def two_targets(store: Store, **fields: Any) -> Endpoint:

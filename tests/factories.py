@@ -10,7 +10,17 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.ids import uuid7
-from app.core.model import Attempt, Capture, Delivery, DeliveryState, EndpointDraft, QueuedDelivery, Target, TargetDraft
+from app.core.model import (
+    Attempt,
+    AttemptTrigger,
+    Capture,
+    Delivery,
+    DeliveryState,
+    EndpointDraft,
+    QueuedDelivery,
+    Target,
+    TargetDraft,
+)
 
 _numbers = count(1)
 
@@ -50,37 +60,40 @@ def request_url(delivery: Delivery) -> str:
     return delivery.request_url(TargetDraft(url=delivery.url))
 
 
-def attempt(delivery: Delivery, **fields: Any) -> Attempt:
-    """The next attempt of a delivery, which got a 200 response unless told otherwise."""
+def attempt(delivery: Delivery, number: int | None = None, **fields: Any) -> Attempt:
+    """The next attempt of a delivery, or the one of this number, which got a 200 response unless told otherwise."""
+    following = delivery.attempts + 1
     defaults: dict[str, Any] = {
         "delivery_id": delivery.id,
-        "number": delivery.attempts + 1,
-        "trigger": delivery.next_trigger,
-        "started_at": delivery.queued_at + 5,
-        "ms": 12.5,
+        "number": number or following,
+        "trigger": delivery.next_trigger if number in (None, following) else AttemptTrigger.RETRY,
+        "started_at": delivery.queued_at + (number or following) * 1_000_000,
+        "ms": 12.0,
         "method": "POST",
         "url": request_url(delivery),
+        "headers": (("X-Sent", "1"),),
+        "size": 7,
         "http_version": "1.1",
         "status": 200,
     }
     return Attempt(**{**defaults, **fields})
 
 
-def after(delivery: Delivery, made: Attempt, state: DeliveryState, due_at: int = 0) -> Delivery:
-    """The delivery after this attempt, in `state`."""
-    return replace(
-        delivery,
-        url=made.url,
-        state=state,
-        due_at=due_at,
-        attempts=made.number,
-        round_attempts=delivery.round_attempts + 1,
-        round_started_at=delivery.round_started_at or made.started_at,
-        started_at=made.started_at,
-        ms=made.ms,
-        status=made.status,
-        error=made.error,
-    )
+def after(delivery: Delivery, last: Attempt, state: DeliveryState, due_at: int = 0, **fields: Any) -> Delivery:
+    """The delivery after its last attempt, in `state`."""
+    made: dict[str, Any] = {
+        "url": last.url,
+        "state": state,
+        "due_at": due_at,
+        "attempts": last.number,
+        "round_attempts": delivery.round_attempts + last.number - delivery.attempts,
+        "round_started_at": delivery.round_started_at or last.started_at,
+        "started_at": last.started_at,
+        "ms": last.ms,
+        "status": last.status,
+        "error": last.error,
+    }
+    return replace(delivery, **{**made, **fields})
 
 
 def target(url: str, **fields: Any) -> Target:

@@ -50,7 +50,7 @@ def rows(folder: Path) -> list[Delivery]:
         made[1] = await deliveries.deliver(store, made[1], b"fine\xff")
         tried = deliveries.attempt(made[2], status=503, error="Response 503.")
         due_at = made[2].queued_at + 3_600_000_000
-        made[2] = deliveries.after(made[2], tried, DeliveryState.QUEUED, due_at=due_at)
+        made[2] = factories.after(made[2], tried, DeliveryState.QUEUED, due_at=due_at)
         await store.deliveries.finish(made[2], [(tried, b"")])
         return made
 

@@ -12,7 +12,7 @@ from app.core.ids import uuid7
 from app.core.model import Delivery, DeliveryState, Endpoint, TargetDraft, Timing
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.server.api.parameters import cursor_text
-from tests import deliveries
+from tests import deliveries, factories
 from tests.server.api.conftest import Desk, fields, problem
 
 
@@ -71,7 +71,7 @@ async def test_the_response_is_that_of_the_last_attempt(desk: Desk) -> None:
     endpoint = await desk.endpoint(forward_url=deliveries.URL)
     (waiting,) = await deliveries.queued(desk.store, endpoint)
     failed = deliveries.attempt(waiting, 1, status=500, response_headers=(("A", "1"),), response_size=3)
-    first = deliveries.after(waiting, failed, DeliveryState.QUEUED, due_at=waiting.queued_at + 60_000_000)
+    first = factories.after(waiting, failed, DeliveryState.QUEUED, due_at=waiting.queued_at + 60_000_000)
     await desk.store.deliveries.finish(first, [(failed, b"bad")])
     row = (await desk.client.get("/deliveries")).json()["items"][0]
     assert (row["status"], row["response_headers"], row["response_size"]) == (500, [["A", "1"]], 3)
@@ -79,7 +79,7 @@ async def test_the_response_is_that_of_the_last_attempt(desk: Desk) -> None:
     good = deliveries.attempt(
         waiting, 2, status=200, failure=None, error=None, response_size=4, response_truncated=True
     )
-    done = replace(deliveries.after(first, good, DeliveryState.DELIVERED), responded=True)
+    done = replace(factories.after(first, good, DeliveryState.DELIVERED), responded=True)
     await desk.store.deliveries.finish(done, [(good, b"good")])
     row = (await desk.client.get("/deliveries")).json()["items"][0]
     assert (row["status"], row["response_headers"], row["response_size"]) == (200, [], 4)
@@ -102,7 +102,7 @@ async def test_a_delivery_in_full_has_its_attempts(desk: Desk) -> None:
         timing=Timing(lookup=0.5, connect=1.5, first_byte=9.0),
     )
     await desk.store.deliveries.finish(
-        deliveries.after(waiting, good, DeliveryState.DELIVERED), [(bad, b""), (good, b"ok")]
+        factories.after(waiting, good, DeliveryState.DELIVERED), [(bad, b""), (good, b"ok")]
     )
     full = (await desk.client.get(f"/deliveries/{waiting.id}")).json()
     made = full.pop("attempts")

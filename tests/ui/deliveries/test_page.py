@@ -19,7 +19,8 @@ from app.ui.request.tabs.tabs import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
 from app.ui.widgets.question import Question
-from tests.ui.attempts import STATUS_500, attempt, finish
+from tests.deliveries import STATUS_500, finish
+from tests.factories import attempt
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
 

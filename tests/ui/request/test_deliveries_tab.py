@@ -30,7 +30,8 @@ from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED
 from app.ui.request.deliveries.attempt_list import row_words
 from app.ui.request.tabs.deliveries_tab import DeliveriesTab
 from app.ui.request.tabs.tabs import DELIVERIES
-from tests.ui.attempts import REFUSED, STATUS_500, attempt, finish
+from tests.deliveries import NO_CONNECTION, STATUS_500, finish
+from tests.factories import attempt
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -64,7 +65,7 @@ def test_every_attempt_has_its_number_trigger_result_and_duration(run: Run, tmp_
     async def check() -> None:
         async with opened(tmp_path) as (shown, tab, _, delivery):
             made = [
-                attempt(delivery, 1, **REFUSED),
+                attempt(delivery, 1, **NO_CONNECTION),
                 attempt(delivery, 2, **STATUS_500),
                 attempt(delivery, 3, trigger=AttemptTrigger.RESENT, status=None, failure=FailureKind.TIMEOUT),
                 attempt(delivery, 4, trigger=AttemptTrigger.MANUAL, ms=1500.0),
@@ -162,7 +163,7 @@ async def replayed(shown: PageDesk, capture: Capture, edit: RequestEdit | None, 
         replay_id=replay.id,
     )
     await store.deliveries.add_replays([delivery])
-    made = attempt(delivery, trigger=AttemptTrigger.REPLAY, size=size, **REFUSED)
+    made = attempt(delivery, trigger=AttemptTrigger.REPLAY, size=size, **NO_CONNECTION)
     return await finish(store, delivery, DeliveryState.FAILED, made)
 
 
@@ -196,7 +197,7 @@ def test_a_replay_shows_the_body_it_sent(
 def test_an_attempt_that_sent_no_body_says_so(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with opened(tmp_path) as (shown, tab, _, delivery):
-            await finish(shown.desk.store, delivery, DeliveryState.FAILED, attempt(delivery, size=0, **REFUSED))
+            await finish(shown.desk.store, delivery, DeliveryState.FAILED, attempt(delivery, size=0, **NO_CONNECTION))
             await until(tab.pane.body.nothing.isVisible)
             assert tab.pane.body.nothing.title.text() == "No body was sent"
 
@@ -206,7 +207,7 @@ def test_an_attempt_that_sent_no_body_says_so(run: Run, tmp_path: Path) -> None:
 def test_the_body_of_a_replay_that_is_no_longer_stored_is_only_named(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with opened(tmp_path) as (shown, tab, _, delivery):
-            made = attempt(delivery, size=99, **REFUSED)
+            made = attempt(delivery, size=99, **NO_CONNECTION)
             await finish(shown.desk.store, delivery, DeliveryState.FAILED, made)
             await until(lambda: tab.pane.sides.current() == "request" and tab.pane.nothing.isVisible())
             assert tab.pane.nothing.title.text() == "Another body, 99 B"
@@ -219,7 +220,7 @@ def test_a_waiting_delivery_says_when_the_next_attempt_comes(run: Run, tmp_path:
         async with opened(tmp_path) as (shown, tab, _, delivery):
             assert words(tab)[-1] == "First attempt now"
             due = now_us() + 3_600 * SECOND
-            made = [attempt(delivery, 1, **REFUSED), attempt(delivery, 2, **REFUSED)]
+            made = [attempt(delivery, 1, **NO_CONNECTION), attempt(delivery, 2, **NO_CONNECTION)]
             await finish(shown.desk.store, delivery, DeliveryState.QUEUED, *made, due_at=due)
             await until(lambda: len(words(tab)) == 4)
             assert words(tab)[0].startswith("Waiting, 2 attempts")

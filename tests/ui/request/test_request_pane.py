@@ -22,7 +22,8 @@ from app.ui.request.body.body_export import write_body
 from app.ui.request.body.body_source import of_capture
 from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, QUERY
 from app.ui.shell.main_window import SIDE_BY_SIDE_WIDTH
-from tests.ui.attempts import STATUS_500, attempt, finish
+from tests.deliveries import STATUS_500, finish
+from tests.factories import attempt
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import Heart, settle, until
 

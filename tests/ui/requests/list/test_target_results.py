@@ -13,7 +13,8 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.core.model import Delivery, DeliveryState, TargetDraft
 from app.ui.requests.list.target_results import targets_text
-from tests.ui.attempts import REFUSED, attempt, finish
+from tests.deliveries import NO_CONNECTION, finish
+from tests.factories import attempt
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -52,7 +53,7 @@ async def two_results(shown: PageDesk) -> list[Delivery]:
     capture = await shown.desk.capture(endpoint)
     one, two = await store.deliveries.of_capture(capture.id)
     await finish(store, one, DELIVERED, attempt(one))
-    await finish(store, two, FAILED, attempt(two, **REFUSED))
+    await finish(store, two, FAILED, attempt(two, **NO_CONNECTION))
     await until(lambda: shown.model.rowCount() == 1 and shown.model.summary(0).mirror is FAILED)
     return [one, two]
 
