@@ -317,6 +317,13 @@ class DeliveryRepository(Protocol):
         """
         ...
 
+    async def finish_all(
+        self, ended: Sequence[tuple[Delivery, Sequence[tuple[Attempt, bytes]]]], *, then_begin: Sequence[str] = ()
+    ) -> set[str]:
+        """`finish` for several different deliveries: all of it is stored, or nothing. Returns which of `then_begin`
+        begun."""
+        ...
+
     async def add_replays(self, deliveries: Sequence[Delivery]) -> set[str]:
         """Store deliveries that a replay is about to send, as begun; returns those whose request is still stored."""
         ...

@@ -143,28 +143,39 @@ class Deliveries:
     ) -> bool:
         """Where there is no room for a long response, only its beginning is stored: waiting would delay all later
         deliveries."""
+        following = () if then_begin is None else (then_begin,)
         try:
-            return await self._finish(delivery, made, then_begin)
+            return bool(await self.finish_all([(delivery, made)], then_begin=following))
         except StorageUnavailableError:
             if all(len(body) <= SMALL for _, body in made):
                 raise
-            return await self._finish(delivery, [attempts.shortened(*one, SMALL) for one in made], then_begin)
+            short = [attempts.shortened(*one, SMALL) for one in made]
+            return bool(await self.finish_all([(delivery, short)], then_begin=following))
 
-    async def _finish(self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], then_begin: str | None) -> bool:
+    async def finish_all(
+        self, ended: Sequence[tuple[Delivery, Sequence[tuple[Attempt, bytes]]]], *, then_begin: Sequence[str] = ()
+    ) -> set[str]:
+        results = [self._result(delivery, made) for delivery, made in ended]
+        cost = sum(len(body) - SMALL for _, made in ended for _, body in made if len(body) > SMALL)
+        return await self._results.store(results, then_begin, cost)
+
+    def _result(self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]]) -> Result:
         target = self._targets.by_id(delivery.target_id) if delivery.target_id is not None else None
         pause_after = target.pause_after if target is not None and delivery.replay_id is None else 0
-        result = Result(delivery, made, then_begin, None if target is None else target.id, pause_after)
-        return await self._results.store(result, cost=sum(max(0, len(body) - SMALL) for _, body in made))
+        return Result(delivery, made, None if target is None else target.id, pause_after)
 
-    def _stored(self, result: Result, stored: Stored) -> None:
-        delivery = result.delivery
-        if stored.state is None:
-            return
-        self._grew(delivery.endpoint_id, stored.grown)
-        if delivery.endpoint_id in self._request_counts:
-            self._publish(DeliveryChanged(delivery=delivery, state=stored.state))
-            if stored.paused and result.target_id is not None:
-                self._targets.was_paused(result.target_id)
+    def _stored(self, results: Sequence[Result], stored: Sequence[Stored]) -> None:
+        grown: dict[int, int] = {}
+        for result, of_result in zip(results, stored, strict=True):
+            endpoint_id = result.delivery.endpoint_id
+            grown[endpoint_id] = grown.get(endpoint_id, 0) + of_result.grown
+        for endpoint_id, size in grown.items():
+            self._grew(endpoint_id, size)
+        for result, of_result in zip(results, stored, strict=True):
+            if of_result.state is not None and result.delivery.endpoint_id in self._request_counts:
+                self._publish(DeliveryChanged(delivery=result.delivery, state=of_result.state))
+                if of_result.paused and result.target_id is not None:
+                    self._targets.was_paused(result.target_id)
 
     # -- for the user --------------------------------------------------------------------------------------------
 

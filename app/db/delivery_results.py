@@ -9,20 +9,20 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
+
+import msgspec
 
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
 from app.core.model import Attempt, Delivery, DeliveryState
 from app.db import attempts
-from app.db.raw_sql import raw
-from app.db.schema import DELIVERY_STATE
+from app.db.raw_sql import json_list, raw
+from app.db.schema import DELIVERY_CODE, DELIVERY_STATE
 from app.db.writer import Writer
 from app.db.writer_jobs import Job
-
-T = TypeVar("T")
 
 _CHANGING = (
     *("url", "due_at", "attempts", "round_attempts", "round_started_at", "started_at", "ms", "status", "error"),
@@ -30,36 +30,35 @@ _CHANGING = (
 )
 """Columns that an attempt changes and that hold a field unchanged. Values of a row: these, the state, the id."""
 _changing = attrgetter(*_CHANGING)
-_SIZES = (16, 8, 4, 2, 1)
-"""How many deliveries a statement may have."""
+_SIZES = (1, 2, 4, 8, 16, 32, 64)
+"""How many deliveries a statement may have: few sizes, so that all stay prepared."""
 _ROW = f"({', '.join('?' * (len(_CHANGING) + 2))})"
 _CHANGES = ", ".join(f"{name} = new.column{number}" for number, name in enumerate((*_CHANGING, "state"), 1))
 _CHANGE = {
     size: f"UPDATE delivery SET sending_at = NULL, {_CHANGES} FROM (VALUES {', '.join([_ROW] * size)}) AS new"
-    f" WHERE delivery.id = new.column{len(_CHANGING) + 2} RETURNING id, seq, capture_seq"
+    f" WHERE delivery.id = new.column{len(_CHANGING) + 2}"
     for size in _SIZES
 }
 _CHANGE[1] = (
-    f"UPDATE delivery SET sending_at = NULL, {', '.join(f'{name} = ?' for name in (*_CHANGING, 'state'))}"
-    " WHERE id = ? RETURNING id, seq, capture_seq"
+    f"UPDATE delivery SET sending_at = NULL, {', '.join(f'{name} = ?' for name in (*_CHANGING, 'state'))} WHERE id = ?"
 )
-_BEGIN = {
-    size: f"UPDATE delivery SET sending_at = ? WHERE state = 'queued' AND id IN ({', '.join('?' * size)}) RETURNING id"
-    for size in _SIZES
-}
-_UPDATE_ROWS = {
-    size: f"""UPDATE capture SET mirror = coalesce(
+_THESE = "(SELECT value FROM json_each(?))"
+_BEGIN = f"UPDATE delivery SET sending_at = ? WHERE state = 'queued' AND id IN {_THESE}"
+_QUEUED = f"SELECT json_group_array(id) FROM delivery WHERE state = 'queued' AND id IN {_THESE}"
+_FIND = f"""SELECT json_group_array(json_array(id, seq, capture_seq,
+        (SELECT count(*) FROM delivery AS other WHERE other.capture_seq = delivery.capture_seq)))
+    FROM delivery WHERE id IN {_THESE}"""
+_SHOW = f"UPDATE capture SET mirror = ? WHERE seq IN {_THESE}"
+_SHOW_WORST = f"""UPDATE capture SET mirror = coalesce(
         (SELECT CASE WHEN count(*) = 0 THEN NULL WHEN max(state = 'failed') THEN 'f' WHEN max(state = 'queued') THEN 'q'
                 ELSE 'd' END
             FROM (SELECT state, replay_id FROM delivery WHERE capture_seq = capture.seq ORDER BY seq LIMIT 20)
             WHERE replay_id IS NULL),
         (SELECT CASE state WHEN 'failed' THEN 'f' WHEN 'queued' THEN 'q' ELSE 'd' END
             FROM delivery WHERE capture_seq = capture.seq ORDER BY seq DESC LIMIT 1))
-        WHERE seq IN ({", ".join("?" * size)}) RETURNING seq, mirror"""
-    for size in _SIZES
-}
-"""What the requests' rows show: the worst of their targets, or the last replay of one that was never forwarded.
-Deliveries to targets are queued with their capture, so before all replays."""
+        WHERE seq IN {_THESE} RETURNING seq, mirror"""
+"""What the rows of requests with several deliveries show: the worst of their targets, or the last replay of one that
+was never forwarded. Deliveries to targets are queued with their capture, so before all replays."""
 _FAILED_AGAIN = "UPDATE target SET failures = failures + 1 WHERE id = ? RETURNING failures, paused"
 _RESPONSE = "UPDATE capture SET reply_status = ? WHERE seq = ?"
 _PAUSE = "UPDATE target SET paused = 'failures' WHERE id = ?"
@@ -67,29 +66,31 @@ _WORKS = "UPDATE target SET failures = 0 WHERE id = ? AND failures > 0"
 
 
 class Result(NamedTuple):
-    """A delivery after attempts, and the delivery to begin in the same commit. `target_id` is None without a target
-    whose failures count; after `pause_after` of them in a row (0: never) it is paused."""
+    """A delivery after attempts. `target_id` is None without a target whose failures count; after `pause_after` of them
+    in a row (0: never) it is paused."""
 
     delivery: Delivery
     made: Sequence[tuple[Attempt, bytes]]
-    then_begin: str | None
     target_id: int | None
     pause_after: int
 
 
 class Stored(NamedTuple):
     """What became of a result. `state` is what the request's row shows, None if the delivery is gone; `grown` counts
-    bytes; `begun`: whether the next delivery has."""
+    bytes."""
 
     state: DeliveryState | None
     grown: int
     paused: bool
-    begun: bool
 
 
 class _Waiting(NamedTuple):
-    result: Result
-    future: asyncio.Future[bool]
+    """Results of different deliveries and the deliveries to begin, all in one commit; the ids of those that have begun
+    are awaited."""
+
+    results: Sequence[Result]
+    then_begin: Sequence[str]
+    future: asyncio.Future[set[str]]
 
     def fail(self, error: Exception) -> None:
         if not self.future.done():
@@ -97,9 +98,10 @@ class _Waiting(NamedTuple):
 
 
 class ResultQueue:
-    """Collects results while others are stored. `done` is called for each, on the loop's thread, once it is on disk."""
+    """Collects results while others are stored. `done` is called for those of each call, on the loop's thread, once
+    they are on disk."""
 
-    def __init__(self, writer: Writer, done: Callable[[Result, Stored], None]) -> None:
+    def __init__(self, writer: Writer, done: Callable[[Sequence[Result], Sequence[Stored]], None]) -> None:
         self._writer, self._done = writer, done
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[_Waiting] = deque()
@@ -114,11 +116,13 @@ class ResultQueue:
         )
         self._failing.update(number for (number,) in rows)
 
-    async def store(self, result: Result, cost: int) -> bool:
-        """Whether the next delivery has begun. `cost`, and errors, as `Writer.run` says."""
-        if result.target_id is not None and result.delivery.state is DeliveryState.FAILED:
-            self._failing.add(result.target_id)
-        waiting = _Waiting(result, self._loop.create_future())
+    async def store(self, results: Sequence[Result], then_begin: Sequence[str], cost: int) -> set[str]:
+        """Store all or none of these, of different deliveries; the ids of those that have begun. `cost`, and errors, as
+        `Writer.run` says."""
+        for result in results:
+            if result.target_id is not None and result.delivery.state is DeliveryState.FAILED:
+                self._failing.add(result.target_id)
+        waiting = _Waiting(results, then_begin, self._loop.create_future())
         if cost:
             self._put([waiting], cost)
         else:
@@ -129,20 +133,28 @@ class ResultQueue:
 
     def _store_waiting(self) -> None:
         """Store all that wait, but no delivery twice."""
-        batch: dict[str, _Waiting] = {}
-        while self._waiting and self._waiting[0].result.delivery.id not in batch:
-            waiting = self._waiting.popleft()
-            batch[waiting.result.delivery.id] = waiting
+        batch: list[_Waiting] = []
+        ids: set[str] = set()
+        while self._waiting:
+            own = {result.delivery.id for result in self._waiting[0].results}
+            if not ids.isdisjoint(own):
+                break
+            ids |= own
+            batch.append(self._waiting.popleft())
         self._is_storing = bool(batch)
         if batch:
-            self._put(list(batch.values()), then=self._store_waiting)
+            self._put(batch, then=self._store_waiting)
 
     def _put(self, batch: list[_Waiting], cost: int = 0, then: Callable[[], None] = lambda: None) -> None:
-        results = [one.result for one in batch]
+        results = [result for one in batch for result in one.results]
+        then_begin = [name for one in batch for name in one.then_begin]
 
-        def after(stored: list[Stored]) -> None:
-            for one, of_one in zip(batch, stored, strict=True):
-                self._settle(one, of_one)
+        def after(stored: tuple[list[Stored], set[str]]) -> None:
+            of_results, begun = stored
+            at = 0
+            for one in batch:
+                self._settle(one, of_results[at : at + len(one.results)], begun)
+                at += len(one.results)
             then()
 
         def failed(error: Exception) -> None:
@@ -156,84 +168,102 @@ class ResultQueue:
 
         try:
             self._writer.put(
-                Job(lambda database: store(raw(database), results, self._failing), after, failed, cost=cost)
+                Job(lambda database: store(raw(database), results, then_begin, self._failing), after, failed, cost=cost)
             )
         except StorageUnavailableError as error:
             failed(error)
 
-    def _settle(self, waiting: _Waiting, stored: Stored) -> None:
+    def _settle(self, waiting: _Waiting, stored: Sequence[Stored], begun: set[str]) -> None:
         """It is on disk."""
         try:
-            self._done(waiting.result, stored)
+            self._done(waiting.results, stored)
         except Exception as bug:  # only its own caller gets it
             waiting.fail(bug)
         else:
             if not waiting.future.done():
-                waiting.future.set_result(stored.begun)
+                waiting.future.set_result(begun.intersection(waiting.then_begin))
 
 
-def store(connection: sqlite3.Connection, results: Sequence[Result], failing: set[int]) -> list[Stored]:
-    """Store results of different deliveries. Runs on the writer's thread, like the others below."""
-    begun = begin(connection, [one.then_begin for one in results if one.then_begin is not None])
+def store(
+    connection: sqlite3.Connection, results: Sequence[Result], then_begin: Sequence[str], failing: set[int]
+) -> tuple[list[Stored], set[str]]:
+    """Store results of different deliveries, and begin others; what became of each result, and which have begun. Runs
+    on the writer's thread, like the others below."""
+    begun = begin(connection, then_begin)
     rows = change(connection, [one.delivery for one in results])
     kept = [one for one in results if one.delivery.id in rows]
     grown = attempts.insert(
-        connection, [(rows[one.delivery.id][0], one.delivery.endpoint_id, one.made) for one in kept]
+        connection, [(rows[one.delivery.id].seq, one.delivery.endpoint_id, one.made) for one in kept]
     )
     grown_by = dict(zip((one.delivery.id for one in kept), grown, strict=True))
-    states = _update_rows(connection, list({capture_seq for _, capture_seq in rows.values()}))
+    shown = _show(connection, [(one.delivery, rows[one.delivery.id]) for one in kept])
     stored = []
     for one in results:
-        delivery, following = one.delivery, one.then_begin in begun
-        if delivery.id not in rows:
-            stored.append(Stored(None, 0, False, following))
+        delivery = one.delivery
+        row = rows.get(delivery.id)
+        if row is None:
+            stored.append(Stored(None, 0, False))
             continue
-        capture_seq = rows[delivery.id][1]
         if delivery.responded and one.made[0][0].number == 1:
-            connection.execute(_RESPONSE, (delivery.status, capture_seq))
+            connection.execute(_RESPONSE, (delivery.status, row.capture_seq))
         paused = _count_failures(connection, one, failing)
-        stored.append(Stored(states[capture_seq], grown_by[delivery.id], paused, following))
-    return stored
+        stored.append(Stored(shown[row.capture_seq], grown_by[delivery.id], paused))
+    return stored, begun
 
 
 def begin(connection: sqlite3.Connection, delivery_ids: Sequence[str]) -> set[str]:
     """Mark those that are still stored and queued as being sent; returns them."""
-    begun: set[str] = set()
-    at = now_us()
-    for part in _parts(delivery_ids):
-        begun.update(name for (name,) in connection.execute(_BEGIN[len(part)], (at, *part)).fetchall())
-    return begun
+    if not delivery_ids:
+        return set()
+    these = json_list(delivery_ids)
+    begun = set(delivery_ids)
+    if connection.execute(_BEGIN, (now_us(), these)).rowcount == len(begun):
+        return begun
+    ((found,),) = connection.execute(_QUEUED, (these,)).fetchall()
+    return set(msgspec.json.decode(found))
 
 
-def change(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> dict[str, tuple[int, int]]:
-    """Store what an attempt changes; by id, the numbers of the deliveries that are still stored and of their
-    captures."""
-    found: dict[str, tuple[int, int]] = {}
-    for part in _parts(deliveries):
+class _Row(NamedTuple):
+    """Numbers of a stored delivery: its own, its request's, and how many deliveries that has."""
+
+    seq: int
+    capture_seq: int
+    deliveries: int
+
+
+def change(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> dict[str, _Row]:
+    """Store what an attempt changes; the rows of the deliveries that are still stored, by id."""
+    if not deliveries:
+        return {}
+    # One row for all: fetching each takes the interpreter's lock again, as a statement does.
+    ((found,),) = connection.execute(_FIND, (json_list([one.id for one in deliveries]),)).fetchall()
+    for at in range(0, len(deliveries), _SIZES[-1]):
+        part = deliveries[at : at + _SIZES[-1]]
+        size = next(size for size in _SIZES if size >= len(part))
         values: list[Any] = []
-        for delivery in part:
+        for delivery in (*part, *[part[-1]] * (size - len(part))):
             values += (*_changing(delivery), delivery.state.value, delivery.id)
-        for name, seq, capture_seq in connection.execute(_CHANGE[len(part)], values).fetchall():
-            found[name] = seq, capture_seq
-    return found
+        connection.execute(_CHANGE[size], values)
+    return {name: _Row(*numbers) for name, *numbers in msgspec.json.decode(found)}
 
 
-def _update_rows(connection: sqlite3.Connection, capture_seqs: Sequence[int]) -> dict[int, DeliveryState]:
-    """Store what the rows of these requests show; returns it."""
+def _show(connection: sqlite3.Connection, changed: Sequence[tuple[Delivery, _Row]]) -> dict[int, DeliveryState]:
+    """Store what the rows of these deliveries' requests show; returns it by the requests' numbers."""
     shown: dict[int, DeliveryState] = {}
-    for part in _parts(capture_seqs):
-        rows = connection.execute(_UPDATE_ROWS[len(part)], part).fetchall()
+    alone: dict[DeliveryState, list[int]] = {}
+    among: set[int] = set()
+    for delivery, row in changed:
+        if row.deliveries == 1:
+            shown[row.capture_seq] = delivery.state
+            alone.setdefault(delivery.state, []).append(row.capture_seq)
+        else:
+            among.add(row.capture_seq)
+    for state, seqs in alone.items():
+        connection.execute(_SHOW, (DELIVERY_CODE[state], json_list(seqs)))
+    if among:
+        rows = connection.execute(_SHOW_WORST, (json_list(among),)).fetchall()
         shown.update((seq, DELIVERY_STATE[code]) for seq, code in rows)
     return shown
-
-
-def _parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
-    """All of them, as many at once as a statement may have."""
-    at = 0
-    while at < len(values):
-        size = next(size for size in _SIZES if size <= len(values) - at)
-        yield values[at : at + size]
-        at += size
 
 
 def _count_failures(connection: sqlite3.Connection, result: Result, failing: set[int]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -82,9 +83,9 @@ async def test_results_that_wait_together_share_their_statements(
     sizes = []
     real = delivery_results.store
 
-    def counted(connection: sqlite3.Connection, results: list[delivery_results.Result], failing: set[int]) -> object:
+    def counted(connection: sqlite3.Connection, results: list[delivery_results.Result], *others: Any) -> object:
         sizes.append(len(results))
-        return real(connection, results, failing)
+        return real(connection, results, *others)
 
     monkeypatch.setattr(delivery_results, "store", counted)
     await queue(store, endpoint, 20)

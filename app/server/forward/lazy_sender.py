@@ -55,8 +55,7 @@ class LazySender:
         before_resend: Callable[[Attempt], Awaitable[None]] | None = None,
     ) -> list[tuple[Attempt, bytes]]:
         """As `AttemptSender.attempt`."""
-        await self.prepare()
-        return await self._loaded().attempt(
+        return await (self._sender or await self._loaded()).attempt(
             queued,
             target,
             trigger,
@@ -77,7 +76,8 @@ class LazySender:
         if self._sender is not None:
             await self._sender.close()
 
-    def _loaded(self) -> AttemptSender:
+    async def _loaded(self) -> AttemptSender:
+        await self.prepare()
         from app.server.forward.sender import AttemptSender  # loaded by now, see above
 
         if self._sender is None:

@@ -13,6 +13,8 @@ from itertools import zip_longest
 from socket import AF_INET6, SOCK_STREAM, AddressFamily, gaierror
 from typing import Any
 
+import msgspec
+
 from app.core.model import FailureKind
 from app.server.forward.attempt_failure import (
     WRONG_NAME,
@@ -43,8 +45,7 @@ class Phase(Enum):
     EXCHANGE = "exchange"
 
 
-@dataclass(frozen=True, slots=True)
-class PoolKey:
+class PoolKey(msgspec.Struct, frozen=True):
     """Connections with the same key can stand in for each other. `tls` is None for http."""
 
     host: str

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from urllib.parse import urljoin
+
+from msgspec.structs import replace
 
 from app.core.forward_target import sendable
 from app.core.model import FailureKind, Headers

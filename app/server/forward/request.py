@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from functools import lru_cache
+
+import msgspec
 
 from app.core.errors import NotFoundError
 from app.core.forward_target import escapes_path, sub_path, target_below
@@ -25,6 +26,7 @@ LOOP_HEADER = "X-Hookline-Mirror"
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 _FIXED = _FRAMING | {LOOP_HEADER.lower()}
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_CONNECTION_LENGTH = len("connection")
 _PATH_MAX = 200
 
 
@@ -69,8 +71,7 @@ class StoredBody:
         return part
 
 
-@dataclass(frozen=True, slots=True)
-class OutgoingRequest:
+class OutgoingRequest(msgspec.Struct, frozen=True):
     """A request as it is sent."""
 
     method: str
@@ -95,7 +96,13 @@ class OutgoingRequest:
     @property
     def keep_alive(self) -> bool:
         """Whether it does not ask the target to close the connection."""
-        return not any(name.lower() == "connection" and "close" in value.lower() for name, value in self.headers)
+        for name, value in self.headers:
+            if len(name) == _CONNECTION_LENGTH and name.lower() == "connection" and "close" in value.lower():
+                return False
+        return True
+
+
+_NO_EDIT = RequestEdit()
 
 
 def make_request(
@@ -110,7 +117,7 @@ def make_request(
     """`body` is needed if `queued` does not have it; `cut_off` is the part of it to send (0 to 1; None: all of it).
     AttemptError when it cannot be sent."""
     capture = queued.capture
-    edit = edit or RequestEdit()
+    edit = edit or _NO_EDIT
     url = _url(capture, target, edit)
     content = edit.body if edit.body is not None else queued.body if queued.body is not None else body
     assert content is not None
@@ -228,6 +235,8 @@ def _with_forwarded(out: list[tuple[str, str]], capture: Capture, original_host:
 
 def _changed(headers: list[tuple[str, str]], target: Target) -> list[tuple[str, str]]:
     """Remove, then set, then add. A header that is set takes the place of the first of its name."""
+    if not (target.remove_headers or target.set_headers or target.add_headers):
+        return headers
     removed = {name.lower() for name in target.remove_headers} - _FIXED - {"host"}
     if removed:
         headers = [pair for pair in headers if pair[0].lower() not in removed]

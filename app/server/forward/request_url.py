@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from urllib.parse import urlsplit
+
+import msgspec
 
 from app.core.forward_target import sendable
 
 _PORTS = {"http": 80, "https": 443}
 
 
-@dataclass(frozen=True, slots=True)
-class RequestUrl:
+class RequestUrl(msgspec.Struct, frozen=True):
     """`host` is ASCII and in lower case, an IPv6 address without brackets. `authority` is for the Host header; `target`
     is what the request line names. `text` is the whole URL."""
 

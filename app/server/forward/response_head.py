@@ -6,8 +6,11 @@ Parsing here instead of with h11 doubles the rate of short deliveries.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
+from typing import NamedTuple
+
+import msgspec
 
 from app.core.model import Headers
 
@@ -15,11 +18,14 @@ HEAD_MAX = 64 * 1024
 """Bytes of status line and headers."""
 _END = re.compile(rb"\n\r?\n")
 _STATUS = re.compile(r"HTTP/1\.([0-9]) ([1-9][0-9]{2})(?: ([^\r\n\x00]*))?\r?\n")
-_HEADER = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\r\n\x00]*)\r?\n")
+_HEADER = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\r\n\x00]*)\r?")
 _FOLDED = re.compile(r"\r?\n[ \t]+")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _QUOTE_MAX = 80
 _NO_BODY = (101, 204, 304)
+_SPECIAL = frozenset({"content-length", "transfer-encoding", "connection", "proxy-connection", "keep-alive"})
+_KNOWN_MAX = 256
+"""Longer lines are not remembered."""
 
 
 class MalformedResponseError(Exception):
@@ -35,8 +41,7 @@ class Framing(Enum):
     CLOSE = "close"
 
 
-@dataclass(frozen=True, slots=True)
-class ResponseHead:
+class ResponseHead(msgspec.Struct, frozen=True):
     """`length` is the body's with `Framing.LENGTH`. `keep_alive`: the target does not close the connection after it;
     `idle_s` is how long it then keeps the connection, None if it did not say."""
 
@@ -78,23 +83,41 @@ def _parsed(text: str, method: str) -> ResponseHead:
         text = _FOLDED.sub(" ", text)
     version, status = f"1.{found[1]}", int(found[2])
     headers: list[tuple[str, str]] = []
-    at, end = found.end(), len(text) - (2 if text.endswith("\r\n") else 1)
-    while at < end:
-        header = _HEADER.match(text, at)
-        if header is None:
-            raise MalformedResponseError(f"illegal header line: {_quoted(text[at:])}")
-        headers.append((header[1], header[2].strip(" \t")))
-        at = header.end()
-    return _framed(version, status, tuple(headers), method)
+    special: list[tuple[str, str]] = []
+    for line in text[found.end() : -2 if text.endswith("\r\n") else -1].split("\n")[:-1]:
+        header = _known_header(line) if len(line) <= _KNOWN_MAX else _header(line)
+        headers.append(header.pair)
+        if header.special:
+            special.append((header.special, header.pair[1]))
+    return _framed(version, status, tuple(headers), special, method)
 
 
-def _framed(version: str, status: int, headers: Headers, method: str) -> ResponseHead:
+class _Header(NamedTuple):
+    """`special`: the name in lower case if the header says how the body is framed or whether the connection is kept."""
+
+    pair: tuple[str, str]
+    special: str
+
+
+def _header(line: str) -> _Header:
+    found = _HEADER.fullmatch(line)
+    if found is None:
+        raise MalformedResponseError(f"illegal header line: {_quoted(line)}")
+    lower = found[1].lower()
+    return _Header((found[1], found[2].strip(" \t")), lower if lower in _SPECIAL else "")
+
+
+_known_header = lru_cache(maxsize=256)(_header)
+"""The responses of a target have most of their headers in common."""
+
+
+def _framed(version: str, status: int, headers: Headers, special: list[tuple[str, str]], method: str) -> ResponseHead:
+    """`special` are the names in lower case and the values of those headers that are looked at."""
     lengths: list[str] = []
     codings: list[str] = []
     options: list[str] = []
     idle_s: float | None = None
-    for name, value in headers:
-        lower = name.lower()
+    for lower, value in special:
         if lower == "content-length":
             lengths += (part.strip() for part in value.split(","))
         elif lower == "transfer-encoding":

@@ -4,37 +4,34 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
-from typing import Any, TypeVar
+from typing import Any
 
 from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
-from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, FailureKind, QueuedDelivery, Target
+from app.core.model import Attempt, Delivery, DeliveryState, QueuedDelivery, Target
 from app.core.repositories import DeliveryRepository, TargetRepository
-from app.core.retry import next_attempt, uses_retry
+from app.server.forward.delivery_result import Made, after, internal_failure
 from app.server.forward.lazy_sender import LazySender
+from app.server.forward.target_queue import FIRST_WAIT_S, TargetQueue
 from app.server.target_responses import TargetResponses
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
-Made = list[tuple[Attempt, bytes]]
 
-_BATCH, _LOW = 50, 20
-"""How many deliveries are read at once, and how few are left when the next are read."""
-_FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 30.0
+_AHEAD, _AHEAD_MAX = 4, 64
+"""How many deliveries may have begun and have no stored result: a multiple of `parallel`, and at most."""
 
 
 class TargetWorker:
     """Sends deliveries until none is queued, the target is paused, off or gone, or `stop_after_current` is called.
 
-    With `parallel` 1 a delivery that waits for its retry holds up those after it, so that they keep their order;
-    otherwise the others go on. `unstorable` outlives the worker: ids of deliveries that were sent and whose result
-    cannot be stored.
+    With `parallel` 1 a delivery is sent once the result of the one before is stored, and one that waits for its retry
+    holds up those after it, so that they keep their order. Otherwise the others go on, and results are stored together
+    while others are sent.
     """
 
     def __init__(
@@ -47,19 +44,18 @@ class TargetWorker:
         responses: TargetResponses,
         unstorable: set[str],
     ) -> None:
-        self._target_id, self._targets, self._queue, self._sender = target_id, targets, queue, sender
-        self._responses, self._unstorable = responses, unstorable
+        """`unstorable`: see `TargetQueue`."""
+        self._target_id, self._targets, self._sender, self._responses = target_id, targets, sender, responses
+        self._queue = TargetQueue(target_id, queue, unstorable)
         self._woken = asyncio.Event()
         self._requeued = False
         self._stopping = False
-        self._next: deque[QueuedDelivery] = deque()
-        self._reading: asyncio.Task[None] | None = None
-        """Adds to `_next`."""
-        self._may_have_more = False
-        self._sending: set[str] = set()
-        """Ids of those that have begun or are about to, until their result is stored."""
         self._lanes: set[asyncio.Task[None]] = set()
-        self._others: set[asyncio.Task[Any]] = set()
+        """Send one delivery after the other: one lane in order, or up to `parallel`."""
+        self._ready: deque[QueuedDelivery] = deque()
+        """What has begun and waits for a lane, unless sent in order."""
+        self._ended: list[tuple[Delivery, Made]] = []
+        """What the lanes have sent and is not yet stored, unless sent in order."""
 
     def wake(self, *, requeued: bool = False) -> None:
         """Look at the target and at the queue again. `requeued`: not only at its end."""
@@ -74,65 +70,94 @@ class TargetWorker:
     async def run(self) -> None:
         """Work until there is nothing to do."""
         try:
-            while (target := self._usable()) is not None or self._lanes:
-                if target is None:
-                    self._responses.give_up(self._target_id)
-                    await self._change()
-                elif not await self._work(target):
-                    return
+            while await self._turn():
+                self._woken.clear()
+                self._remove_ended_lanes()
         finally:
-            for task in (*self._lanes, *self._others):
+            self._queue.close()
+            for task in self._lanes:
                 task.cancel()
 
-    async def _work(self, target: Target) -> bool:
-        """Begin a lane if there is something to send, or wait for a change; False when nothing is queued."""
-        self._woken.clear()
+    async def _turn(self) -> bool:
+        """Do what can be done, or else wait for a change; False when there is nothing to do."""
+        target = self._usable()
+        if target is None:
+            if not (self._lanes or self._ready or self._ended):
+                return False
+            self._responses.give_up(self._target_id)
+        if target is None or (target.parallel == 1 and (self._ready or self._ended)):
+            await self._end_sending_at_once()
+            return True
         if self._requeued:
             self._requeued = False
-            self._forget_next()
-        due_at = None
-        if len(self._lanes) < target.parallel:
-            queued, due_at = await self._take(target)
-            if queued is not None:
-                send = self._send_in_order if target.parallel == 1 else self._send_one_by_one
-                lane = asyncio.create_task(send(queued), name=f"forward-{self._target_id}")
-                self._lanes.add(lane)
-                lane.add_done_callback(lambda _: self._woken.set())
-                return True
-        if self._lanes:
-            await self._change(due_at)
-        elif not self._woken.is_set():
-            if due_at is None:
-                return False
-            if target.parallel == 1:
-                await self._wait_until(due_at, or_requeued=True)
-            else:
-                await self._change(due_at)
-        return True
+            self._queue.forget_next()
+        return await (self._work_in_order() if target.parallel == 1 else self._work_at_once(target))
 
     async def _change(self, due_at: int | None = None) -> None:
-        """Wait until then or until something changes, and remove the lanes that have ended."""
+        """Wait until then or until something changes."""
         with suppress(TimeoutError):
             async with asyncio.timeout(None if due_at is None else max(0.001, (due_at - now_us()) / 1_000_000)):
                 await self._woken.wait()
-        self._woken.clear()
+
+    def _remove_ended_lanes(self) -> None:
         for lane in [lane for lane in self._lanes if lane.done()]:
             self._lanes.remove(lane)
             lane.result()
 
-    async def _send_one_by_one(self, first: QueuedDelivery) -> None:
-        """Send one delivery after the other; each begins with the commit of the one before."""
-        begun = bool(await self._stored(lambda: self._queue.begin([first.delivery.id])))
-        current: QueuedDelivery | None = first
-        while current is not None:
-            target = self._usable()
-            if not begun or target is None:
-                await self._release(current)
-                return
-            made = await self._attempt(current, target)
-            following = self._following(target)
-            begun = await self._finish(self._after(current, made, target), made, following)
-            current = following
+    # -- several at once -----------------------------------------------------------------------------------------
+
+    async def _work_at_once(self, target: Target) -> bool:
+        """Store what has ended and begin the next in one commit, or wait for a change; False when nothing is queued."""
+        for _ in range(min(len(self._ready), target.parallel - len(self._lanes))):
+            self._add_lane(self._send_ready())
+        # What ended while the last results were stored tells how many a commit takes: a slow target needs none ahead.
+        wanted = target.parallel + 2 * len(self._ended)
+        room = min(wanted, _AHEAD * target.parallel, _AHEAD_MAX) - len(self._queue.taken)
+        following = self._queue.take(room, ordered=False)
+        if following or self._ended:
+            ended, self._ended = self._ended, []
+            self._ready += await self._queue.finish(ended, following)
+            return True
+        due_at = await self._queue.next_due_at(ordered=False) if room > 0 else None
+        if due_at != 0:
+            if due_at is None and not self._lanes and not self._ended and not self._woken.is_set():
+                return False
+            await self._change(due_at)
+        return True
+
+    async def _send_ready(self) -> None:
+        """Send what is ready, one delivery after the other."""
+        while self._ready and (target := self._usable()) is not None and 1 < target.parallel >= len(self._lanes):
+            queued = self._ready.popleft()
+            made = await self._attempt(queued, target)
+            self._ended.append((self._after(queued, made, target), made))
+            self._woken.set()
+
+    async def _end_sending_at_once(self) -> None:
+        """Send nothing more of what is ready, and store what has ended."""
+        ready, self._ready = self._ready, deque()
+        await self._queue.release(ready)
+        ended, self._ended = self._ended, []
+        if ended:
+            await self._queue.finish(ended)
+        elif not ready:
+            await self._change()
+
+    # -- in order ------------------------------------------------------------------------------------------------
+
+    async def _work_in_order(self) -> bool:
+        """Begin to send, or wait for a change; False when nothing is queued."""
+        if self._lanes:
+            await self._change()
+            return True
+        due_at = await self._queue.next_due_at(ordered=True)
+        if due_at is None:
+            return self._woken.is_set()
+        if due_at:
+            await self._wait_until(due_at, or_requeued=True)
+        for first in self._queue.take(1, ordered=True):
+            self._add_lane(self._send_in_order(first))
+        return True
 
     async def _send_in_order(self, first: QueuedDelivery) -> None:
         """Send one delivery after the other, each until it has ended and that is stored.
@@ -140,138 +165,31 @@ class TargetWorker:
         The next begins in the commit that stores the result of the one before, so that no more than one has begun: only
         that one is repeated if Hookline is killed.
         """
-        begun = await self._stored(lambda: self._queue.begin([first.delivery.id]))
-        current = self._if_begun(first, begun)
-        while current is not None and (target := self._usable()) is not None:
+        begun = await self._queue.begin([first])
+        while begun and (target := self._usable()) is not None:
+            (current,) = begun
             made = await self._attempt(current, target)
             after = self._after(current, made, target)
             if after.state is DeliveryState.QUEUED:
-                await self._finish(after, made, None)
-                current = await self._wait_for_retry(replace(current, delivery=after))
-                continue
-            following = self._following(target)
-            has_begun = await self._finish(after, made, following)
-            current = self._if_begun(following, {following.delivery.id} if following and has_begun else set())
-        await self._release(current)
+                await self._queue.finish([(after, made)])
+                begun = await self._wait_for_retry(replace(current, delivery=after))
+            else:
+                begun = await self._queue.finish([(after, made)], self._following(target))
+        await self._queue.release(begun)
 
-    async def _wait_for_retry(self, queued: QueuedDelivery) -> QueuedDelivery | None:
-        """Wait until it is due. None if it cannot begin."""
-        self._forget_next()
-        delivery = queued.delivery
-        self._sending.add(delivery.id)
-        await self._wait_until(delivery.due_at)
-        begun: set[str] = set()
+    def _following(self, target: Target) -> list[QueuedDelivery]:
+        """The next delivery in order, if it can begin now."""
+        return [] if self._stopping or target.parallel > 1 else self._queue.take(1, ordered=True)
+
+    async def _wait_for_retry(self, queued: QueuedDelivery) -> list[QueuedDelivery]:
+        """Wait until it is due; empty if it cannot begin."""
+        self._queue.forget_next()
+        self._queue.taken.add(queued.delivery.id)
+        await self._wait_until(queued.delivery.due_at)
         if self._usable() is not None:
-            begun = await self._stored(lambda: self._queue.begin([delivery.id]))
-        return self._if_begun(queued, begun)
-
-    def _if_begun(self, queued: QueuedDelivery | None, begun: set[str]) -> QueuedDelivery | None:
-        if queued is None or queued.delivery.id in begun:
-            return queued
-        self._sending.discard(queued.delivery.id)
-        return None
-
-    async def _release(self, *begun: QueuedDelivery | None) -> None:
-        """Queue again what has begun and is not sent."""
-        ids = [one.delivery.id for one in begun if one is not None]
-        if ids:
-            await self._stored(lambda: self._queue.release(ids))
-            self._sending.difference_update(ids)
-
-    async def _attempt(self, queued: QueuedDelivery, target: Target) -> Made:
-        delivery = queued.delivery
-
-        async def keep(attempt: Attempt) -> None:
-            await self._stored(lambda: self._queue.add_attempt(delivery, attempt))
-
-        while True:
-            try:
-                return await self._sender.attempt(
-                    queued, target, delivery.next_trigger, delivery.attempts + 1, before_resend=keep
-                )
-            except StorageUnavailableError:
-                await asyncio.sleep(_FIRST_WAIT_S)
-            except Exception as error:
-                log.exception("forwarding of %s failed", delivery.capture_id)
-                return [(_internal_failure(delivery, target, queued.capture.method, error), b"")]
-
-    async def _finish(self, after: Delivery, made: Made, following: QueuedDelivery | None) -> bool:
-        """Retry until it is stored: a delivery that was sent must not be sent again because the disk is full. Returns
-        whether the next has begun."""
-        then_begin = following.delivery.id if following is not None else None
-        try:
-            return await self._stored(lambda: self._queue.finish(after, made, then_begin=then_begin))
-        except Exception:
-            log.exception("the result of delivery %s could not be stored", after.id)
-            self._unstorable.add(after.id)
-            return then_begin is not None and bool(await self._stored(lambda: self._queue.begin([then_begin])))
-        finally:
-            self._sending.discard(after.id)
-
-    async def _take(self, target: Target) -> tuple[QueuedDelivery | None, int | None]:
-        """The next delivery to send, or when the next one is due (None: there is none)."""
-        ordered = target.parallel == 1
-        if not self._next and self._reading is not None:
-            await self._reading
-        if not self._next:  # what was read before may be too old to know of the newest
-            await self._read(target)
-            if not self._next and not ordered:
-                without = (*self._sending, *self._unstorable)
-                return None, await self._stored(lambda: self._queue.next_due_at(target.id, without=without))
-        if self._next and (due_at := self._next[0].delivery.due_at) > now_us():
-            self._forget_next()
-            return None, due_at
-        return self._following(target), None
-
-    def _following(self, target: Target) -> QueuedDelivery | None:
-        """The next delivery that was read already; None if it has to wait."""
-        if self._may_have_more and len(self._next) < _LOW and self._reading is None:
-            self._read(target)
-        if not self._next or self._stopping or len(self._lanes) > target.parallel:
-            return None
-        if self._next[0].delivery.due_at > now_us():
-            return None
-        queued = self._next.popleft()
-        self._sending.add(queued.delivery.id)
-        return queued
-
-    def _read(self, target: Target) -> asyncio.Task[None]:
-        """Read the next deliveries while others are being sent."""
-
-        async def read() -> None:
-            without = (*self._sending, *self._unstorable, *(one.delivery.id for one in self._next))
-            due_at = None if target.parallel == 1 else now_us()
-            found = await self._stored(lambda: self._queue.queued(target.id, _BATCH, due_at=due_at, without=without))
-            if self._reading is reading:
-                self._reading = None
-                self._next.extend(found)
-                self._may_have_more = len(found) == _BATCH
-
-        reading = self._reading = self._task(read())
-        return reading
-
-    def _forget_next(self) -> None:
-        """Read the queue again before anything else is sent."""
-        self._next.clear()
-        self._reading, self._may_have_more = None, False
-
-    def _task(self, work: Coroutine[Any, Any, T]) -> asyncio.Task[T]:
-        task = asyncio.create_task(work, name=f"forward-{self._target_id}")
-        self._others.add(task)
-        task.add_done_callback(self._others.discard)
-        return task
-
-    def _usable(self) -> Target | None:
-        """The target, if deliveries may be sent to it now."""
-        target = self._targets.by_id(self._target_id)
-        return target if target is not None and target.active and target.paused is None and not self._stopping else None
-
-    def _after(self, queued: QueuedDelivery, made: Made, target: Target) -> Delivery:
-        """The delivery after its attempt, whose response the sender gets if it waits for it."""
-        after = _after(queued.delivery, made, target)
-        if queued.delivery.attempts or not self._responses.announce(queued.capture.id, self._target_id, *made[-1]):
-            return after
-        return replace(after, responded=True)
+            return await self._queue.begin([queued])
+        self._queue.taken.discard(queued.delivery.id)
+        return []
 
     async def _wait_until(self, due_at: int, *, or_requeued: bool = False) -> None:
         """Until then, or until the target cannot be used any more."""
@@ -283,58 +201,38 @@ class TargetWorker:
                 async with asyncio.timeout(left):
                     await self._woken.wait()
 
-    async def _stored(self, call: Callable[[], Awaitable[T]]) -> T:
-        """The result of `call`, repeated while the store is unavailable."""
-        wait = _FIRST_WAIT_S
+    # -- for both ------------------------------------------------------------------------------------------------
+
+    def _add_lane(self, send: Coroutine[Any, Any, None]) -> None:
+        lane = asyncio.create_task(send, name=f"forward-{self._target_id}")
+        self._lanes.add(lane)
+        lane.add_done_callback(lambda _: self._woken.set())
+
+    def _usable(self) -> Target | None:
+        """The target, if deliveries may be sent to it now."""
+        target = self._targets.by_id(self._target_id)
+        return target if target is not None and target.active and target.paused is None and not self._stopping else None
+
+    async def _attempt(self, queued: QueuedDelivery, target: Target) -> Made:
+        delivery = queued.delivery
+
+        async def keep(attempt: Attempt) -> None:
+            await self._queue.add_attempt(delivery, attempt)
+
         while True:
             try:
-                return await call()
+                return await self._sender.attempt(
+                    queued, target, delivery.next_trigger, delivery.attempts + 1, before_resend=keep
+                )
             except StorageUnavailableError:
-                await asyncio.sleep(wait)
-                wait = min(wait * 2, _LONGEST_WAIT_S)
+                await asyncio.sleep(FIRST_WAIT_S)
+            except Exception as error:
+                log.exception("forwarding of %s failed", delivery.capture_id)
+                return [(internal_failure(delivery, target, queued.capture.method, error), b"")]
 
-
-def _after(delivery: Delivery, made: Made, target: Target) -> Delivery:
-    """The delivery after its attempt: delivered, queued for its next attempt, or failed."""
-    last = made[-1][0]
-    round_attempts = delivery.round_attempts + (1 if uses_retry(last) or len(made) > 1 else 0)
-    round_started_at = delivery.round_started_at or made[0][0].started_at
-    state, due_at = DeliveryState.DELIVERED, None
-    if last.failure is not None:
-        due_at = next_attempt(
-            target.retry,
-            last,
-            round_attempts=round_attempts,
-            round_started_at=round_started_at,
-            now_us=now_us(),
-            random=random.random,
-        )
-        state = DeliveryState.FAILED if due_at is None else DeliveryState.QUEUED
-    return replace(
-        delivery,
-        url=last.url,
-        state=state,
-        due_at=due_at or 0,
-        attempts=last.number,
-        round_attempts=round_attempts,
-        round_started_at=round_started_at,
-        started_at=last.started_at,
-        ms=last.ms,
-        status=last.status,
-        error=last.error,
-    )
-
-
-def _internal_failure(delivery: Delivery, target: Target, method: str, error: Exception) -> Attempt:
-    """An attempt that failed by an error in this program, so that it is visible and does not block the next."""
-    return Attempt(
-        delivery_id=delivery.id,
-        number=delivery.attempts + 1,
-        trigger=delivery.next_trigger if delivery.attempts else AttemptTrigger.FORWARD,
-        started_at=now_us(),
-        ms=0.0,
-        method=method,
-        url=delivery.request_url(target),
-        failure=FailureKind.INTERNAL,
-        error=f"Hookline could not forward this request because of an internal error: {type(error).__name__}: {error}",
-    )
+    def _after(self, queued: QueuedDelivery, made: Made, target: Target) -> Delivery:
+        """The delivery after its attempt, whose response the sender gets if it waits for it."""
+        ended = after(queued.delivery, made, target)
+        if queued.delivery.attempts or not self._responses.announce(queued.capture.id, self._target_id, *made[-1]):
+            return ended
+        return replace(ended, responded=True)

@@ -1,0 +1,60 @@
+"""What becomes of a delivery after an attempt."""
+
+from __future__ import annotations
+
+import random
+
+from msgspec.structs import replace
+
+from app.core.clock import now_us
+from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, FailureKind, Target
+from app.core.retry import next_attempt, uses_retry
+
+Made = list[tuple[Attempt, bytes]]
+"""The attempts made at once, one or two, each with the body of its response."""
+
+
+def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
+    """The delivery after its attempt: delivered, queued for its next attempt, or failed."""
+    last = made[-1][0]
+    round_attempts = delivery.round_attempts + (1 if uses_retry(last) or len(made) > 1 else 0)
+    round_started_at = delivery.round_started_at or made[0][0].started_at
+    state, due_at = DeliveryState.DELIVERED, None
+    if last.failure is not None:
+        due_at = next_attempt(
+            target.retry,
+            last,
+            round_attempts=round_attempts,
+            round_started_at=round_started_at,
+            now_us=now_us(),
+            random=random.random,
+        )
+        state = DeliveryState.FAILED if due_at is None else DeliveryState.QUEUED
+    return replace(
+        delivery,
+        url=last.url,
+        state=state,
+        due_at=due_at or 0,
+        attempts=last.number,
+        round_attempts=round_attempts,
+        round_started_at=round_started_at,
+        started_at=last.started_at,
+        ms=last.ms,
+        status=last.status,
+        error=last.error,
+    )
+
+
+def internal_failure(delivery: Delivery, target: Target, method: str, error: Exception) -> Attempt:
+    """An attempt that failed by an error in this program, so that it is visible and does not block the next."""
+    return Attempt(
+        delivery_id=delivery.id,
+        number=delivery.attempts + 1,
+        trigger=delivery.next_trigger if delivery.attempts else AttemptTrigger.FORWARD,
+        started_at=now_us(),
+        ms=0.0,
+        method=method,
+        url=delivery.request_url(target),
+        failure=FailureKind.INTERNAL,
+        error=f"Hookline could not forward this request because of an internal error: {type(error).__name__}: {error}",
+    )
