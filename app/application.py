@@ -31,6 +31,7 @@ from app.db.folder import FolderLock, lock_folder, require_database
 from app.db.store import Store
 from app.server.api import ApiServer, ApiServices
 from app.server.api.auth import load_or_create_token
+from app.server.api.event_log import EventLog
 from app.server.capture import CaptureServer
 from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
@@ -70,6 +71,7 @@ class Application:
         self._api: ApiServer | None = None
         self._forwarder: Forwarder | None = None
         self.replays: ReplayService
+        self._events: EventLog
         self._retiring: set[asyncio.Task[None]] = set()
         self._opened = False
         self._started_at = time.monotonic()
@@ -102,6 +104,7 @@ class Application:
             self.folder_lock.release(unchecked=self.folder_lock.was_unclean)
             raise
         self.replays = self._replay_service()
+        self._events = EventLog(self.bus, self.store.captures)
         self._opened = True
 
     async def listen(self) -> None:
@@ -153,6 +156,8 @@ class Application:
         if self._api is not None:
             await self._api.stop()
         await asyncio.gather(*self._retiring)
+        if self._opened:
+            self._events.close()
         self._capture = self._forwarder = self._api = None
         if self._opened:
             self._opened = False
@@ -295,6 +300,8 @@ class Application:
             endpoints=store.endpoints,
             targets=store.targets,
             captures=store.captures,
+            positions=store.captures,
+            events=self._events,
             deliveries=store.deliveries,
             replays=self.replays,
             response_pairs=store.response_pairs,

@@ -20,9 +20,10 @@ class Event(Record, frozen=True):
 
 
 class Captured(Event, frozen=True):
-    """Requests were stored, in this order, by one commit."""
+    """Requests were stored, in this order, by one commit. `positions` are theirs in the order of storing."""
 
     summaries: tuple[Summary, ...]
+    positions: tuple[int, ...]
 
 
 class RequestsChanged(Event, frozen=True):

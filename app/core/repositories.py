@@ -217,6 +217,29 @@ class CaptureRepository(Protocol):
         ...
 
 
+class CapturePositions(Protocol):
+    """The stored requests in the order of storing, for those who follow new ones. Every coroutine raises
+    StorageUnavailableError."""
+
+    @property
+    def newest_position(self) -> int:
+        """The position of the newest stored request in the order of storing; later ones have higher positions, also
+        after a restart. Ids do not sort that way: they tell when a request arrived. From memory."""
+        ...
+
+    async def position(self, capture_id: str) -> int | None:
+        """The position of a request, None if it is not stored."""
+        ...
+
+    async def between(self, after: int, upto: int, limit: int) -> Sequence[tuple[int, Summary]]:
+        """The first `limit` requests with positions above `after` and at most `upto`, each with its position."""
+        ...
+
+    async def matching(self, query: Query, ids: Collection[str]) -> set[str]:
+        """Which of these requests match the query."""
+        ...
+
+
 class ActivityRepository(Protocol):
     """Requests over time. Every call raises StorageUnavailableError."""
 

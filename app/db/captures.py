@@ -6,7 +6,6 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from functools import partial
-from itertools import count
 
 import msgspec
 from peewee import SqliteDatabase, fn
@@ -19,18 +18,20 @@ from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.db import queries
 from app.db.bulk_delete import BulkDeletions
+from app.db.capture_order import STEP, CaptureOrder
 from app.db.cleanup import Cleanup
 from app.db.counts import LOOSE, RequestCounts, grow, request_bytes
 from app.db.delete_requests import Deleted, delete_ids
 from app.db.identification import Identification
 from app.db.insert import encode_headers
 from app.db.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
-from app.db.raw_sql import newest_seq, raw
+from app.db.positions import captures_between, newest_position, position_of
+from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.response_times import ResponseTimes
 from app.db.schema import PARTS_PER_BODY, PIECES_FROM, AccountModel, BodyModel, LooseBodyModel
 from app.db.search.index.index import Index
-from app.db.search.search import search
+from app.db.search.search import matching, search
 from app.db.storage_limits import StorageLimits
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
@@ -51,17 +52,18 @@ class Captures:
         index: Index,
         *,
         counts: RequestCounts,
+        order: CaptureOrder,
         cleanup: Cleanup,
         limits: StorageLimits,
         identification: Identification,
         publish: Callable[[Event], None],
     ) -> None:
         self._writer, self._readers, self._request_counts, self._limits = writer, readers, counts, limits
+        self._order = order
         self._cleanup, self._identification, self._publish, self._index = cleanup, identification, publish, index
         self._response_times = ResponseTimes(writer)
         self.clearings = BulkDeletions(writer, readers, counts=counts, cleanup=cleanup, limits=limits, publish=publish)
         self._loop = asyncio.get_running_loop()
-        self._numbers = count(1)
 
     async def load(self) -> None:
         """Find the next number, and mark the parts of bodies for deletion that a crash left incomplete.
@@ -69,20 +71,20 @@ class Captures:
         StorageUnavailableError when the store cannot write.
         """
 
-        def job(database: SqliteDatabase) -> tuple[int, str]:
+        def job(database: SqliteDatabase) -> tuple[int, int, str]:
             LooseBodyModel.update(dropped=True).execute(database)
             loose = LooseBodyModel.select(fn.MAX(LooseBodyModel.seq)).scalar(database) or 0
             instance = AccountModel.select(AccountModel.instance_id).scalar(database)
-            return max(newest_seq(database), loose), instance
+            return newest_position(database), loose, instance
 
-        used, instance = await self._writer.run(job)
-        self._numbers = count(used + 1)
+        newest, loose, instance = await self._writer.run(job)
+        self._order.load(newest, loose)
         self._cleanup.wake()
-        self._index.start(instance, used)
+        self._index.start(instance, max(newest // STEP, loose))
 
     def new_seq(self) -> int:
         """The number of the next capture. No number is used twice, even after a deletion."""
-        return next(self._numbers)
+        return self._order.next_number()
 
     async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, targets: Sequence[Target] = ()) -> None:
         """Store a capture, durably. `tail` is part `tail_part` of its body; earlier parts came by `add_part`.
@@ -104,7 +106,8 @@ class Captures:
         if not self._limits.reserve(capture.endpoint_id, reserved, size):
             await self._limits.wait_for_room(capture.endpoint_id, reserved, size)
         try:
-            self._writer.put((future, capture, tail, tail_part, targets, headers, size))
+            position = self._order.next_position(capture.seq)
+            self._writer.put((future, capture, tail, tail_part, targets, headers, size, position))
             await future
         except Exception as error:
             self._limits.failed(capture.endpoint_id, reserved)
@@ -234,6 +237,23 @@ class Captures:
             hidden=hidden,
         )
 
+    @property
+    def newest_position(self) -> int:
+        """The position of the newest stored request, from memory."""
+        return self._order.newest
+
+    async def position(self, capture_id: str) -> int | None:
+        """The request's position in the order of storing; None when it is not stored."""
+        return await self._readers.run(lambda database: position_of(database, capture_id))
+
+    async def between(self, after: int, upto: int, limit: int) -> Sequence[tuple[int, Summary]]:
+        """The first `limit` requests with positions above `after` and at most `upto`, each with its position."""
+        return await self._readers.run(lambda database: captures_between(database, after, upto, limit))
+
+    async def matching(self, query: Query, ids: Collection[str]) -> set[str]:
+        """Which of these requests match the query."""
+        return await matching(self._readers, query, ids)
+
     async def get(self, capture_id: str) -> Capture | None:
         """A request with its headers; None when it is not stored."""
         return await self._readers.run(lambda database: queries.get(database, capture_id))
@@ -258,7 +278,7 @@ class Captures:
     async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
         """Mark every request of the endpoint read except those `hidden`, in steps; then publish RequestsChanged without
         ids."""
-        upto, batch = next(self._numbers), AdaptiveBatch(256)
+        upto, batch = self._order.next_number(), AdaptiveBatch(256)
         place: PageKey | None = START
 
         def after(step: MarkStep) -> None:

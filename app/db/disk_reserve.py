@@ -254,7 +254,7 @@ def size_of(file: Path) -> int | None:
 
 
 def _size(add: Add) -> int:
-    _, capture, tail, _, _, _, request_size = add
+    _, capture, tail, _, _, _, request_size, _ = add
     return ROW_COST + request_size - capture.size + len(tail)
 
 

@@ -18,6 +18,7 @@ from app.core.clock import now_us
 from app.core.events import Captured, Event
 from app.core.ids import uuid7
 from app.core.model import DeliveryState, Headers
+from app.db.capture_order import STEP, CaptureOrder
 from app.db.counts import LOOSE, RequestCounts, grow
 from app.db.schema import DELIVERY_CODE, NOBODY, PARTS_PER_BODY
 from app.db.storage_limits import StorageLimits
@@ -68,13 +69,16 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
     bodies: list[Any] = []
     deliveries: list[Any] = []
     trailers: list[tuple[bytes, int]] = []
+    late: list[tuple[int, int]] = []
     grown: dict[int, int] = {}
-    for _, c, tail, tail_part, targets, headers, size in adds:
+    for _, c, tail, tail_part, targets, headers, size, position in adds:
         grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
         captures += _plain(c)
         captures += (headers, DELIVERY_CODE[c.mirror], c.read, (c.provider or NOBODY) if c.identified else None)
         if c.trailers:
             trailers.append((encode_headers(c.trailers), c.seq))
+        if position != c.seq * STEP:
+            late.append((position, c.seq))
         if tail:
             bodies += (c.seq * PARTS_PER_BODY + tail_part, tail)
         if tail_part:
@@ -90,23 +94,27 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
     if trailers:
         # Separate statements: so few captures have trailers that a value for each row would cost more.
         connection.executemany("UPDATE capture SET trailers = ? WHERE seq = ?", trailers)
+    if late:
+        connection.executemany("INSERT INTO capture_late (position, capture_seq) VALUES (?, ?)", late)
 
 
 class Inserts:
     """Stores groups of captures for the writer, and publishes them once they are on disk."""
 
-    def __init__(self, counts: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
-        self._request_counts, self._limits, self._publish = counts, limits, publish
+    def __init__(
+        self, counts: RequestCounts, limits: StorageLimits, order: CaptureOrder, publish: Callable[[Event], None]
+    ) -> None:
+        self._request_counts, self._limits, self._order, self._publish = counts, limits, order, publish
 
     def write(self, connection: sqlite3.Connection, adds: list[Add]) -> None:
         insert(connection, adds)
 
     def stored(self, adds: list[Add]) -> None:
         """Wake the waiting callers, count, and publish one event for the whole commit."""
-        summaries = []
+        summaries, positions = [], []
         grown: dict[int, int] = {}
         taken, in_parts = 0, []
-        for future, capture, _, tail_part, _, _, size in adds:
+        for future, capture, _, tail_part, _, _, size, position in adds:
             if not future.done():
                 future.set_result(None)
             taken += size
@@ -115,8 +123,10 @@ class Inserts:
             endpoint_id = capture.endpoint_id
             if endpoint_id in self._request_counts:
                 summaries.append(capture.summary())
+                positions.append(position)
                 grown[endpoint_id] = grown.get(endpoint_id, 0) + size
         self._limits.stored(taken, in_parts)
+        self._order.newest = adds[-1][-1]
         if summaries:
             self._request_counts.stored(summaries, grown)
-            self._publish(Captured(summaries=tuple(summaries)))
+            self._publish(Captured(summaries=tuple(summaries), positions=tuple(positions)))

@@ -280,6 +280,14 @@ def add_replays(database: SqliteDatabase) -> None:
     raw(database).execute("CREATE INDEX delivery_replay ON delivery (replay_id, seq) WHERE replay_id IS NOT NULL")
 
 
+def add_late_captures(database: SqliteDatabase) -> None:
+    """Captures stored after ones with higher numbers. Of those stored so far none is known: nobody followed them."""
+    raw(database).execute(
+        "CREATE TABLE capture_late (position INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,"
+        " capture_seq INTEGER NOT NULL UNIQUE REFERENCES capture (seq) ON DELETE CASCADE) STRICT"
+    )
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0002_add_senders", add_senders),
     ("0003_index_outcomes", index_outcomes),
@@ -291,6 +299,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0009_endpoint_position", add_endpoint_position),
     ("0010_targets", add_targets),
     ("0011_replays", add_replays),
+    ("0013_late_captures", add_late_captures),
 )
 """In order of application. A released name never changes its meaning."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import msgspec
@@ -121,6 +121,12 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
         data = b"".join(bytes(part) for (part,) in parts)
     start = offset - first * PART_SIZE
     return data[start : start + end - offset]
+
+
+def numbers_of(database: SqliteDatabase, ids: Collection[str]) -> frozenset[int]:
+    """The numbers of those of these requests that are stored."""
+    rows = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id.in_(sql_list(ids)))
+    return frozenset(seq for (seq,) in rows.tuples().execute(database))
 
 
 def first_parts(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, bytes]:

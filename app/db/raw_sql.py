@@ -21,6 +21,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `integrity.py` | a connection and a thread of its own, for `quick_check` |
 | `marks.py` | marks a whole endpoint read in steps between captures, by pairs of columns |
 | `migrations.py` | the statements of released versions, unchanged |
+| `positions.py` | a lookup with `coalesce`, once for each call that waits |
 | `queries.py` | the counts at start, from one index; what is hidden is a function of SQLite |
 | `raw_sql.py` | transactions that begin by taking the lock, and savepoints |
 | `response_times.py` | any number of rows in one statement, for each capture |
@@ -55,7 +56,12 @@ def raw(database: SqliteDatabase) -> sqlite3.Connection:
 
 def newest_seq(database: SqliteDatabase) -> int:
     """The number of the newest request that was ever stored, 0 if none was."""
-    row = raw(database).execute("SELECT seq FROM sqlite_sequence WHERE name = 'capture'").fetchone()
+    return newest_number(database, "capture")
+
+
+def newest_number(database: SqliteDatabase, table: str) -> int:
+    """The highest number that a row of `table` ever had, 0 if it never had any."""
+    row = raw(database).execute("SELECT seq FROM sqlite_sequence WHERE name = ?", (table,)).fetchone()
     return 0 if row is None else int(row[0])
 
 

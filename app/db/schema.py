@@ -262,6 +262,19 @@ class NoteModel(StoreModel):
         table_name = "capture_note"
 
 
+class LateCaptureModel(StoreModel):
+    """A capture that was stored after captures with higher numbers: its position in the order of storing, see
+    `capture_order.py`."""
+
+    position = _NumberField()
+    capture = ForeignKeyField(
+        CaptureModel, column_name="capture_seq", on_delete="CASCADE", index=False, constraints=[SQL("UNIQUE")]
+    )
+
+    class Meta:
+        table_name = "capture_late"
+
+
 class BodyModel(StoreModel):
     """One part of a body, see `PARTS_PER_BODY`."""
 
@@ -447,6 +460,7 @@ MODELS: tuple[type[StoreModel], ...] = (
     ResponseTimeModel,
     StarModel,
     NoteModel,
+    LateCaptureModel,
     BodyModel,
     LooseBodyModel,
     TargetModel,

@@ -18,6 +18,7 @@ from app.core.providers.catalogue import Identify
 from app.core.settings import Settings
 from app.db.account import Account
 from app.db.backups import Backups
+from app.db.capture_order import CaptureOrder
 from app.db.captures import Captures
 from app.db.cleanup import Cleanup, Reclaim
 from app.db.connection import FILE_NAME, damaged, is_damage
@@ -70,7 +71,8 @@ class Store:
         self._request_counts = RequestCounts()
         self.limits = StorageLimits(publish, self._stored_bytes, self._limit_exceeded)
         self._reserve = DiskReserve(path, disk_reserve)
-        inserts = Inserts(self._request_counts, self.limits, self._publish_and_index)
+        self._order = CaptureOrder()
+        inserts = Inserts(self._request_counts, self.limits, self._order, self._publish_and_index)
         self._writer = Writer(path, inserts, self._trouble_changed, self._reserve)
         self._readers = Readers(path)
         self._index = Index(path.with_name(INDEX_NAME), self._readers, self._reserve.has_ample_space)
@@ -130,6 +132,7 @@ class Store:
             self._readers,
             self._index,
             counts=self._request_counts,
+            order=self._order,
             cleanup=self._cleanup,
             limits=self.limits,
             identification=self._identification,

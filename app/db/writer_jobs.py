@@ -11,9 +11,9 @@ from peewee import SqliteDatabase
 
 from app.core.model import Capture, Target
 
-Add = tuple["asyncio.Future[None]", Capture, bytes, int, Sequence[Target], bytes, int]
+Add = tuple["asyncio.Future[None]", Capture, bytes, int, Sequence[Target], bytes, int, int]
 """A capture to store: the future that waits for it, the record, its last body part, that part's number, the targets to
-queue it for, its headers as they are stored, and its total bytes.
+queue it for, its headers as they are stored, its total bytes, and its position in the order of storing.
 
 A tuple, because one is created for each request.
 """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from itertools import count
 from pathlib import Path
 
 import msgspec
@@ -52,7 +51,7 @@ async def fill(store: Store, endpoint_id: int, number: int, received_at: int) ->
         store._request_counts.start(
             endpoint_id, Counts(total=number, unread=number, last_received_at=newest, stored_bytes=size)
         )
-        store.captures._numbers = count(values["seq"] + number)
+        store._order.load(0, values["seq"] + number - 1)
 
     await store._writer.run(job, after)
 

@@ -7,7 +7,7 @@ match; `scan.py` reads those, or all of a section.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator, Sequence
 from functools import partial
 from threading import Event
 
@@ -17,6 +17,7 @@ from app.core.clock import now_us
 from app.core.deletion import Hidden
 from app.core.model import PageKey, Summary
 from app.core.search.query import Query
+from app.db.queries import numbers_of
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.search.index.entries import oldest_above
@@ -71,6 +72,24 @@ async def search(
             await progress.reached(place)
     finally:
         scan.cancelled.set()
+
+
+async def matching(readers: Readers, query: Query, ids: Collection[str]) -> set[str]:
+    """Which of these requests match, at most `FEW`."""
+    scan = Scan(sql_filter=to_sql_filter(query, now_us()), endpoint_id=None, cancelled=Event())
+    section = ListSection(seqs=await readers.run(lambda database: numbers_of(database, ids)))
+    found: set[str] = set()
+    place: PageKey | None = NEWEST
+    try:
+        while place is not None and section.seqs:
+            step = await readers.run(
+                partial(scan.step, section=section, place=place, rows=FEW, limit=len(section.seqs) + 1)
+            )
+            found.update(summary.id for summary in step.found)
+            place = step.reached
+    finally:
+        scan.cancelled.set()
+    return found
 
 
 def _key(place: PageKey) -> tuple[int, str]:

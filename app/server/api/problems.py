@@ -58,9 +58,12 @@ KINDS = {
     "method-not-allowed": Kind(405, "The method is not allowed here"),
     "not-found": Kind(404, "Not found"),
     "plan-limit": Kind(409, "The plan does not allow this"),
+    "position-unknown": Kind(410, "The position is not known"),
     "port-in-use": Kind(409, "The port is already in use"),
     "replay-state": Kind(409, "The replay is in another state"),
+    "stopping": Kind(503, "Hookline is stopping"),
     "storage-unavailable": Kind(503, "Requests cannot be stored right now"),
+    "too-many-followers": Kind(503, "Too many callers wait for events"),
     "unauthorized": Kind(401, "The token is missing or wrong"),
 }
 """All problems by the last part of their type. Only `bad-request` has other statuses too: what aiohttp refuses."""

@@ -7,7 +7,7 @@ from contextlib import aclosing
 from aiohttp import web
 from msgspec import UNSET
 
-from app.core.model import PageKey
+from app.core.model import Capture, Endpoint, PageKey
 from app.server.api.body import send_body
 from app.server.api.parameters import (
     ENDPOINT,
@@ -105,9 +105,7 @@ class RequestCalls:
     async def read(self, request: web.Request) -> web.Response:
         """One request in full, with its deliveries, without its body."""
         capture, endpoint = await stored_request(self._services, request.match_info["id"])
-        deliveries = await self._services.deliveries.of_capture(capture.id)
-        last = await self._services.deliveries.last_attempts([one.id for one in deliveries])
-        return json_response(request_out(capture, endpoint, deliveries, last))
+        return json_response(await _in_full(self._services, capture, endpoint))
 
     async def change(self, request: web.Request, patch: RequestPatch) -> web.Response:
         """Sets or removes the given marks; all others stay."""
@@ -139,3 +137,16 @@ class RequestCalls:
         endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
         await self._services.captures.clear(endpoint.id, keep)
         return done()
+
+
+async def full_request(services: ApiServices, capture_id: str) -> RequestOut | None:
+    """A request with its deliveries; None if it was deleted."""
+    capture = await services.captures.get(capture_id)
+    endpoint = services.endpoints.by_id(capture.endpoint_id) if capture is not None else None
+    return None if capture is None or endpoint is None else await _in_full(services, capture, endpoint)
+
+
+async def _in_full(services: ApiServices, capture: Capture, endpoint: Endpoint) -> RequestOut:
+    deliveries = await services.deliveries.of_capture(capture.id)
+    last = await services.deliveries.last_attempts([one.id for one in deliveries])
+    return request_out(capture, endpoint, deliveries, last)

@@ -171,11 +171,11 @@ class SummaryOut(Record, frozen=True):
     gist: str | None
 
 
-class DeliveryOut(Record, frozen=True):
-    """One delivery of a request and the result of its last attempt; `endpoint` is a slug, `url` the requested URL with
-    sub-path and query. `target` and `replay` are ids: `target` is null for a URL that is no target, `replay` unless the
-    user replayed the request. `due_at` is when the next attempt starts; null: now, or never. `responded`: the sender
-    got this response."""
+class DeliverySummaryOut(Record, frozen=True):
+    """One delivery of a request and the result of its last attempt, without the response; `endpoint` is a slug, `url`
+    the requested URL with sub-path and query. `target` and `replay` are ids: `target` is null for a URL that is no
+    target, `replay` unless the user replayed the request. `due_at` is when the next attempt starts; null: now, or
+    never. `responded`: the sender got this response."""
 
     id: str
     request: str
@@ -186,15 +186,20 @@ class DeliveryOut(Record, frozen=True):
     started_at: str | None
     ms: float | None
     status: int | None
-    response_headers: Headers
-    response_size: int
-    response_truncated: bool
     error: str | None
     target: int | None
     replay: str | None
     attempt_count: int
     due_at: str | None
     responded: bool
+
+
+class DeliveryOut(DeliverySummaryOut, frozen=True):
+    """One delivery of a request and the result of its last attempt, with the response's headers."""
+
+    response_headers: Headers
+    response_size: int
+    response_truncated: bool
 
 
 class AttemptOut(Record, frozen=True):

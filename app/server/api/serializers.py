@@ -26,6 +26,7 @@ from app.core.model import (
 from app.server.api.schemas import (
     AttemptOut,
     DeliveryOut,
+    DeliverySummaryOut,
     EndpointOut,
     FullDeliveryOut,
     RefusalOut,
@@ -108,7 +109,23 @@ def full_delivery_out(delivery: Delivery, endpoint: Endpoint, attempts: Sequence
     return _delivery(FullDeliveryOut, delivery, endpoint, attempts[-1] if attempts else None, attempts=made)
 
 
+def delivery_summary_out(delivery: Delivery, endpoint: Endpoint) -> DeliverySummaryOut:
+    return _delivery_summary(DeliverySummaryOut, delivery, endpoint)
+
+
 def _delivery(shape: type[S], delivery: Delivery, endpoint: Endpoint, last: Attempt | None, **others: Any) -> S:
+    return _delivery_summary(
+        shape,
+        delivery,
+        endpoint,
+        response_headers=() if last is None else last.response_headers,
+        response_size=0 if last is None else last.response_size,
+        response_truncated=last is not None and last.response_truncated,
+        **others,
+    )
+
+
+def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint, **others: Any) -> S:
     waits = delivery.state is DeliveryState.QUEUED and delivery.due_at > 0
     return _from_record(
         shape,
@@ -116,9 +133,6 @@ def _delivery(shape: type[S], delivery: Delivery, endpoint: Endpoint, last: Atte
         request=delivery.capture_id,
         endpoint=endpoint.slug,
         url=delivery.request_url(endpoint.target(delivery.target_id)),
-        response_headers=() if last is None else last.response_headers,
-        response_size=0 if last is None else last.response_size,
-        response_truncated=last is not None and last.response_truncated,
         target=delivery.target_id,
         replay=delivery.replay_id,
         attempt_count=delivery.attempts,

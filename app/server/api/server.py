@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import errno
-from http import HTTPStatus
 
 from aiohttp import web
 
@@ -15,8 +14,11 @@ from app.server.api.backups import BackupCalls
 from app.server.api.comparison import ComparisonCalls
 from app.server.api.deliveries import DeliveryCalls
 from app.server.api.endpoints import EndpointCalls
+from app.server.api.events import EventCalls
+from app.server.api.follower import Followers
 from app.server.api.openapi import documented
-from app.server.api.problems import Problem, problems, router_problem
+from app.server.api.problems import problems
+from app.server.api.protocol import SERVER_NAME, ApiProtocol
 from app.server.api.replays import ReplayCalls
 from app.server.api.requests import RequestCalls
 from app.server.api.routes import register
@@ -24,44 +26,8 @@ from app.server.api.services import ApiServices
 from app.server.api.settings import SettingsCalls
 from app.server.api.status import StateCalls
 from app.server.api.targets import TargetCalls
-from app.server.capture.head import parser_reason
+from app.server.api.wait import WaitCalls
 from app.server.listening import find_holder, stop_listening
-
-SERVER_NAME = "Hookline"
-"""Sent instead of the versions that aiohttp names."""
-
-
-class ApiProtocol(web.RequestHandler):
-    """aiohttp's request handler, but its own errors are problems as well: no plain text, no traceback."""
-
-    def __init__(self, manager: web.Server, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(manager, loop=loop, access_log=None)  # type: ignore[arg-type]  # as web.AppRunner hands it on
-
-    def handle_error(
-        self,
-        request: web.BaseRequest,
-        status: int = 500,
-        exc: BaseException | None = None,
-        message: str | None = None,
-    ) -> web.StreamResponse:
-        if status == HTTPStatus.BAD_REQUEST and isinstance(exc, Exception):
-            problem = Problem(400, "bad-request", f"Malformed HTTP: {parser_reason(exc)}.")
-        else:
-            self.logger.error("a call of the API failed", exc_info=exc)
-            problem = Problem(500, "internal", "Hookline could not do this because of an internal error; see its log.")
-        if request.writer.output_size > 0:
-            raise ConnectionError("the response has begun already")
-        response = problem.response()
-        response.headers["Server"] = SERVER_NAME
-        response.force_close()
-        return response
-
-    async def finish_response(
-        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
-    ) -> tuple[web.StreamResponse, bool]:
-        if isinstance(resp, web.HTTPException):  # raised where no middleware is, such as for an unknown Expect
-            resp = router_problem(request, resp).response()
-        return await super().finish_response(request, resp, start_time)
 
 
 async def name_server(_: web.BaseRequest, response: web.StreamResponse) -> None:
@@ -81,7 +47,7 @@ CALLS = (
     ComparisonCalls,
     BackupCalls,
 )
-"""All classes with handlers, in the order of the documentation."""
+"""The classes with handlers that need the services alone, in the order of the documentation."""
 
 BODY_MAX = 2 * 1024 * 1024
 _STOP_S = 1.0
@@ -94,7 +60,11 @@ class ApiServer:
     def __init__(self, services: ApiServices, token: str) -> None:
         self._services = services
         self._token = token
-        self.routes = documented(route for calls in CALLS for route in calls(services).routes())
+        self._followers = Followers(services.events)
+        following = (WaitCalls(services, self._followers), EventCalls(services, self._followers))
+        # The call that waits comes before the other calls about requests: `wait` is no ID.
+        calls = (*following, *(calls(services) for calls in CALLS))
+        self.routes = documented(route for one in calls for route in one.routes())
         """All calls, in the order of the documentation."""
         self._running: tuple[web.AppRunner, asyncio.Server] | None = None
 
@@ -136,5 +106,6 @@ class ApiServer:
     def _application(self) -> web.Application:
         app = web.Application(middlewares=[problems, guard(self._token)], client_max_size=BODY_MAX)
         app.on_response_prepare.append(name_server)
+        app.on_shutdown.append(self._followers.stop)
         register(app, self.routes)
         return app

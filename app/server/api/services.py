@@ -10,6 +10,7 @@ from app.core.model import Endpoint
 from app.core.repositories import (
     AccountRepository,
     BackupRepository,
+    CapturePositions,
     CaptureRepository,
     DeliveryRepository,
     EndpointRepository,
@@ -19,6 +20,7 @@ from app.core.repositories import (
     TargetRepository,
 )
 from app.core.settings import Settings
+from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 
@@ -33,6 +35,8 @@ class ApiServices:
     endpoints: EndpointRepository
     targets: TargetRepository
     captures: CaptureRepository
+    positions: CapturePositions
+    events: EventLog
     deliveries: DeliveryRepository
     replays: ReplayService
     response_pairs: ResponsePairRepository

@@ -39,8 +39,9 @@ def read_small_body(request: Incoming, limit: int) -> Body | None:
 class BodyBuffer:
     """A body being received. Full parts are stored at once; of the current part, pieces when memory is short."""
 
-    def __init__(self, memory: BodyMemory, captures: CaptureSink, seq: int, endpoint_id: int) -> None:
-        self._memory, self._captures, self._seq, self._endpoint_id = memory, captures, seq, endpoint_id
+    def __init__(self, memory: BodyMemory, captures: CaptureSink, endpoint_id: int) -> None:
+        self._memory, self._captures, self._endpoint_id = memory, captures, endpoint_id
+        self._seq: int | None = None
         self._part = bytearray()
         """The bytes of the current part that are in memory. `_stored_of_part` bytes before them are stored, in
         `_pieces` pieces."""
@@ -50,6 +51,13 @@ class BodyBuffer:
         self._refused: StorageLimitError | None = None
         self._closed = False
         memory.register(self)
+
+    @property
+    def seq(self) -> int:
+        """The number of the capture. Taken when the first part is stored: what is stored at once needs none before."""
+        if self._seq is None:
+            self._seq = self._captures.new_seq()
+        return self._seq
 
     @property
     def spillable(self) -> int:
@@ -64,7 +72,7 @@ class BodyBuffer:
                 return
             self._stored_of_part += len(data)
             try:
-                await self._captures.add_piece(self._seq, self._pieces, data, endpoint_id=self._endpoint_id)
+                await self._captures.add_piece(self.seq, self._pieces, data, endpoint_id=self._endpoint_id)
             except StorageLimitError as error:
                 self._refused = error
                 self._memory.release(len(data))
@@ -116,7 +124,7 @@ class BodyBuffer:
         self._memory.release(len(self._take_part()))
         async with self._storing:
             if self._parts or self._pieces:
-                await self._captures.drop_parts(self._seq)
+                await self._captures.drop_parts(self.seq)
 
     def close(self) -> None:
         """Release its memory: it is stored, or given up."""
@@ -130,7 +138,7 @@ class BodyBuffer:
             data = self._take_part()
             try:
                 await self._captures.add_part(
-                    self._seq, self._parts, data, pieces=self._pieces, endpoint_id=self._endpoint_id
+                    self.seq, self._parts, data, pieces=self._pieces, endpoint_id=self._endpoint_id
                 )
             finally:
                 self._memory.release(len(data))

@@ -127,18 +127,17 @@ class Handler:
         self, connection: Connection, request: Incoming, config: CaptureConfig, limit: int
     ) -> Rejection | None:
         """Store the request and respond; returns a rejection if it cannot be stored, with nothing left behind."""
-        seq = self._captures.new_seq()
         buffer, expected, stored = None, None, False
         try:
             body = read_small_body(request, limit)
             if body is None:
                 self._captures.check_room(config.endpoint.id, request.length)
                 request.raw = request.raw[: request.head_size]  # from here on its body is in the store
-                buffer = BodyBuffer(self._body_memory, self._captures, seq, config.endpoint.id)
+                buffer = BodyBuffer(self._body_memory, self._captures, config.endpoint.id)
                 self._send_continue(connection, request)
                 body = await buffer.receive(connection, request, limit)
                 if (revoked := self._admission.revoked(config)) is not None:
-                    await self._drop(buffer, seq)
+                    await self._drop(buffer)
                     return revoked
             response = config.response if request.broken is None else _broken(request)
             capture = _record(
@@ -147,7 +146,7 @@ class Handler:
                 config.targets,
                 body,
                 peer=connection.peer,
-                seq=seq,
+                seq=self._captures.new_seq() if buffer is None else buffer.seq,
                 reply_status=response.status,
                 identify=self._identify,
             )
@@ -157,16 +156,16 @@ class Handler:
             stored = True
             request.raw = b""
         except BodyTooLargeError:
-            await self._drop(buffer, seq)
+            await self._drop(buffer)
             return admission.too_large(limit)
         except StorageLimitError as error:
-            await self._drop(buffer, seq)
+            await self._drop(buffer)
             return admission.over_storage_limit(error)
         except StorageUnavailableError as error:
-            await self._drop(buffer, seq)
+            await self._drop(buffer)
             return rejection(f"The request could not be stored. {error}", 503, "storage_unavailable", RETRY_AFTER)
         except NotFoundError:  # the endpoint was deleted while the body was received
-            await self._drop(buffer, seq)
+            await self._drop(buffer)
             return admission.not_found()
         finally:
             if buffer is not None:
@@ -202,12 +201,12 @@ class Handler:
         if waits and not payload.total_bytes and not payload.is_eof():
             connection.send(responses.CONTINUE)
 
-    async def _drop(self, buffer: BodyBuffer | None, seq: int) -> None:
+    async def _drop(self, buffer: BodyBuffer | None) -> None:
         try:
             if buffer is not None:
                 await buffer.drop()
         except StorageUnavailableError:
-            log.debug("parts of request %d stay until the store works again", seq)
+            log.debug("parts of a request stay until the store works again")
 
     async def _reply(
         self, connection: Connection, request: Incoming, config: CaptureConfig, capture: Capture, response: Response

@@ -15,6 +15,7 @@ from app.core.model import PART_SIZE, Capture, Endpoint
 from app.core.settings import Settings, check
 from app.db.store import Store
 from app.server.api import ApiServer, ApiServices
+from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 from tests import factories
@@ -28,6 +29,7 @@ class Desk:
     def __init__(self, store: Store, bus: Bus) -> None:
         self.store = store
         self.refused = RefusedLog(bus.publish)
+        self.events = EventLog(bus, store.captures)
         self.replays = ReplayService(
             store.captures,
             store.deliveries,
@@ -52,6 +54,8 @@ class Desk:
             endpoints=self.store.endpoints,
             targets=self.store.targets,
             captures=self.store.captures,
+            positions=self.store.captures,
+            events=self.events,
             deliveries=self.store.deliveries,
             replays=self.replays,
             response_pairs=self.store.response_pairs,
@@ -110,6 +114,7 @@ async def desk(tmp_path: Path, bus: Bus) -> AsyncIterator[Desk]:
         yield desk
     await desk.replays.stop()
     await desk.server.stop()
+    desk.events.close()
     await store.close()
 
 

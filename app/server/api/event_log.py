@@ -1,0 +1,156 @@
+"""What happened lately, in order, for callers that follow it: the events of the bus, each with a number.
+
+The log records from its first use on. It keeps the newest events within bounds of count and size, once for all
+callers. New events are shown to them at most every 20 ms, so that a hundred callers cost captures little.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import secrets
+from collections import deque
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from app.core.events import (
+    Bus,
+    Captured,
+    DeliveryChanged,
+    EndpointRemoved,
+    EndpointSaved,
+    Event,
+    Refused,
+    ReplayChanged,
+    Subscriptions,
+)
+from app.core.model import Record, Summary
+from app.core.repositories import CapturePositions
+
+KEPT = 10_000
+"""Events."""
+KEPT_BYTES = 8 * 1024 * 1024
+"""Of these events together, about."""
+MERGE_S = 0.02
+EVENT_BYTES = 1_000
+"""About what an event takes, as a record and as sent, besides the texts of senders."""
+
+_POSITION = re.compile(r"([0-9a-z]{1,16})-([0-9]{1,15})-([0-9]{1,15})")
+
+
+class Position(Record, frozen=True):
+    """A place in the log: the last event's number in this run of the program, and the newest capture's position in the
+    order of storing, which holds across runs."""
+
+    run: str
+    number: int
+    capture: int
+
+    def __str__(self) -> str:
+        return f"{self.run}-{self.number}-{self.capture}"
+
+
+def parse_position(text: str) -> Position | None:
+    """The position that was written as `text`; None if it is none."""
+    found = _POSITION.fullmatch(text)
+    return None if found is None else Position(run=found[1], number=int(found[2]), capture=int(found[3]))
+
+
+class EventText(NamedTuple):
+    """An event as callers get it, after its id. `endpoint` is the slug of the endpoint it is about."""
+
+    endpoint: str | None
+    text: bytes
+
+
+class LoggedEvent:
+    """An event with its number and the position of the newest capture. `text` is None until a caller wants it."""
+
+    __slots__ = ("number", "position", "size", "text", "what")
+
+    def __init__(self, number: int, position: int, what: Event | Summary, size: int) -> None:
+        self.number, self.position, self.what, self.size = number, position, what, size
+        self.text: EventText | None = None
+
+
+class EventLog:
+    """All methods are called on the loop's thread."""
+
+    def __init__(self, bus: Bus, captures: CapturePositions) -> None:
+        self._bus, self._captures = bus, captures
+        self._subscriptions = Subscriptions(bus)
+        self._events: deque[LoggedEvent] = deque()
+        self._bytes = self._last = self._shown = self._newest_capture = 0
+        self._followers: set[asyncio.Event] = set()
+        self._timer: asyncio.TimerHandle | None = None
+        self._run = ""
+
+    def newest(self) -> Position:
+        """The position of the newest event, shown or not; records from now on."""
+        if not self._run:
+            self._start()
+        return Position(run=self._run, number=self._last, capture=self._newest_capture)
+
+    def since(self, number: int, limit: int) -> Sequence[LoggedEvent] | None:
+        """The next events after `number`, at most `limit`, of those shown so far; None if they are no longer kept."""
+        if number + 1 < self._last + 1 - len(self._events):
+            return None
+        first = len(self._events) - (self._last - number)
+        until = len(self._events) - (self._last - self._shown)
+        return [self._events[at] for at in range(first, min(first + limit, until))]
+
+    def follow(self, follower: asyncio.Event) -> None:
+        """Set `follower` whenever there are new events, until `unfollow`."""
+        self._followers.add(follower)
+
+    def unfollow(self, follower: asyncio.Event) -> None:
+        self._followers.discard(follower)
+
+    def close(self) -> None:
+        """Record no more."""
+        self._subscriptions.end()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    def _start(self) -> None:
+        self._run = secrets.token_hex(4)
+        self._newest_capture = self._captures.newest_position
+        self._subscriptions.add(Captured, self._captured)
+        for kind in (DeliveryChanged, EndpointSaved, EndpointRemoved, Refused, ReplayChanged):
+            self._subscriptions.add(kind, self._happened)
+
+    def _captured(self, event: Captured) -> None:
+        for summary, position in zip(event.summaries, event.positions, strict=True):
+            self._newest_capture = position
+            self._add(summary, EVENT_BYTES + 2 * (len(summary.target) + len(summary.content_type)))
+        self._show_soon()
+
+    def _happened(self, event: Event) -> None:
+        size = EVENT_BYTES
+        if isinstance(event, Refused):
+            size += 2 * (len(event.refusal.target) + len(event.refusal.reason))
+        elif isinstance(event, DeliveryChanged):
+            size += 2 * (len(event.delivery.url) + len(event.delivery.captured_target))
+        self._add(event, size)
+        self._show_soon()
+
+    def _add(self, what: Event | Summary, size: int) -> None:
+        self._last += 1
+        self._bytes += size
+        self._events.append(LoggedEvent(self._last, self._newest_capture, what, size))
+        while len(self._events) > KEPT or self._bytes > KEPT_BYTES:
+            self._bytes -= self._events.popleft().size
+
+    def _show_soon(self) -> None:
+        """Show the first event at once, and what follows it closely together."""
+        if self._timer is None:
+            self._show()
+
+    def _show(self) -> None:
+        self._timer = None
+        if self._shown == self._last:
+            return
+        self._shown = self._last
+        for follower in self._followers:
+            follower.set()
+        self._timer = asyncio.get_running_loop().call_later(MERGE_S, self._show)

@@ -1,0 +1,35 @@
+"""What `GET /events` sends: the `data` of each type of event."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from app.core.model import Record
+
+EventType = Literal["captured", "delivered", "endpoint", "refused", "replay"]
+"""`captured`: a request was stored (SummaryOut). `delivered`: an attempt of a delivery ended, or it was queued again
+(DeliverySummaryOut). `endpoint`: an endpoint was created, changed or deleted (EndpointChangeOut). `refused`: a request
+was refused (RefusalOut). `replay`: a replay began, went on or ended (ReplayOut)."""
+
+
+class PositionOut(Record, frozen=True):
+    """The first event of a stream, `position`: what follows is newer than this."""
+
+    position: str
+
+
+class GapOut(Record, frozen=True):
+    """The event `gap`: events of these types may be missing here, and cannot be sent any more."""
+
+    types: tuple[EventType, ...]
+    reason: str
+
+
+class EndpointChangeOut(Record, frozen=True):
+    """An endpoint that was created, changed or deleted, as it is now or was last."""
+
+    change: Literal["created", "changed", "deleted"]
+    slug: str
+    url: str
+    name: str
+    active: bool

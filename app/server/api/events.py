@@ -1,0 +1,167 @@
+"""The call that streams events as they happen: Server-Sent Events, as browsers' EventSource and many libraries read
+them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Sequence
+
+import msgspec
+from aiohttp import web
+
+from app.core.errors import StorageUnavailableError
+from app.core.model import Endpoint, Summary
+from app.server.api.event_log import LoggedEvent, Position
+from app.server.api.event_schemas import EventType, GapOut, PositionOut
+from app.server.api.event_start import AFTER, start_of
+from app.server.api.event_texts import EVENT_TYPES, EventTexts, event_text, id_line, type_of
+from app.server.api.follower import Follower, Followers
+from app.server.api.new_captures import BATCH, CaptureFilter
+from app.server.api.parameters import ENDPOINT, SEARCH, Parameter, query_of
+from app.server.api.routes import Returns, Route, endpoint_named
+from app.server.api.services import ApiServices
+
+HEARTBEAT_S = 15.0
+RETRY_MS = 1_000
+"""How long a caller should wait before it connects again."""
+LAST_ID = "Last-Event-ID"
+CHUNK_BYTES = 256 * 1024
+_HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+
+
+def _types(given: str) -> Sequence[EventType] | None:
+    names = given.split(",")
+    return tuple(one for one in EVENT_TYPES if one in names) if all(name in EVENT_TYPES for name in names) else None
+
+
+_TYPE = "|".join(EVENT_TYPES)
+TYPES = Parameter(
+    "types",
+    "Only events of these types, with commas.",
+    {"type": "string", "pattern": f"^({_TYPE})(,({_TYPE}))*$"},
+    f"of {', '.join(EVENT_TYPES)}, with commas",
+    _types,
+)
+
+
+class EventCalls:
+    """Handler of `/events`."""
+
+    def __init__(self, services: ApiServices, followers: Followers) -> None:
+        self._services, self._followers, self._texts = services, followers, EventTexts(services)
+
+    def routes(self) -> list[Route]:
+        returns = Returns(media_type="text/event-stream")
+        kinds = ("invalid-query", "not-found", "too-many-followers")
+        parameters = (ENDPOINT, SEARCH, TYPES, AFTER)
+        return [Route("GET", "/events", self.stream, "Stream events", returns, parameters, problems=kinds)]
+
+    async def stream(self, request: web.Request) -> web.StreamResponse:
+        """Events as they happen, of all endpoints or one; of the `types` given, and of captured requests only those
+        that match `q`. The header Last-Event-ID, or `after`, continues after an event."""
+        services, query, slug = self._services, query_of(request), ENDPOINT.of(request)
+        types = TYPES.of(request) or (EVENT_TYPES if query is None else ("captured",))
+        endpoint = None if slug is None else endpoint_named(services.endpoints, slug)
+        start = None
+        for name, text in ((LAST_ID, request.headers.get(LAST_ID)), ("after", AFTER.of(request))):
+            if text and start is None:
+                start = await start_of(services, name, text)
+        response = web.StreamResponse(headers=_HEADERS)
+        with self._followers.follow(request) as follower:
+            await response.prepare(request)
+            if request.method == "HEAD":
+                return response
+            captures = CaptureFilter(services.positions, None if endpoint is None else endpoint.id, query)
+            stream = EventStream(services, self._texts, captures, endpoint, types)
+            # The caller left or was dropped, or the store is closed: it connects again, and continues where it was.
+            with contextlib.suppress(ConnectionError, StorageUnavailableError):
+                await stream.run(follower, response, start)
+        return response
+
+
+class EventStream:
+    """What one caller gets."""
+
+    def __init__(
+        self,
+        services: ApiServices,
+        texts: EventTexts,
+        captures: CaptureFilter,
+        endpoint: Endpoint | None,
+        types: Sequence[EventType],
+    ) -> None:
+        self._services, self._log, self._texts = services, services.events, texts
+        self._captures, self._endpoint, self._types = captures, endpoint, types
+        self._position: Position
+
+    async def run(self, follower: Follower, response: web.StreamResponse, start: Position | None) -> None:
+        """Write events until the caller leaves or the API stops; ConnectionError if the caller is too slow."""
+        self._position = self._log.newest() if start is None else start
+        opening = event_text("position", PositionOut(position=str(self._position)))
+        await follower.write(response, b"retry: %d\n%s%s" % (RETRY_MS, id_line(self._position), opening))
+        await self._catch_up(follower, response)
+        loop = asyncio.get_running_loop()
+        quiet_since = loop.time()
+        while not follower.ended:
+            events = self._log.since(self._position.number, BATCH)
+            if events is None:
+                raise ConnectionResetError("The caller reads too slowly.")
+            if events and (text := await self._text_of(events)):
+                await follower.write(response, text)
+                quiet_since = loop.time()
+            elif loop.time() - quiet_since >= HEARTBEAT_S:
+                # The id spares a caller whose filters let nothing pass a long search when it connects again.
+                await follower.write(response, b": nothing new\n%s\n" % id_line(self._position))
+                quiet_since = loop.time()
+            if not events:
+                await follower.sleep(HEARTBEAT_S)
+
+    async def _catch_up(self, follower: Follower, response: web.StreamResponse) -> None:
+        """Send what the log does not hold any more: captured requests, from the store."""
+        start, newest = self._position, self._log.newest()
+        if start.run == newest.run and start.number <= newest.number and self._log.since(start.number, 0) is not None:
+            return
+        if start.capture > newest.capture:
+            gap = GapOut(types=tuple(self._types), reason="The last event ID comes from another database.")
+            await follower.write(response, event_text("gap", gap))
+        else:
+            if lost := tuple(kind for kind in self._types if kind != "captured"):
+                gap = GapOut(types=lost, reason="These events are kept for a short time, and while Hookline runs.")
+                await follower.write(response, event_text("gap", gap))
+            if "captured" in self._types:
+                await self._send_stored(follower, response, newest.capture)
+        self._position = newest
+
+    async def _send_stored(self, follower: Follower, response: web.StreamResponse, upto: int) -> None:
+        while self._position.capture < upto and not follower.ended:
+            batch = await self._services.positions.between(self._position.capture, upto, BATCH)
+            wanted = await self._captures.wanted([summary for _, summary in batch])
+            parts: list[bytes] = []
+            for position, summary in batch:
+                # The run stays the old one: if the caller connects again before the end, it goes on here.
+                self._position = msgspec.structs.replace(self._position, capture=position)
+                if summary.id in wanted and (written := self._texts.captured(summary).text):
+                    parts += (id_line(self._position), written)
+            await follower.write(response, b"".join(parts))
+            if len(batch) < BATCH:
+                return
+
+    async def _text_of(self, events: Sequence[LoggedEvent]) -> bytes:
+        """Those of `events` that the caller wants, up to about `CHUNK_BYTES`; moves on to the last one looked at."""
+        run, types = self._position.run, self._types
+        wanted = await self._captures.wanted([one.what for one in events if isinstance(one.what, Summary)])
+        parts: list[bytes] = []
+        size = 0
+        for event in events:
+            self._position = Position(run=run, number=event.number, capture=event.position)
+            if type_of(event) not in types or (isinstance(event.what, Summary) and event.what.id not in wanted):
+                continue
+            slug, text = self._texts.of(event)
+            if not text or (self._endpoint is not None and slug != self._endpoint.slug):
+                continue
+            parts += (id_line(self._position), text)
+            size += len(text)
+            if size > CHUNK_BYTES:
+                break
+        return b"".join(parts)

@@ -1,0 +1,265 @@
+"""The stream of events: what it sends, how it resumes, and how it ends."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+
+import pytest
+from msgspec.structs import replace
+
+from app.core.events import Bus, DeliveryChanged
+from app.core.model import PART_SIZE, DeliveryState, Refusal
+from app.server.api import event_log, follower
+from app.server.api import events as event_calls
+from tests import factories
+from tests.server.api.conftest import TOKEN, Desk, fields, problem
+from tests.server.api.event_stream import WAIT_S, events, ids
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(WAIT_S):
+        while not condition():  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.01)
+
+
+async def test_a_stored_request_is_sent_as_lists_show_it(desk: Desk) -> None:
+    endpoint = await desk.endpoint(slug="orders")
+    async with events(desk.client) as reader:
+        assert reader.response.headers["content-type"] == "text/event-stream"
+        assert reader.response.headers["cache-control"] == "no-store"
+        assert reader.retry_ms == 1_000
+        capture = await desk.capture(endpoint, target="/catch/orders/1?é", note=None)
+        received = await reader.next()
+    assert received.type == "captured"
+    (listed,) = (await desk.client.get("/requests")).json()["items"]
+    assert received.data == listed
+    assert received.data["id"] == capture.id
+
+
+async def test_each_type_of_event(desk: Desk, bus: Bus) -> None:
+    async with events(desk.client) as reader:
+        endpoint = await desk.endpoint(slug="orders", name="Orders")
+        created = await reader.next()
+        await desk.client.patch("/endpoints/orders", json={"active": False})
+        changed = await reader.next()
+        capture = await desk.capture(endpoint)
+        delivery = replace(factories.queued().delivery, capture_id=capture.id, endpoint_id=endpoint.id)
+        delivery = replace(delivery, state=DeliveryState.FAILED, error="It is down.")
+        bus.publish(DeliveryChanged(delivery=delivery, state=DeliveryState.FAILED))
+        captured, delivered = await reader.take(2)
+        desk.refused.add(
+            Refusal(
+                at=1, source_address="::1", source_port=9, status=405, reason="No.", method="X", target="/catch/orders"
+            )
+        )
+        refused = await reader.next()
+        await desk.client.delete("/endpoints/orders")
+        deleted = await reader.next()
+    assert (created.type, created.data["change"], created.data["name"]) == ("endpoint", "created", "Orders")
+    assert created.data["url"] == "https://hooks.example/catch/orders"
+    assert (changed.data["change"], changed.data["active"]) == ("changed", False)
+    assert (captured.type, captured.data["id"]) == ("captured", capture.id)
+    assert (delivered.type, delivered.data["id"], delivered.data["request"]) == ("delivered", delivery.id, capture.id)
+    assert (delivered.data["state"], delivered.data["error"]) == ("failed", "It is down.")
+    assert (refused.type, refused.data["status"], refused.data["endpoint"]) == ("refused", 405, "orders")
+    assert (deleted.type, deleted.data["change"], deleted.data["slug"]) == ("endpoint", "deleted", "orders")
+
+
+async def test_filters(desk: Desk) -> None:
+    one, two = await desk.endpoint(slug="one"), await desk.endpoint(slug="two")
+    async with (
+        events(desk.client, endpoint="two") as of_two,
+        events(desk.client, types="refused,captured") as of_types,
+        events(desk.client, q="method:PUT needle") as of_query,
+    ):
+        first = await desk.capture(one, b"a needle", method="PUT")
+        await desk.client.patch("/endpoints/one", json={"name": "Other"})
+        second = await desk.capture(two, b"a needle", method="POST")
+        third = await desk.capture(two, b"needles", method="PUT")
+        assert ids(await of_two.take(2)) == [second.id, third.id]
+        assert ids(await of_types.take(3)) == [first.id, second.id, third.id]
+        assert ids(await of_query.take(2)) == [first.id, third.id]
+
+
+async def test_last_event_id_continues_without_a_gap(desk: Desk) -> None:
+    endpoint = await desk.endpoint()
+    async with events(desk.client) as reader:
+        made = [await desk.capture(endpoint) for _ in range(3)]
+        first, *_ = await reader.take(3)
+    made += [await desk.capture(endpoint) for _ in range(3)]
+    async with events(desk.client, first.id) as reader:
+        assert ids(await reader.take(5)) == [capture.id for capture in made[1:]]
+    async with events(desk.client, after=first.id) as reader:
+        assert ids(await reader.take(5)) == [capture.id for capture in made[1:]]
+    async with events(desk.client, after=made[3].id, types="captured") as reader:
+        assert ids(await reader.take(2)) == [capture.id for capture in made[4:]]
+
+
+async def test_one_that_was_stored_late_is_not_missed(desk: Desk) -> None:
+    """Its id and its number are older than those of a request that was sent before it."""
+    endpoint = await desk.endpoint()
+    body = bytes(PART_SIZE + 1)
+    late = factories.capture(body, endpoint_id=endpoint.id, seq=desk.store.captures.new_seq())
+    await desk.store.captures.add_part(late.seq, 0, body[:PART_SIZE])
+    async with events(desk.client) as reader:
+        early = await desk.capture(endpoint)
+        assert (await reader.next()).data["id"] == early.id
+        await desk.store.captures.add(late, body[PART_SIZE:], 1)
+        newer = await desk.capture(endpoint)
+        assert ids(await reader.take(2)) == [late.id, newer.id]
+    async with events(desk.client, types="captured", after=early.id) as reader:
+        assert ids(await reader.take(2)) == [late.id, newer.id]
+    async with events(desk.client, types="captured", after=late.id) as reader:
+        assert ids(await reader.take(1)) == [newer.id]
+
+
+async def test_what_the_log_no_longer_holds_comes_from_the_store(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_log, "KEPT", 5)
+    monkeypatch.setattr(event_calls, "BATCH", 4)
+    endpoint = await desk.endpoint()
+    async with events(desk.client) as reader:
+        first = await desk.capture(endpoint)
+        assert (await reader.next()).data["id"] == first.id
+    made = [await desk.capture(endpoint) for _ in range(11)]
+    async with events(desk.client, reader.last) as again:
+        gap = await again.next()
+        assert (gap.id, gap.type) == ("", "gap")
+        assert gap.data["types"] == ["delivered", "endpoint", "refused", "replay"]
+        assert gap.data["reason"]
+        head = await again.take(6)
+    async with events(desk.client, head[-1].id, types="captured") as again:
+        rest = await again.take(5)
+        made.append(await desk.capture(endpoint))
+        rest.append(await again.next())
+    assert ids([*head, *rest]) == [capture.id for capture in made]
+
+
+async def test_a_position_of_another_database_is_told(desk: Desk) -> None:
+    endpoint = await desk.endpoint()
+    async with events(desk.client, "abc-5-99999999999") as reader:
+        gap = await reader.next()
+        assert (gap.type, "captured" in gap.data["types"]) == ("gap", True)
+        capture = await desk.capture(endpoint)
+        assert (await reader.next()).data["id"] == capture.id
+
+
+async def test_heartbeats_move_the_position_on(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_calls, "HEARTBEAT_S", 0.05)
+    endpoint = await desk.endpoint(slug="one")
+    await desk.endpoint(slug="two")
+    async with events(desk.client, endpoint="two") as reader:
+        begun = reader.last
+        capture = await desk.capture(endpoint)
+        reading = asyncio.create_task(reader.next())
+        await until(lambda: reader.comments and reader.last != begun)
+        two = desk.store.endpoints.by_slug("two")
+        assert two is not None
+        mine = await desk.capture(two)
+        assert (await reading).data["id"] == mine.id
+    assert capture.id != mine.id
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ("after=nothing", "after"),
+        ("types=captured,other", "types"),
+        ("types=", "types"),
+        ("unknown=1", "unknown"),
+    ],
+)
+async def test_wrong_parameters(desk: Desk, query: str, field: str) -> None:
+    assert fields(await desk.client.get(f"/events?{query}"), 400, "invalid-parameter") == [field]
+
+
+async def test_other_wrong_calls(desk: Desk) -> None:
+    problem(await desk.client.get("/events?endpoint=none"), 404, "not-found")
+    assert fields(await desk.client.get("/events?q=method:"), 400, "invalid-query") == ["q"]
+    wrong = await desk.client.get("/events", headers={"Last-Event-ID": "x y"})
+    assert fields(wrong, 400, "invalid-parameter") == ["Last-Event-ID"]
+    problem(await desk.client.get(f"/events?after={factories.capture(b'').id}"), 404, "not-found")
+    problem(await desk.client.get("/events", headers={"Authorization": "Bearer no"}), 401, "unauthorized")
+    head = await desk.client.head("/events")
+    assert (head.status_code, head.headers["content-type"]) == (200, "text/event-stream")
+
+
+async def test_a_hundred_readers(desk: Desk) -> None:
+    endpoint = await desk.endpoint()
+    async with AsyncExitStack() as stack:
+        readers = [await stack.enter_async_context(events(desk.client)) for _ in range(100)]
+        made = [await desk.capture(endpoint) for _ in range(5)]
+        for reader in readers:
+            assert ids(await reader.take(5)) == [capture.id for capture in made]
+
+
+async def test_too_many_readers(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower, "FOLLOWERS_MAX", 1)
+    async with events(desk.client):
+        problem(await desk.client.get("/events"), 503, "too-many-followers")
+        problem(await desk.client.get("/requests/wait"), 503, "too-many-followers")
+
+
+def raw_reader(desk: Desk) -> socket.socket:
+    """A connection that has asked for events, and reads none."""
+    host, port = desk.server.address
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    connection.connect((host, port))
+    connection.sendall(f"GET /api/v1/events HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode())
+    return connection
+
+
+def followers_of(desk: Desk) -> int:
+    return len(desk.events._followers)
+
+
+async def test_a_reader_that_leaves_is_forgotten_at_once(desk: Desk) -> None:
+    with raw_reader(desk):
+        await until(lambda: followers_of(desk) == 1)
+    await until(lambda: followers_of(desk) == 0)
+
+
+async def test_a_reader_that_stops_reading_is_dropped(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower, "STALL_S", 0.3)
+    endpoint = await desk.endpoint()
+    with raw_reader(desk):
+        await until(lambda: followers_of(desk) == 1)
+        for _ in range(600):
+            await desk.capture(endpoint, target="/catch/" + "x" * 10_000)
+            if not followers_of(desk):
+                break
+        await until(lambda: followers_of(desk) == 0)
+
+
+async def test_the_log_is_bounded_however_many_read_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_log, "KEPT", 50)
+    monkeypatch.setattr(event_log, "KEPT_BYTES", 200_000)
+    endpoint = await desk.endpoint()
+    connections = [raw_reader(desk) for _ in range(5)]
+    try:
+        await until(lambda: followers_of(desk) == 5)
+        for number in range(120):
+            await desk.capture(endpoint, target="/catch/" + "x" * (10_000 if number % 2 else 10))
+            assert len(desk.events._events) <= 50
+            assert desk.events._bytes == sum(event.size for event in desk.events._events) <= 200_000
+    finally:
+        for connection in connections:
+            connection.close()
+
+
+async def test_a_stop_ends_streams_at_once(desk: Desk) -> None:
+    """Also those whose callers read nothing."""
+    endpoint = await desk.endpoint()
+    with raw_reader(desk):
+        async with events(desk.client) as reader:
+            await until(lambda: followers_of(desk) == 2)
+            for _ in range(300):
+                await desk.capture(endpoint, target="/catch/" + "x" * 20_000)
+            await reader.take(300)
+            async with asyncio.timeout(0.9):  # aiohttp would wait for a second
+                await desk.server.stop()
+            with pytest.raises(StopAsyncIteration):
+                await reader.next()
