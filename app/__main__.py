@@ -16,6 +16,7 @@ from app.cli.errors import Exit
 from app.cli.main import ApiAddress, CliServices
 from app.cli.main import main as run_command_line
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
+from app.core.backup import BackupContents, Report
 from app.core.errors import HooklineError
 from app.core.launch_request import LaunchRequest
 from app.system import child_environment
@@ -50,6 +51,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         stored_replays=_stored_replays,
         stored_deliveries=_stored_deliveries,
         require_database=_require_database,
+        restore=_restore,
     )
     return run_command_line(given, services)
 
@@ -64,6 +66,12 @@ def _require_database(folder: Path) -> None:
     from app.db.folder import require_database  # start-up time, as in `_serve`
 
     require_database(folder)
+
+
+def _restore(folder: Path, file: Path, report: Report, confirm: Callable[[BackupContents], None]) -> Path | None:
+    from app.db.restore import restore  # start-up time, as in `_serve`
+
+    return restore(folder, file, report, confirm)
 
 
 def _serve(options: ServeOptions) -> int:

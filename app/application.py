@@ -28,6 +28,7 @@ from app.core.resources import resource
 from app.core.settings import Settings, check
 from app.db import runtime_file, settings_file
 from app.db.folder import FolderLock, lock_folder, require_database
+from app.db.restore import discard_staged
 from app.db.store import Store
 from app.server.api import ApiServer, ApiServices
 from app.server.api.auth import load_or_create_token
@@ -85,6 +86,7 @@ class Application:
         """
         self.folder_lock = lock_folder(self.folder, installation.portable_reason(self.folder))
         try:
+            discard_staged(self.folder)
             if not new_database:
                 require_database(self.folder)
             self._saved = settings_file.load(self.folder)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from argparse import Namespace
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.cli.output import Output
+from app.cli.services import CliServices
 
 if TYPE_CHECKING:
     from app.cli.client import ApiClient
@@ -23,3 +25,17 @@ class Call:
 
 
 Command = Callable[[Call], Awaitable[int]]
+
+
+@dataclass(frozen=True)
+class LocalCall:
+    """The call of a command that needs neither the API nor the store: its options, where it prints, and the data
+    folder."""
+
+    options: Namespace
+    out: Output
+    folder: Path
+    services: CliServices
+
+
+LocalCommand = Callable[[LocalCall], int]

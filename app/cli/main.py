@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app import __version__
-from app.cli.call import Call
+from app.cli.call import Call, LocalCall
 from app.cli.commands import selftest
 from app.cli.complete import COMPLETE, complete
 from app.cli.errors import CliError, Exit
@@ -103,6 +103,9 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
         return services.window(window_options(options, folder))
     if options.command == SERVE:
         return services.serve(serve_options(options, folder))
+    if hasattr(options, "run_local"):
+        code: int = options.run_local(LocalCall(options=options, out=out, folder=folder, services=services))
+        return code
     import asyncio  # start-up time: `hookline version` needs neither the loop nor HTTP
 
     return asyncio.run(_on_store(options, out, folder, services))

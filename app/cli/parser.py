@@ -20,6 +20,7 @@ from app.cli.commands import (
     replay,
     replays,
     requests,
+    restore,
     retention,
     retry,
     selftest,
@@ -50,6 +51,7 @@ OTHER_NAMES = {
     "replay": ("repeat", "rerun"),
     "requests": ("list", "ls", "log", "logs", "search"),
     "backup": ("dump", "save", "snapshot"),
+    "restore": ("load",),
     "retry": ("resend", "redeliver", "again"),
     "rm": ("delete", "del", "remove"),
     "serve": ("start", "run", "listen", "server"),
@@ -140,6 +142,7 @@ def build_parser() -> argparse.ArgumentParser:
         settings,
         retention,
         backup,
+        restore,
     )
     for noun in nouns:
         noun.add_parser(commands, shared)

@@ -7,6 +7,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
+from app.core.backup import BackupContents, Report
 from app.core.model import Record
 
 
@@ -30,6 +31,10 @@ def _nothing_missing(folder: Path) -> None:
     """The default for `require_database`."""
 
 
+def _nothing_restored(folder: Path, file: Path, report: Report, confirm: Callable[[BackupContents], None]) -> None:
+    """The default for `restore`."""
+
+
 class CliServices(Record, frozen=True):
     """`serve`, `window` and `selftest` run until they end and return the exit code.
 
@@ -37,7 +42,8 @@ class CliServices(Record, frozen=True):
     that folder open. `portable_folder` returns the data folder of a portable program, None for any other.
     `stored_slugs`, `stored_targets`, `stored_replays`, `stored_ids` (of requests whose ids begin with a text) and
     `stored_deliveries` (likewise) return completions of a word, each with a description. `require_database` raises
-    HooklineError for a folder whose database is missing.
+    HooklineError for a folder whose database is missing. `restore` puts a backup in the place of a folder's database,
+    once the last of its arguments has accepted what it holds; it returns where the old one is, None without one.
     """
 
     serve: Callable[[ServeOptions], int]
@@ -51,3 +57,4 @@ class CliServices(Record, frozen=True):
     stored_replays: Callable[[Path], list[tuple[str, str]]] = _nothing_stored
     stored_deliveries: Callable[[Path, str], list[tuple[str, str]]] = _nothing_stored
     require_database: Callable[[Path], None] = _nothing_missing
+    restore: Callable[[Path, Path, Report, Callable[[BackupContents], None]], Path | None] = _nothing_restored

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Literal
 
 from app.core.model import Record
-from app.core.text import size_text
+from app.core.text import count_of, size_text, time_text
 
 BackupStep = Literal["copying", "checking"]
 Report = Callable[[BackupStep, int, int], None]
@@ -45,3 +45,22 @@ def progress_text(step: str, done: int, total: int) -> str:
     if step == "checking":
         return "Checking the copy."
     return f"Copying: {size_text(done)} of {size_text(total)}." if total else "Copying."
+
+
+def contents_text(contents: BackupContents) -> str:
+    """`3 endpoints and 1,204 requests, the newest of 2026-11-20 09:00:00 (12 MiB)`"""
+    newest = "" if contents.newest_at is None else f", the newest of {time_text(contents.newest_at, None)[:19]}"
+    counts = f"{count_of(contents.endpoints, 'endpoint')} and {count_of(contents.requests, 'request')}"
+    return f"{counts}{newest} ({size_text(contents.size)})"
+
+
+def start_text(contents: BackupContents) -> str:
+    """What the next start does to a restored backup; empty if nothing."""
+    parts = []
+    if contents.expired:
+        verb = "is" if contents.expired == 1 else "are"
+        parts.append(f"{count_of(contents.expired, 'request')} past retention {verb} deleted")
+    if contents.queued:
+        verb = "is" if contents.queued == 1 else "are"
+        parts.append(f"{count_of(contents.queued, 'queued delivery', 'queued deliveries')} {verb} sent")
+    return f"When Hookline starts with it, {' and '.join(parts)}." if parts else ""

@@ -33,8 +33,8 @@ def copy_database(source: Path, target: Path, report: Report) -> tuple[int, int]
     descriptor = os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o600)
     synced = 0
     try:
-        with _snapshot(source) as snapshot, contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy:
-            (page_size,) = snapshot.execute("PRAGMA page_size").fetchone()
+        with snapshot(source) as stored, contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy:
+            (page_size,) = stored.execute("PRAGMA page_size").fetchone()
             # Nobody else uses the file, and half of it is of no use after a crash.
             copy.execute("PRAGMA journal_mode = OFF")
             copy.execute("PRAGMA synchronous = OFF")
@@ -47,7 +47,7 @@ def copy_database(source: Path, target: Path, report: Report) -> tuple[int, int]
                     synced = done
                 report("copying", done, total * page_size)
 
-            snapshot.backup(copy, pages=STEP_PAGES, progress=progress)
+            stored.backup(copy, pages=STEP_PAGES, progress=progress)
         os.fsync(descriptor)
         written = os.fstat(descriptor)
         return written.st_dev, written.st_ino
@@ -58,8 +58,8 @@ def copy_database(source: Path, target: Path, report: Report) -> tuple[int, int]
 
 def size_of_copy(source: Path) -> int:
     """The bytes that a copy takes now."""
-    with _snapshot(source) as snapshot:
-        (pages,), (page_size,) = (snapshot.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
+    with snapshot(source) as stored:
+        (pages,), (page_size,) = (stored.execute(f"PRAGMA {name}").fetchone() for name in ("page_count", "page_size"))
         return int(pages * page_size)
 
 
@@ -116,7 +116,7 @@ def immutable_uri(path: Path) -> str:
 
 
 @contextlib.contextmanager
-def _snapshot(path: Path) -> Iterator[sqlite3.Connection]:
+def snapshot(path: Path) -> Iterator[sqlite3.Connection]:
     """A read transaction on a database that may be in use."""
     in_use = companions(path)[0].exists()
     uri = f"{path.absolute().as_uri()}?mode=ro" if in_use else immutable_uri(path)

@@ -288,6 +288,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
         *(
             "replays",
             "requests",
+            "restore",
             "retention",
             "retry",
             "rm",

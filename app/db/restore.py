@@ -1,0 +1,253 @@
+"""Puts a backup in the place of the database, which is kept under another name.
+
+`stage` copies the backup beside the database, checks the copy and migrates it; `swap` exchanges the two. A kill at any
+moment leaves the old database or the new one in its place:
+
+1. What is in the old database's log is moved into its file, so that no log is left. SQLite would take the old log for
+   the new file's.
+2. The old file gets a second name, a hard link. Now nothing can be lost.
+3. The new file takes over the first name, in one step.
+
+The search index goes before, because it is of the old requests; a start makes it again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+
+from peewee import SQL, SqliteDatabase, fn
+
+from app.core.backup import BackupContents, Report
+from app.core.clock import DAY_US, now_us
+from app.core.errors import BackupError, DamagedDatabaseError
+from app.core.text import size_text
+from app.db.connection import (
+    BUSY_S,
+    FILE_NAME,
+    FILE_SIZE_MIN,
+    START_MIN_FREE,
+    checkpoint,
+    companions,
+    file_identity,
+    open_writer,
+    reader_database,
+    trouble,
+)
+from app.db.copy import check_copy, copy_database, remove_database, snapshot, sync_folder
+from app.db.disk_reserve import INDEX_NAME, size_of
+from app.db.folder import lock_folder
+from app.db.migrations import MIGRATIONS, OLDEST, applied
+from app.db.queries import visible
+from app.db.schema import CaptureModel, DeliveryModel, EndpointModel
+
+STAGED_NAME = f"{FILE_NAME}.restoring"
+KEPT_NAME = f"{FILE_NAME}.replaced-"
+
+
+def restore(folder: Path, file: Path, report: Report, confirm: Callable[[BackupContents], None]) -> Path | None:
+    """Put the backup `file` in the place of the database in `folder`; returns where the old one is, None without one.
+
+    `confirm` gets what the checked backup holds; what it raises keeps the old database. BackupError when the file
+    cannot be restored, FolderInUseError while a Hookline runs on the folder.
+    """
+    _require_backup(folder, file)
+    lock = lock_folder(folder)
+    done = False
+    try:
+        confirm(stage(folder, file, report))
+        kept = swap(folder)
+        done = True
+        return kept
+    finally:
+        discard_staged(folder)
+        # A checked database needs no check at the next start.
+        lock.release(unchecked=lock.was_unclean and not done)
+
+
+def restore_staged(folder: Path) -> Path | None:
+    """Lock the folder, and `swap` what was staged in it before; a failure leaves the old database in its place."""
+    lock = lock_folder(folder)
+    try:
+        return swap(folder)
+    finally:
+        discard_staged(folder)
+        lock.release()
+
+
+def stage(folder: Path, file: Path, report: Report, spare: int = START_MIN_FREE) -> BackupContents:
+    """Copy the backup `file` beside the database, check and migrate the copy; returns what it holds.
+
+    `spare` bytes of the disk have to stay free. Whoever calls it holds the folder's lock.
+    """
+    staged = folder / STAGED_NAME
+    migrations = len(_require_backup(folder, file)) - 1
+    try:
+        with _explained(file):
+            _require_room(folder, file, spare, copies=2 if migrations < len(MIGRATIONS) else 1)
+            copy_database(file, staged, report)
+            if problem := check_copy(staged, report, thorough=True):
+                raise BackupError(f"{file} is damaged: {problem}. Choose another backup; nothing was changed.")
+            open_writer(staged).close()
+            _remove_copies(folder)  # the backup itself is the copy from before the migration
+            contents = _contents(staged)
+            sync_folder(folder)
+            return contents
+    except DamagedDatabaseError as error:
+        discard_staged(folder)
+        raise _not_a_backup(file) from error
+    except BaseException:
+        discard_staged(folder)
+        raise
+
+
+def swap(folder: Path) -> Path | None:
+    """Put the staged database in the place of the other; returns where that is now, None without one."""
+    path = folder / FILE_NAME
+    with _explained(path):
+        for file in (folder / INDEX_NAME, *companions(folder / INDEX_NAME)):
+            file.unlink(missing_ok=True)
+        kept = _unused_name(folder)
+        found = bool(size_of(path))
+        if found:
+            _empty_log(path)
+            _keep(path, kept)
+        for file in (*companions(path), path.with_name(f"{FILE_NAME}-journal")):
+            if file.exists():  # of a database that cannot be read: it stays with its log
+                found = True
+                file.replace(kept.with_name(kept.name + file.name.removeprefix(FILE_NAME)))
+        (folder / STAGED_NAME).replace(path)
+        sync_folder(folder)
+    return kept if found else None
+
+
+def discard_staged(folder: Path) -> None:
+    """Delete what a restore that was not finished left behind."""
+    with contextlib.suppress(OSError):
+        remove_database(folder / STAGED_NAME)
+        _remove_copies(folder)
+        current = file_identity(folder / FILE_NAME)
+        for kept in folder.glob(f"{KEPT_NAME}*"):
+            if file_identity(kept) == current:  # killed between the second step and the third
+                kept.unlink()
+
+
+def _require_backup(folder: Path, file: Path) -> list[str]:
+    """The migrations in the file; BackupError or NewerDatabaseError if it cannot be restored."""
+    with _explained(file):
+        if not file.is_file():
+            what = "is a folder" if file.is_dir() else "does not exist"
+            raise BackupError(f"{file} {what}. Name a file that hookline backup has written.")
+        if file_identity(file) == file_identity(folder / FILE_NAME):
+            raise BackupError(f"{file} is the database in use. Name a file that hookline backup has written.")
+        if file.stat().st_size < FILE_SIZE_MIN:  # SQLite would take it for an empty database
+            raise _not_a_backup(file)
+        try:
+            with snapshot(file) as connection:
+                names = applied(connection, file, [name for name, _ in MIGRATIONS])
+        except DamagedDatabaseError:
+            names = []
+        except sqlite3.DatabaseError as error:
+            if isinstance(error, sqlite3.OperationalError):
+                raise
+            names = []
+        if OLDEST not in names:
+            raise _not_a_backup(file)
+        return names
+
+
+def _require_room(folder: Path, file: Path, spare: int, *, copies: int) -> None:
+    needed, free = file.stat().st_size * copies, shutil.disk_usage(folder).free - spare
+    if free < needed:
+        raise BackupError(
+            f"Restoring needs {size_text(needed)}, and the disk of {folder} has {size_text(max(0, free))} for it. Free"
+            " some space; nothing was changed."
+        )
+
+
+def _contents(staged: Path) -> BackupContents:
+    database = reader_database(staged)
+    database.connect()
+    try:
+        return _counted(database, staged.stat().st_size)
+    finally:
+        database.close()
+
+
+def _counted(database: SqliteDatabase, size: int) -> BackupContents:
+    past = CaptureModel.received_at < now_us() - EndpointModel.retention_days * DAY_US
+    expired = CaptureModel.select().join(EndpointModel, on=CaptureModel.endpoint == EndpointModel.id)
+    newest = CaptureModel.select(fn.max(CaptureModel.received_at)).where(visible()).bind(database).scalar()
+    return BackupContents(
+        size=size,
+        endpoints=EndpointModel.select().where(SQL("removed = 0")).bind(database).count(),
+        requests=CaptureModel.select().where(visible()).bind(database).count(),
+        newest_at=newest,
+        expired=expired.where(past & visible()).bind(database).count(),
+        queued=DeliveryModel.select().where(DeliveryModel.state == "queued").bind(database).count(),
+    )
+
+
+def _empty_log(path: Path) -> None:
+    """Move the log's content into the file, and so delete the log. A damaged database is not opened for writing: SQLite
+    would delete its log without having read it."""
+    try:
+        with snapshot(path):
+            pass
+    except sqlite3.DatabaseError:
+        return
+    with contextlib.closing(sqlite3.connect(path, timeout=BUSY_S)) as connection:
+        if not checkpoint(connection, "TRUNCATE"):
+            raise BackupError(f"Another program has {path} open. Close that program; nothing was changed.")
+
+
+def _keep(path: Path, kept: Path) -> None:
+    """Give the file a second name; where the file system has no hard links, a copy."""
+    try:
+        os.link(path, kept)
+    except OSError:
+        try:
+            shutil.copyfile(path, kept)
+            kept.chmod(0o600)
+            with kept.open("r+b") as copy:
+                os.fsync(copy.fileno())
+        except OSError:
+            kept.unlink(missing_ok=True)
+            raise
+    sync_folder(path.parent)
+
+
+def _unused_name(folder: Path) -> Path:
+    name, number = f"{KEPT_NAME}{datetime.now().astimezone():%Y%m%d-%H%M%S}", 1
+    while any((folder / name).with_name(name + ending).exists() for ending in ("", "-wal", "-shm", "-journal")):
+        number += 1
+        name = f"{name.removesuffix(f'-{number - 1}')}-{number}"
+    return folder / name
+
+
+def _remove_copies(folder: Path) -> None:
+    for copy in folder.glob(f"{STAGED_NAME}.before-*"):
+        copy.unlink(missing_ok=True)
+
+
+def _not_a_backup(file: Path) -> BackupError:
+    return BackupError(f"{file} is damaged, or not a database of Hookline. Choose another backup; nothing was changed.")
+
+
+@contextlib.contextmanager
+def _explained(file: Path) -> Iterator[None]:
+    try:
+        yield
+    except sqlite3.Error as error:
+        reason = trouble(error)
+        if reason is None:
+            raise
+        raise BackupError(f"{file} cannot be restored, and nothing was changed. {reason}") from error
+    except OSError as error:
+        text = f"{file} cannot be restored: {error.strerror or error}. Check the permissions and the disk."
+        raise BackupError(f"{text} Nothing was changed.") from error
