@@ -18,6 +18,8 @@ from benchmarks.process_stats import troubles_in
 from benchmarks.programs import ROOT, BenchError, Running, running
 
 CONFIG, HOOKS = Path(__file__).parent / "schemathesis.toml", "benchmarks.fuzz_api.hooks"
+STREAM = "/events"
+"""Never ends; tests/server/api/test_events.py tries it."""
 SLUG, NOBODY = "orders", "http://127.0.0.1:1/"
 CAPTURES, REPLAYS = 40, 5
 SETTLE_S = 30.0
@@ -76,7 +78,7 @@ def _schemathesis(
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "--no-color"),
         *("run", f"{program.api_url}/api/v1/openapi.json", "--header", f"Authorization: Bearer {program.token}"),
-        *("--continue-on-failure", "--warnings", "off", *options),
+        *("--exclude-path", STREAM, "--continue-on-failure", "--warnings", "off", *options),
     ]
     env = {
         **os.environ,

@@ -35,7 +35,8 @@ MERGE_S = 0.02
 EVENT_BYTES = 1_000
 """About what an event takes, as a record and as sent, besides the texts of senders."""
 
-_POSITION = re.compile(r"([0-9a-z]{1,16})-([0-9]{1,15})-([0-9]{1,15})")
+POSITION_PATTERN = "([0-9a-z]{1,16})-([0-9]{1,15})-([0-9]{1,15})"
+_POSITION = re.compile(POSITION_PATTERN)
 
 
 class Position(Record, frozen=True):

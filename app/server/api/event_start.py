@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from uuid import UUID
 
-from app.server.api.event_log import Position, parse_position
+from app.server.api.event_log import POSITION_PATTERN, Position, parse_position
 from app.server.api.parameters import text
 from app.server.api.problems import Problem, parameter_problem
 from app.server.api.services import ApiServices
 
-AFTER = text("after", "Only what is newer: a position as events and Hookline-Position have it, or a request's ID.")
+_ID_PATTERN = "[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+AFTER = text(
+    "after",
+    "Only what is newer: a position as events and Hookline-Position have it, or a request's ID.",
+    pattern=f"^({POSITION_PATTERN}|{_ID_PATTERN})$",
+)
 _NO_RUN = "0"
 """The run of a position that was made from a request's ID: only what the store holds is known to be newer."""
 

@@ -58,7 +58,7 @@ KINDS = {
     "method-not-allowed": Kind(405, "The method is not allowed here"),
     "not-found": Kind(404, "Not found"),
     "plan-limit": Kind(409, "The plan does not allow this"),
-    "position-unknown": Kind(410, "The position is not known"),
+    "position-unknown": Kind(409, "The position is not known"),
     "port-in-use": Kind(409, "The port is already in use"),
     "replay-state": Kind(409, "The replay is in another state"),
     "stopping": Kind(503, "Hookline is stopping"),

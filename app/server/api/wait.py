@@ -65,7 +65,7 @@ class WaitCalls:
         start = newest if after is None else await start_of(services, "after", after)
         if start.capture > newest.capture:
             detail = "after is newer than all stored requests, so it comes from another database. Wait without it."
-            raise Problem(410, "position-unknown", detail)
+            raise Problem(409, "position-unknown", detail)
         until = asyncio.get_running_loop().time() + (TIMEOUT_DEFAULT_S if timeout_s is None else timeout_s)
         with self._followers.follow(request) as follower:
             captures = NewCaptures(services.events, services.positions, start.capture)

@@ -167,4 +167,4 @@ async def test_other_wrong_calls(desk: Desk) -> None:
     assert fields(await wait(desk, after="yesterday"), 400, "invalid-parameter") == ["after"]
     assert fields(await wait(desk, q="is:nothing"), 400, "invalid-query") == ["q"]
     problem(await wait(desk, endpoint="none"), 404, "not-found")
-    problem(await wait(desk, after="abc-1-99999999999"), 410, "position-unknown")
+    problem(await wait(desk, after="abc-1-99999999999"), 409, "position-unknown")
