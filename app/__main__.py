@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from app.cli.main import ApiAddress, CliServices
 from app.cli.main import main as run_command_line
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
 from app.core.backup import BackupContents, Report
+from app.core.doctor import Finding
 from app.core.errors import HooklineError
 from app.core.launch_request import LaunchRequest
 from app.system import child_environment
@@ -52,6 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         stored_deliveries=_stored_deliveries,
         require_database=_require_database,
         restore=_restore,
+        doctor=_doctor,
     )
     return run_command_line(given, services)
 
@@ -72,6 +74,12 @@ def _restore(folder: Path, file: Path, report: Report, confirm: Callable[[Backup
     from app.db.restore import restore  # start-up time, as in `_serve`
 
     return restore(folder, file, report, confirm)
+
+
+def _doctor(folder: Path, full: bool) -> Iterable[Finding]:
+    from app.doctor import examine  # start-up time, as in `_serve`
+
+    return examine(folder, full=full)
 
 
 def _serve(options: ServeOptions) -> int:

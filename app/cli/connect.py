@@ -48,7 +48,7 @@ async def _find_or_open_api(folder: Path, services: CliServices, stack: AsyncExi
     wait_until = time.monotonic() + PATIENCE_S
     while True:
         address = find_running(folder)
-        if address is not None and await _responds(address):
+        if address is not None and await responds(address):
             return address
         if not create and _has_no_data(folder):
             services.require_database(folder)
@@ -111,7 +111,7 @@ def _is_own_process(pid: int) -> bool:
     return True
 
 
-async def _responds(address: ApiAddress) -> bool:
+async def responds(address: ApiAddress) -> bool:
     """Whether the API accepts the token. `/account` comes from memory; `/status` counts expired requests."""
     try:
         async with http_client(address, httpx.Timeout(5)) as http:

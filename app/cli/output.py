@@ -12,7 +12,7 @@ from typing import Any, TextIO
 
 from app.cli.text import KEPT, visible
 
-BOLD, DIM, RED, GREEN = "1", "2", "31", "32"
+BOLD, DIM, RED, GREEN, YELLOW = "1", "2", "31", "32", "33"
 
 
 class Output:

@@ -13,6 +13,7 @@ from app.cli.commands import (
     delete,
     deliveries,
     delivery,
+    doctor,
     endpoint,
     mark,
     plan,
@@ -46,6 +47,7 @@ OTHER_NAMES = {
     "compare": ("diff",),
     "add": ("create", "new", "make"),
     "edit": ("update", "change", "set"),
+    "doctor": ("check", "diagnose", "diagnostics"),
     "endpoint": ("endpoints", "hook", "hooks", "url"),
     "list": ("ls",),
     "replay": ("repeat", "rerun"),
@@ -143,6 +145,7 @@ def build_parser() -> argparse.ArgumentParser:
         retention,
         backup,
         restore,
+        doctor,
     )
     for noun in nouns:
         noun.add_parser(commands, shared)

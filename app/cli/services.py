@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
 from app.core.backup import BackupContents, Report
+from app.core.doctor import Finding
 from app.core.model import Record
 
 
@@ -35,6 +36,11 @@ def _nothing_restored(folder: Path, file: Path, report: Report, confirm: Callabl
     """The default for `restore`."""
 
 
+def _nothing_found(folder: Path, full: bool) -> Iterable[Finding]:
+    """The default for `doctor`."""
+    return ()
+
+
 class CliServices(Record, frozen=True):
     """`serve`, `window` and `selftest` run until they end and return the exit code.
 
@@ -44,6 +50,7 @@ class CliServices(Record, frozen=True):
     `stored_deliveries` (likewise) return completions of a word, each with a description. `require_database` raises
     HooklineError for a folder whose database is missing. `restore` puts a backup in the place of a folder's database,
     once the last of its arguments has accepted what it holds; it returns where the old one is, None without one.
+    `doctor` checks a folder and the system, the whole database if the second argument says so.
     """
 
     serve: Callable[[ServeOptions], int]
@@ -58,3 +65,4 @@ class CliServices(Record, frozen=True):
     stored_deliveries: Callable[[Path, str], list[tuple[str, str]]] = _nothing_stored
     require_database: Callable[[Path], None] = _nothing_missing
     restore: Callable[[Path, Path, Report, Callable[[BackupContents], None]], Path | None] = _nothing_restored
+    doctor: Callable[[Path, bool], Iterable[Finding]] = _nothing_found

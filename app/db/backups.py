@@ -18,7 +18,7 @@ from app.core.backup import Backup, BackupStep
 from app.core.errors import BackupError
 from app.core.text import size_text
 from app.db.connection import file_identity, trouble
-from app.db.copy import check_copy, copy_database, remove_database, size_of_copy, sync_folder
+from app.db.copy import copy_database, find_damage, remove_database, size_of_copy, sync_folder
 from app.db.disk_reserve import reserve_size
 
 log = logging.getLogger(__name__)
@@ -123,7 +123,7 @@ class Backups:
             written = copy_database(self._path, half, self._report)
             if file_identity(half) != written:
                 raise BackupError(f"Another program is writing a backup to {path}, too. Choose another name.")
-            if problem := check_copy(half, self._report, thorough=False):
+            if problem := find_damage(half, self._report, thorough=False):
                 raise BackupError(f"The copy is damaged ({problem}), so no backup was made. Run hookline doctor.")
             size = half.stat().st_size
             _give_name(half, path, overwrite)

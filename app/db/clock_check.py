@@ -59,7 +59,7 @@ class ClockCheck:
 
         StorageUnavailableError when the file cannot be read.
         """
-        self.problem = await self._readers.run(lambda database: _find_problem(database, now))
+        self.problem = await self._readers.run(lambda database: find_problem(database, now))
         self._counted_s = self._running_s()
 
     async def run(self, now: int) -> int | None:
@@ -74,7 +74,7 @@ class ClockCheck:
                 if self._counted_s is None
                 else int(min(running_s - self._counted_s, CHECK_INTERVAL_MAX_S) * 1_000_000)
             )
-            problem = await self._readers.run(lambda database: _find_problem(database, now))
+            problem = await self._readers.run(lambda database: find_problem(database, now))
             if problem is None:
                 await self._writer.run(partial(_record_agreement, now=now))
             else:
@@ -99,7 +99,8 @@ class ClockCheck:
                 await self.run(now)
 
 
-def _find_problem(database: SqliteDatabase, now: int) -> ClockProblem | None:
+def find_problem(database: SqliteDatabase, now: int) -> ClockProblem | None:
+    """Why the clock is not to be trusted at `now`."""
     connection, known = raw(database), _remembered(database)
     left = TRUSTED_AFTER_US - known.ran_us
     requests, newest = _received_after(connection, now + BEHIND_US)
@@ -112,6 +113,11 @@ def _find_problem(database: SqliteDatabase, now: int) -> ClockProblem | None:
     if requests:
         return ClockProblem(kind="future", by_us=newest - now, left_us=left, requests=requests)
     return None
+
+
+def last_seen(database: SqliteDatabase) -> int:
+    """The time that the store last saw, 0 for none."""
+    return _remembered(database).seen_at
 
 
 def _remembered(database: SqliteDatabase) -> _Remembered:

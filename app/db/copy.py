@@ -63,10 +63,11 @@ def size_of_copy(source: Path) -> int:
         return int(pages * page_size)
 
 
-def check_copy(path: Path, report: Report, *, thorough: bool) -> str | None:
-    """The first problem of a database file that nobody writes to, None when it is sound.
+def find_damage(path: Path, report: Report, *, thorough: bool) -> str | None:
+    """The first problem of a database, None when it is sound. It may be in use.
 
-    `thorough` also compares indexes with their tables and looks for missing parents.
+    `thorough` also compares indexes with their tables and looks for missing parents. sqlite3.DatabaseError when it
+    cannot be opened.
     """
     size = path.stat().st_size
     raised: list[BaseException] = []
@@ -78,20 +79,26 @@ def check_copy(path: Path, report: Report, *, thorough: bool) -> str | None:
             raised.append(error)
         return bool(raised)
 
-    with contextlib.closing(sqlite3.connect(immutable_uri(path), uri=True)) as connection:
+    with snapshot(path) as connection:
         connection.set_progress_handler(interrupt, _CHECK_OPERATIONS)
         interrupt()
         try:
-            check = "integrity_check" if thorough else "quick_check"
-            (found,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
-            if found == "ok" and thorough:
-                missing = connection.execute("PRAGMA foreign_key_check").fetchone()
-                found = "ok" if missing is None else f"row {missing[1]} of {missing[0]} belongs to none of {missing[2]}"
+            found = _first_problem(connection, thorough=thorough)
         except sqlite3.DatabaseError as error:
             found = str(error)
+        connection.set_progress_handler(None, 0)
         if raised:
             raise raised[0]
-    return None if found == "ok" else str(found).splitlines()[-1]
+    return found
+
+
+def _first_problem(connection: sqlite3.Connection, *, thorough: bool) -> str | None:
+    check = "integrity_check" if thorough else "quick_check"
+    (found,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
+    if found != "ok":
+        return str(found).splitlines()[-1]
+    missing = connection.execute("PRAGMA foreign_key_check").fetchone() if thorough else None
+    return None if missing is None else f"row {missing[1]} of {missing[0]} belongs to none of {missing[2]}"
 
 
 def sync_folder(folder: Path) -> None:
@@ -110,17 +117,16 @@ def remove_database(path: Path) -> None:
         file.unlink(missing_ok=True)
 
 
-def immutable_uri(path: Path) -> str:
-    """The URI that reads a file nobody writes to, and makes no files beside it."""
-    return f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+def quiet_uri(path: Path) -> str:
+    """The URI that reads a database which may be in use, without files that SQLite makes beside one."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    return uri if companions(path)[0].exists() else f"{uri}&immutable=1"
 
 
 @contextlib.contextmanager
 def snapshot(path: Path) -> Iterator[sqlite3.Connection]:
     """A read transaction on a database that may be in use."""
-    in_use = companions(path)[0].exists()
-    uri = f"{path.absolute().as_uri()}?mode=ro" if in_use else immutable_uri(path)
-    connection = sqlite3.connect(uri, uri=True, timeout=BUSY_S, isolation_level=None)
+    connection = sqlite3.connect(quiet_uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
     with contextlib.closing(connection):
         connection.execute("BEGIN")
         connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # which begins it

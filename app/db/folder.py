@@ -55,7 +55,7 @@ def lock_folder(folder: Path, reason: str = "") -> FolderLock:
         make_room_to_start(folder)
         _write_pid(folder / PID_NAME)
     except Timeout:
-        pid = _pid(folder / PID_NAME)
+        pid = recorded_pid(folder)
         who = f"process {pid}" if pid else "another process"
         message = f"{folder} is in use by Hookline ({who}). Close it, or choose another folder with --data-dir."
         raise FolderInUseError(message, folder, pid) from None
@@ -129,7 +129,8 @@ def _write_pid(file: Path) -> None:
         log.info("%s cannot be written: %s", file, error.strerror)
 
 
-def _pid(file: Path) -> int | None:
+def recorded_pid(folder: Path) -> int | None:
+    """The process that last locked the folder, if it is known."""
     with contextlib.suppress(OSError, ValueError):
-        return int(file.read_text())
+        return int((folder / PID_NAME).read_text())
     return None

@@ -12,6 +12,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `connection.py` | pragmas, and a check of the file before peewee may open it |
 | `copy.py` | SQLite's own backup and checks, on files that are not the store's |
 | `counts.py` | once in each commit of captures, and around each step of a purge |
+| `database_checks.py` | files that may be damaged, of another version, or search indexes |
 | `delete_requests.py` | purges: a parameter used three times, and `+seq`, which keeps SQLite from the wrong index |
 | `deliveries.py` | one for each delivery of a replay: 5 microseconds instead of 145 |
 | `delivery_results.py` | the results of all deliveries that wait in a few statements, once in each of their commits |

@@ -39,7 +39,7 @@ from app.db.connection import (
     reader_database,
     trouble,
 )
-from app.db.copy import check_copy, copy_database, remove_database, snapshot, sync_folder
+from app.db.copy import copy_database, find_damage, remove_database, snapshot, sync_folder
 from app.db.disk_reserve import INDEX_NAME, size_of
 from app.db.folder import lock_folder
 from app.db.migrations import MIGRATIONS, OLDEST, applied
@@ -91,7 +91,7 @@ def stage(folder: Path, file: Path, report: Report, spare: int = START_MIN_FREE)
         with _explained(file):
             _require_room(folder, file, spare, copies=2 if migrations < len(MIGRATIONS) else 1)
             copy_database(file, staged, report)
-            if problem := check_copy(staged, report, thorough=True):
+            if problem := find_damage(staged, report, thorough=True):
                 raise BackupError(f"{file} is damaged: {problem}. Choose another backup; nothing was changed.")
             open_writer(staged).close()
             _remove_copies(folder)  # the backup itself is the copy from before the migration

@@ -284,8 +284,21 @@ def test_every_command_can_be_found_from_the_parser() -> None:
 
     actions = [action for action in build_parser()._actions if action.dest == "command"]
     assert {
-        *("backup", "clear", "compare", "deliveries", "delivery", "endpoint", "mark", "plan", "refused", "replay"),
         *(
+            "backup",
+            "clear",
+            "compare",
+            "deliveries",
+            "delivery",
+            "doctor",
+            "endpoint",
+            "mark",
+            "plan",
+            "refused",
+            "replay",
+        ),
+        *(
+            "replay",
             "replays",
             "requests",
             "restore",

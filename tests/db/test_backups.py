@@ -20,7 +20,7 @@ from app.core.errors import BackupError
 from app.core.model import Endpoint
 from app.db import backups
 from app.db.backups import part_of
-from app.db.copy import check_copy, copy_database
+from app.db.copy import copy_database, find_damage
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, add_many, eventually
@@ -163,9 +163,9 @@ async def test_a_name_that_is_taken_meanwhile_is_not_replaced(
 ) -> None:
     def taken(*arguments: object, **options: object) -> str | None:
         (place / "a.db").write_text("mine")
-        return check_copy(*arguments, **options)  # type: ignore[arg-type]
+        return find_damage(*arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(backups, "check_copy", taken)
+    monkeypatch.setattr(backups, "find_damage", taken)
     failed = await backup(store, place / "a.db")
     assert failed.state == "failed"
     assert "exists already" in (failed.problem or "")

@@ -1,0 +1,115 @@
+"""Checks of the database and its search index for `hookline doctor`; both may be in use, and neither is changed."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from pathlib import Path
+
+from peewee import SqliteDatabase
+
+from app.core.backup import BackupStep
+from app.core.clock import rfc3339
+from app.core.doctor import Finding, ok, problem, warning
+from app.core.errors import DataFolderError, MissingDatabaseError
+from app.core.sizes import MIB
+from app.core.text import count_of, size_text
+from app.db.clock_check import find_problem, last_seen
+from app.db.connection import FILE_NAME, companions, trouble
+from app.db.copy import find_damage, quiet_uri, snapshot
+from app.db.disk_reserve import INDEX_NAME, size_of
+from app.db.folder import require_database
+from app.db.migrations import MIGRATIONS, OLDEST, applied
+
+DATABASE, INDEX, CLOCK = "Database", "Search index", "Clock"
+LOG_LARGE = 256 * MIB
+QUICK_S = 30.0
+"""A check without `--full` ends after this time."""
+RESTORE = "Restore a backup (hookline restore FILE), or start with --set-aside-damaged."
+
+
+class _OutOfTimeError(Exception):
+    """The check took longer than it may."""
+
+
+def check_database(folder: Path, *, full: bool) -> Finding:
+    """Whether the file is sound, and this version can use it. `full` also checks indexes and parents, however long."""
+    path = folder / FILE_NAME
+    if not size_of(path):
+        return _missing(folder)
+    end = time.monotonic() + QUICK_S
+
+    def report(step: BackupStep, done: int, total: int) -> None:
+        if not full and time.monotonic() > end:
+            raise _OutOfTimeError
+
+    try:
+        with snapshot(path) as connection:
+            names = applied(connection, path, [name for name, _ in MIGRATIONS])
+        found = find_damage(path, report, thorough=full)
+    except _OutOfTimeError:
+        advice = "To check all of it, however long that takes: hookline doctor --full"
+        return warning(DATABASE, f"{_described(path)}; not checked to its end within {QUICK_S:g} s.", advice)
+    except sqlite3.DatabaseError as error:
+        return problem(DATABASE, f"{path} cannot be read: {trouble(error) or error}", RESTORE)
+    except DataFolderError as error:
+        return problem(DATABASE, str(error), None)
+    if found is not None:
+        return problem(DATABASE, f"{path} is damaged: {found}.", RESTORE)
+    log_size = size_of(companions(path)[0]) or 0
+    if log_size > LOG_LARGE:
+        advice = "Close other programs that have the database open, then restart Hookline."
+        return warning(DATABASE, f"{_described(path)}, but its log has grown to {size_text(log_size)}.", advice)
+    older = len(MIGRATIONS) - len([name for name in names if name != OLDEST])
+    version = f"; {count_of(older, 'migration')} will be applied at the next start" if older else ""
+    return ok(DATABASE, f"{_described(path)}, sound{version}")
+
+
+def check_index(folder: Path, *, in_use: bool) -> Finding:
+    """Whether the search index has all requests. A running Hookline has it for itself."""
+    file = folder / INDEX_NAME
+    if in_use:
+        return ok(INDEX, "in use by the running Hookline")
+    if not size_of(file) or not size_of(folder / FILE_NAME):
+        return ok(INDEX, "none yet; Hookline makes it while it runs")
+    try:
+        with snapshot(file) as index, snapshot(folder / FILE_NAME) as store:
+            (upto,) = index.execute("SELECT upto FROM state").fetchone()
+            (missing,) = store.execute("SELECT count(*) FROM capture WHERE seq > ?", (upto,)).fetchone()
+    except (sqlite3.DatabaseError, TypeError) as error:
+        return warning(INDEX, f"{file} cannot be read: {error}.", "Nothing to do: Hookline rebuilds it while it runs.")
+    if missing:
+        return ok(INDEX, f"{count_of(missing, 'request')} still to be indexed, while Hookline runs")
+    return ok(INDEX, f"complete, {size_text(size_of(file) or 0)}")
+
+
+def check_clock(folder: Path, now: int) -> Finding:
+    """Whether the clock agrees with what the store last saw."""
+    path = folder / FILE_NAME
+    if not size_of(path):
+        return ok(CLOCK, rfc3339(now))
+    database = SqliteDatabase(quiet_uri(path), uri=True, autoconnect=False)
+    try:
+        database.connect()
+        found, seen = find_problem(database, now), last_seen(database)
+    except Exception as error:  # a damaged or older database, which another check tells
+        return warning(CLOCK, f"It cannot be compared with the database: {error}.", "See the check of the database.")
+    finally:
+        with contextlib.suppress(Exception):
+            database.close()
+    if found is not None:
+        return warning(CLOCK, found.reason, f"{found.advice} To resume: hookline retention resume")
+    return ok(CLOCK, f"agrees with the database, which last saw {rfc3339(seen)[:19]}Z" if seen else rfc3339(now))
+
+
+def _missing(folder: Path) -> Finding:
+    try:
+        require_database(folder)
+    except MissingDatabaseError as error:
+        return problem(DATABASE, str(error), "Put it back, restore a backup, or start with --new-database.")
+    return ok(DATABASE, "none yet; it is created at the first start")
+
+
+def _described(path: Path) -> str:
+    return f"{size_text(size_of(path) or 0)}"

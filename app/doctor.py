@@ -1,0 +1,98 @@
+"""`hookline doctor`: the checks of all packages, in the order in which one explains the next."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+from app.cli.connect import find_running, responds
+from app.cli.options import usual_folder
+from app.core.clock import now_us
+from app.core.doctor import Check, Finding, findings, ok, problem, warning
+from app.core.errors import HooklineError
+from app.core.settings import Settings
+from app.db import folder_checks, settings_file
+from app.db.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
+from app.db.folder_checks import locked_by, was_unclean
+from app.server.api.auth import FILE_NAME as TOKEN_NAME
+from app.server.port_check import check_port
+from app.system import system_checks
+from app.system.autostart.autostart import autostart_for
+
+RUNNING, CAPTURE_PORT, API_PORT = "Hookline", "Capture port", "API port"
+LOOPBACK = "127.0.0.1"
+
+
+def examine(folder: Path, *, full: bool = False) -> Iterator[Finding]:
+    """The findings about this system and the data folder, one after the other; they change nothing."""
+    return findings(checks(folder, full=full))
+
+
+def checks(folder: Path, *, full: bool) -> list[Check]:
+    in_use, pid = _locked_by(folder)
+    settings = _settings(folder)
+    autostart = autostart_for(folder if folder != usual_folder() else None)
+    return [
+        (system_checks.VERSIONS, system_checks.check_versions),
+        (system_checks.INSTALLATION, system_checks.check_installation),
+        (folder_checks.FOLDER, partial(folder_checks.check_folder, folder)),
+        (folder_checks.DISK, partial(folder_checks.check_disk, folder)),
+        (folder_checks.SETTINGS, partial(folder_checks.check_settings, folder)),
+        (folder_checks.TOKEN, partial(folder_checks.check_token, folder, TOKEN_NAME)),
+        (RUNNING, partial(_check_running, folder)),
+        (CAPTURE_PORT, partial(_check_port, CAPTURE_PORT, settings.host, settings.port, "port", pid)),
+        (API_PORT, partial(_check_port, API_PORT, LOOPBACK, settings.api_port, "api_port", pid)),
+        (DATABASE, partial(check_database, folder, full=full)),
+        (INDEX, partial(check_index, folder, in_use=in_use)),
+        (CLOCK, lambda: check_clock(folder, now_us())),
+        (system_checks.DISPLAY, system_checks.check_display),
+        (system_checks.START, partial(system_checks.check_autostart, autostart)),
+        (system_checks.FILES, system_checks.check_open_files),
+    ]
+
+
+def _check_running(folder: Path) -> Finding:
+    """Whether a program has the folder, and responds."""
+    locked, pid = locked_by(folder)
+    who = f"process {pid}" if pid else "a process"
+    if not locked:
+        if was_unclean(folder):
+            text = "Not running. The last run was killed or the system went down."
+            return warning(RUNNING, text, "Nothing to do: the next start checks the database.")
+        return ok(RUNNING, "not running; start it with hookline, or hookline serve")
+    address = find_running(folder)
+    if address is None:
+        text = f"{who.capitalize()} has the folder, but its API is not known."
+        return warning(RUNNING, text, "If it is not just starting, or a command, close it and start Hookline again.")
+    try:
+        answered = asyncio.run(responds(address))
+    except HooklineError as error:
+        return problem(RUNNING, str(error), f"If this lasts, end it (kill {pid}) and start Hookline again.")
+    if not answered:
+        text = f"{who.capitalize()} has the folder, but its API at {address.url} does not respond."
+        return problem(RUNNING, text, f"Close it, or end it (kill {pid}), and start Hookline again.")
+    return ok(RUNNING, f"running ({who}), its API responds at {address.url}")
+
+
+def _check_port(name: str, host: str, port: int, setting: str, pid: int | None) -> Finding:
+    """The same as `check_port`, but the running Hookline `pid` may use the port."""
+    found = check_port(name, host, port, setting)
+    if found.state == "problem" and pid is not None and f"(process {pid})" in found.text:
+        return ok(name, f"{port} on {host}, used by this Hookline")
+    return found
+
+
+def _locked_by(folder: Path) -> tuple[bool, int | None]:
+    try:
+        return locked_by(folder)
+    except OSError:  # which the check of the folder tells
+        return False, None
+
+
+def _settings(folder: Path) -> Settings:
+    try:
+        return settings_file.load(folder)
+    except HooklineError:  # which a check of its own tells
+        return Settings()

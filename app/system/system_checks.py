@@ -1,0 +1,86 @@
+"""Checks of the system for `hookline doctor`: versions, display, start at sign-in, open files."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from importlib.metadata import PackageNotFoundError, version
+from sqlite3 import sqlite_version
+
+from app import __version__
+from app.core.doctor import Finding, ok, warning
+from app.system.about import how_it_runs, system_facts
+from app.system.autostart.autostart import Autostart
+from app.system.display import platforms, why_no_display
+from app.system.qt_libraries import why_no_qt
+
+if sys.platform != "win32":
+    import resource
+
+VERSIONS, INSTALLATION, DISPLAY, START, FILES = (
+    "Versions",
+    "Installation",
+    "Display",
+    "Start at sign-in",
+    "Open files",
+)
+FILES_ENOUGH = 1024
+
+
+def check_versions() -> Finding:
+    """What a bug report needs first."""
+    qt = _qt_version()
+    system = dict(system_facts())
+    parts = [f"Hookline {__version__}", f"Python {platform.python_version()}", *([f"Qt {qt}"] if qt else [])]
+    return ok(VERSIONS, ", ".join((*parts, f"SQLite {sqlite_version}", f"{system['System']} ({system['Kernel']})")))
+
+
+def check_installation() -> Finding:
+    return ok(INSTALLATION, how_it_runs())
+
+
+def check_display() -> Finding:
+    """Whether the window can open. Without a display Hookline serves all the same."""
+    if reason := why_no_display():
+        return warning(DISPLAY, reason, "The window needs a display; hookline serve works without one.")
+    if lacking := why_no_qt():
+        text, _, install = lacking.partition("\n")
+        return warning(DISPLAY, text, install or None)
+    if sys.platform in ("win32", "darwin"):
+        return ok(DISPLAY, "available")
+    facts = dict(system_facts())
+    return ok(DISPLAY, f"{' or '.join(platforms(os.environ))}, session {facts['Session']}, desktop {facts['Desktop']}")
+
+
+def check_autostart(autostart: Autostart) -> Finding:
+    """Whether signing in starts this program on this folder."""
+    if reason := autostart.unavailable():
+        return ok(START, f"off: {reason}")
+    if autostart.enabled():
+        return ok(START, "on")
+    if other := autostart.replaced():
+        text = f"Another command starts at sign-in: {other}"
+        return warning(START, text, "To start this Hookline instead, switch it on in Settings.")
+    return ok(START, "off")
+
+
+def check_open_files() -> Finding:
+    """Whether the process may open enough files; half of them are for senders' connections."""
+    if sys.platform == "win32":
+        return ok(FILES, "not limited")
+    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if limit == resource.RLIM_INFINITY:
+        return ok(FILES, "not limited")
+    if limit < FILES_ENOUGH:
+        text = f"This process may open {limit} files, so at most {limit // 2} senders can be connected at once."
+        return warning(FILES, text, f"Raise the limit where Hookline is started: ulimit -n {FILES_ENOUGH}")
+    return ok(FILES, f"{limit:,} allowed")
+
+
+def _qt_version() -> str | None:
+    """The version of the installed Qt, which is not loaded for that; None in a bundle without package data."""
+    try:
+        return version("PySide6-Essentials")
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,90 @@
+"""`hookline doctor` as it is printed: in a pipe, at a terminal, as JSON; its exit codes."""
+
+from __future__ import annotations
+
+import io
+import os
+from argparse import Namespace
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from app.cli.call import LocalCall
+from app.cli.commands.doctor import doctor
+from app.cli.output import Output
+from app.cli.services import CliServices
+from app.core.doctor import Finding, ok, problem, warning
+from tests.cli.conftest import Program, Run
+
+FINE, DOUBTFUL = ok("Disk", "12 GiB free"), warning("Display", "There is none.", "Use hookline serve.")
+WRONG = problem("Database", "It is \x1b[1mdamaged.", "Restore a backup.")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def printed(*found: Finding, out: io.StringIO) -> tuple[int, str]:
+    services = CliServices(**dict.fromkeys(("serve", "window", "open_api", "selftest")), doctor=lambda *_: found)  # type: ignore[arg-type]
+    call = LocalCall(options=Namespace(full=False), out=Output(out=out), folder=Path("/data"), services=services)
+    return doctor(call), out.getvalue()
+
+
+def test_in_a_pipe_each_finding_is_a_line_of_four_columns() -> None:
+    code, text = printed(FINE, DOUBTFUL, WRONG, out=io.StringIO())
+    assert code == 1
+    assert text == (
+        "ok\tDisk\t12 GiB free\t\n"
+        "warning\tDisplay\tThere is none.\tUse hookline serve.\n"
+        "problem\tDatabase\tIt is \\x1b[1mdamaged.\tRestore a backup.\n"
+    )
+
+
+def test_at_a_terminal_with_colours_and_the_advice_below(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    code, text = printed(FINE, DOUBTFUL, out=Terminal())
+    assert code == 0, "warnings alone are no failure"
+    lines = text.splitlines()
+    assert lines[0] == "\x1b[32mok     \x1b[0m  Disk              12 GiB free"
+    assert lines[2].startswith("\x1b[2m")
+    assert lines[2].removeprefix("\x1b[2m").strip() == "→ Use hookline serve.\x1b[0m"
+    assert lines[-1] == "0 problems, 1 warning."
+    assert printed(FINE, out=Terminal())[1].splitlines()[-1] == "Everything is fine."
+
+
+def test_colours_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in printed(FINE, WRONG, out=Terminal())[1]
+
+
+def test_as_json(folder: Path, run: Run) -> None:
+    done = run("doctor", "--json")
+    assert done.code in (0, 1)  # the usual ports of this machine may be in use
+    found = {finding["name"]: finding for finding in done.json}
+    assert found["Data folder"]["state"] == "warning"
+    assert set(found["Versions"]) == {"name", "state", "text", "advice"}
+    assert not folder.exists()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="holders of ports are known on Linux")
+def test_beside_a_running_program(folder: Path, run: Run, serve: Callable[..., Program]) -> None:
+    program = serve()
+    found = {finding["name"]: finding for finding in run("doctor", "--json").json}
+    assert found["Hookline"]["state"] == "ok"
+    assert (
+        f"running (process {program.process.pid}), its API responds at http://127.0.0.1:" in found["Hookline"]["text"]
+    )
+    assert found["Search index"]["text"] == "in use by the running Hookline"
+    assert found["Database"]["state"] == "ok"
+    assert program.stop() == 0
+
+
+def test_a_file_in_place_of_the_folder(folder: Path, run: Run) -> None:
+    folder.write_text("not a folder")
+    done = run("doctor")
+    assert done.code == 1
+    assert done.err == ""
+    assert f"problem\tData folder\t{folder} is not a folder." in done.out
