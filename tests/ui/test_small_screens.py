@@ -22,8 +22,9 @@ from app.ui.theme.metrics import SPACE_5
 from app.ui.theme.theme import Theme
 from app.ui.widgets import fit_screen
 from app.ui.widgets.fit_screen import bounded, fit, room
+from tests import factories
 from tests.ui.desk import shown
-from tests.ui.waiting import settle
+from tests.ui.waiting import settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 ROOT = Path(__file__).parents[2]
@@ -69,6 +70,47 @@ def test_no_page_scrolls_sideways_at_1080p_and_200_percent(run: Run, tmp_path: P
             await desk.capture(desk.store.endpoints.all()[0])
             use = StorageUse(used=1_200_000, limit=11 << 30, when_full="delete_oldest", reached=False)
             window.dashboard.stats.show_kept(12_345, use)
+            await settle(10)
+            scrolling = window.pages.parentWidget().parentWidget()
+            assert isinstance(scrolling, QScrollArea)
+            assert scrolling.horizontalScrollBar().maximum() == 0
+
+    run(check())
+
+
+@pytest.mark.parametrize(
+    ("content_type", "body"),
+    [
+        ("application/json", b'{"a":1}'),
+        ("text/html", b"<p>Hello"),
+        ("image/svg+xml", b'<svg xmlns="http://www.w3.org/2000/svg"/>'),
+        ("application/x-www-form-urlencoded", b"a=1&b=2"),
+        ("text/csv", b"a,b\n1,2\n"),
+        (
+            "multipart/form-data; boundary=b",
+            b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\nhello\r\n--b--\r\n',
+        ),
+    ],
+)
+def test_a_request_beside_its_list_does_not_scroll_sideways_at_150_percent(
+    run: Run, tmp_path: Path, content_type: str, body: bytes
+) -> None:
+    async def check() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            window.hide()
+            window.resize(894, 466)  # 1366 by 768 at 150 %, less the frame of a window
+            window.show()
+            endpoint = desk.store.endpoints.all()[0]
+            capture = factories.capture(
+                body, seq=desk.store.captures.new_seq(), endpoint_id=endpoint.id, content_type=content_type
+            )
+            await desk.store.captures.add(capture, body)
+            window.show_endpoint(endpoint.id)
+            begun = window.requests.detail.body.loader.begun
+            loaded: list[object] = []
+            begun.connect(lambda *_: loaded.append(None))
+            window.requests.go_to(capture)
+            await until(lambda: loaded)
             await settle(10)
             scrolling = window.pages.parentWidget().parentWidget()
             assert isinstance(scrolling, QScrollArea)

@@ -46,6 +46,9 @@ from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.focus import focus_first
 from app.ui.widgets.toast import Toast
 
+LIST_MINIMUM = 264
+"""Pixels; list and detail fit side by side on 1366x768 at 150 %."""
+
 
 class RequestsPage(QWidget):
     """`show_endpoint` fills it."""
@@ -193,7 +196,7 @@ class RequestsPage(QWidget):
 
     def _build_layout(self) -> None:
         left = QWidget(self)
-        left.setMinimumWidth(320)
+        left.setMinimumWidth(LIST_MINIMUM)
         column = QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
