@@ -29,7 +29,9 @@ ReplaySource = ChosenRequests | MatchingRequests
 
 
 class OwnTargets(Record, frozen=True, tag="targets"):
-    """To the targets of each request's endpoint."""
+    """To the active targets of each request's endpoint, or to `target_id` alone."""
+
+    target_id: int | None = None
 
 
 class OneUrl(Record, frozen=True, tag="url"):

@@ -97,7 +97,9 @@ def source_text(source: ReplaySource, endpoint: str | None) -> str:
 def destination_text(destination: ReplayDestination) -> str:
     if isinstance(destination, OneUrl):
         return destination.url
-    return f"endpoint {destination.slug}" if isinstance(destination, OtherEndpoint) else "their targets"
+    if isinstance(destination, OtherEndpoint):
+        return f"endpoint {destination.slug}"
+    return "their targets" if destination.target_id is None else "one of their targets"
 
 
 def pace_text(pace: Pace) -> str:

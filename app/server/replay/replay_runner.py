@@ -323,7 +323,9 @@ class ReplayRunner:
         destination = self._spec.destination
         if isinstance(destination, OwnTargets):
             endpoint = self._endpoints.by_id(capture.endpoint_id)
-            yield from (target for target in (endpoint.targets if endpoint else ()) if target.active)
+            for target in endpoint.targets if endpoint else ():
+                if target.active and destination.target_id in (None, target.id):
+                    yield target
             return
         url = destination.url if isinstance(destination, OneUrl) else self._local_url(destination.slug)
         yield Target(id=0, endpoint_id=capture.endpoint_id, url=url, parallel=self._spec.concurrency)

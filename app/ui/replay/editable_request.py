@@ -49,18 +49,18 @@ async def load_request(capture_id: str, services: Services) -> EditableRequest |
 
 
 def destinations(capture: Capture, services: Services) -> list[EditorDestination]:
-    """The targets of its endpoint that are switched on, if any, come first."""
+    """The targets of its endpoint that are switched on, if any, come first; of several all, then each alone."""
     endpoint = services.endpoints.by_id(capture.endpoint_id)
-    urls = [
-        forwarded_url(target.url, capture.target, append_path=target.append_path, keep_query=target.keep_query)
-        for target in (endpoint.targets if endpoint else ())
-        if target.active
-    ]
+    targets = [target for target in (endpoint.targets if endpoint else ()) if target.active]
+    urls = [target.request_url(capture.target) for target in targets]
     found: list[EditorDestination] = []
     if len(urls) == 1:
         found.append(EditorDestination("Its target", OwnTargets(), urls[0], fixed=False))
     elif urls:
         found.append(EditorDestination(f"Its {len(urls)} targets", OwnTargets(), ", ".join(urls), fixed=True))
+        for target, url in zip(targets, urls, strict=True):
+            name = f"Only {target.url.partition('://')[2]}"
+            found.append(EditorDestination(name, OwnTargets(target_id=target.id), url, fixed=False))
     found.append(EditorDestination("Another URL", None, urls[0] if urls else "", fixed=False))
     for other in services.endpoints.all():
         if endpoint is None or other.id != endpoint.id:

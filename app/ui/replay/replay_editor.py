@@ -46,7 +46,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import order_tabs
-from app.ui.widgets.labels import label
+from app.ui.widgets.labels import label, plain_tooltip
 from app.ui.widgets.unsaved import EditDialog
 
 SIZE = QSize(1180, 800)
@@ -299,6 +299,8 @@ class ReplayEditor(EditDialog):
     def _show_destination(self) -> None:
         chosen = self._destinations[self.destination.currentIndex()]
         self.url.setText(chosen.url)
+        self.url.setToolTip(plain_tooltip("\n".join(map(escape, chosen.url.split(", ")))))
+        self.destination.setToolTip(plain_tooltip(escape(chosen.text)))
         self.url.setCursorPosition(0)
         self.url.setReadOnly(chosen.fixed)
         self.url.setEnabled(not chosen.fixed)

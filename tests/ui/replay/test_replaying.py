@@ -11,6 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.core.model import TargetDraft
 from app.core.replay.spec import ReplayState
 from app.ui.commands.command_button import ActionButton
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
@@ -121,6 +122,32 @@ def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(run: Run,
             editor.headers.reset.click()
             editor.body_editor.reset.click()
             assert editor.spec().edit is None
+            editor.reject()
+
+    run(check())
+
+
+def test_one_of_several_targets_can_be_chosen_in_the_editor(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with page_with_target(tmp_path) as (shown, received), target() as second:
+            store = shown.desk.store
+            draft = TargetDraft(url=second.url, append_path=False, set_headers=(("X-Env", "second"),))
+            await store.targets.create(shown.endpoint.id, draft)
+            await open_body(shown, b"{}", target="/catch/x/orders")
+            await focus_list(shown)
+            QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+            editor = await dialog(ReplayEditor, shown.page)
+            names = [editor.destination.itemText(at) for at in range(4)]
+            both = [one.removeprefix("http://") for one in (received.url, second.url)]
+            assert names == ["Its 2 targets", f"Only {both[0]}", f"Only {both[1]}", "Another URL"]
+            assert editor.url.text() == f"{received.url}/orders, {second.url}"
+            assert not editor.url.isEnabled()
+            editor.destination.setCurrentIndex(2)
+            assert (editor.url.text(), editor.url.isEnabled()) == (second.url, True)
+            editor.submit()
+            await until(editor.response.isVisible)
+            assert b"X-Env: second" in second.requests[0]
+            assert received.requests == []
             editor.reject()
 
     run(check())
