@@ -35,6 +35,7 @@ from app.core.launch_request import LaunchRequest
 from app.db import runtime_file
 from app.db.folder import set_aside
 from app.system import installation, updates
+from app.system.log_file import write_log
 from app.system.packages import how_to_install_fonts
 from app.ui.garbage_collector import GuiCollector
 from app.ui.gui_application import GuiApplication
@@ -101,6 +102,7 @@ class GuiProgram:
         self._theme = Theme(app)
         self._theme.apply(app)
         self._messages = Messages(app)
+        self._log = contextlib.ExitStack()
         self._closing = asyncio.Event()
         app.quit_requested.connect(self._quit)
         self._collector = GuiCollector(app)
@@ -114,6 +116,7 @@ class GuiProgram:
         try:
             if not await self._open():
                 return Exit.ENVIRONMENT
+            self._log.enter_context(write_log(self._application.folder))
             if not await self._listen():
                 return Exit.ENVIRONMENT
             await loading
@@ -123,6 +126,7 @@ class GuiProgram:
         finally:
             self._collector.stop()
             await self._application.close()
+            self._log.close()
         return await self._start_again() if self._restart_requested else 0
 
     async def _open(self) -> bool:

@@ -23,6 +23,7 @@ from app.core.text import limit_text, size_text
 from app.db import runtime_file
 from app.db.folder import set_aside
 from app.system import installation, updates
+from app.system.log_file import write_log
 
 PATIENCE_S, PAUSE_S = 2.0, 0.05
 WINDOWS_SIGNAL_POLL_S = 0.25
@@ -41,8 +42,10 @@ async def _serve(options: ServeOptions) -> int:
     stop = _stop_on_signals()
     program_file = updates.ProgramFile(installation.executable())
     application = Application(options.data_dir, options.overrides())
+    logging_to_file = contextlib.ExitStack()
     try:
         await _open(application, options)
+        logging_to_file.enter_context(write_log(application.folder))
         endpoints = [await _ensure_endpoint(application, name) for name in options.endpoints]
         await application.listen()
         _say(f"listening on {application.local_base()}")
@@ -58,6 +61,7 @@ async def _serve(options: ServeOptions) -> int:
         watching.cancel()
     finally:
         await application.close()
+        logging_to_file.close()
     return 0
 
 

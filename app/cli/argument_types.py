@@ -20,6 +20,20 @@ def row_count(text: str) -> int:
     return count
 
 
+def row_limit(text: str) -> int:
+    count = _whole(text, "0 or more")
+    if count < 0:
+        raise argparse.ArgumentTypeError(f"{count} is not a valid number of rows; use 0 or more")
+    return count
+
+
+def seconds(text: str) -> float:
+    value = _number(text)
+    if value is None or value < 0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds; use one such as 0.5 or 30")
+    return value
+
+
 def whole_number(text: str) -> int:
     """Any whole number; the field it is for has its own bounds."""
     return _whole(text, "one such as 7")

@@ -29,8 +29,7 @@ Command = Callable[[Call], Awaitable[int]]
 
 @dataclass(frozen=True)
 class LocalCall:
-    """The call of a command that needs neither the API nor the store: its options, where it prints, and the data
-    folder."""
+    """The call of a command that opens no store by itself: it follows a running program, reads files, or serves."""
 
     options: Namespace
     out: Output
@@ -38,4 +37,4 @@ class LocalCall:
     services: CliServices
 
 
-LocalCommand = Callable[[LocalCall], int]
+LocalCommand = Callable[[LocalCall], Awaitable[int]]

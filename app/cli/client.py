@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import cast
 
+import httpx
+
 from app.cli.replay_client import ReplayClient
 from app.cli.transport import NO_READ_TIMEOUT, path_of, query_of
 from app.cli.views import (
@@ -20,6 +22,10 @@ from app.cli.views import (
     StatusView,
     SummaryView,
 )
+
+NO_CONTENT = 204
+SLACK_S = 30.0
+"""How much longer than its timeout a call that waits may take."""
 
 
 class ApiClient(ReplayClient):
@@ -71,6 +77,17 @@ class ApiClient(ReplayClient):
 
     async def request(self, request_id: str) -> RequestView:
         return cast(RequestView, await self.json("GET", path_of("requests", request_id)))
+
+    async def wait(
+        self, slug: str | None, query: str, after: str | None, timeout_s: float
+    ) -> tuple[RequestView | None, str]:
+        """The next request that matches, None if there is none in time; and the position for the next call."""
+        params = {**query_of(endpoint=slug, q=query, after=after), "timeout": f"{timeout_s:.3f}"}
+        patience = httpx.Timeout(timeout_s + SLACK_S, connect=5)
+        async with self.stream("GET", "/requests/wait", params=params, timeout=patience) as response:
+            await response.aread()
+            found = None if response.status_code == NO_CONTENT else cast(RequestView, response.json())
+            return found, response.headers["Hookline-Position"]
 
     async def mark(self, request_id: str, marks: RequestMarks) -> RequestView:
         """Change the given marks; returns the request."""

@@ -29,3 +29,10 @@ class CliError(HooklineError):
     def __init__(self, message: str, code: Exit, details: tuple[str, ...] = ()) -> None:
         self.code, self.details = code, details
         super().__init__(message)
+
+
+class UnavailableError(CliError):
+    """Hookline does not respond, or is stopping: it may be back soon."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, Exit.ENVIRONMENT)

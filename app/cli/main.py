@@ -103,11 +103,11 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
         return services.window(window_options(options, folder))
     if options.command == SERVE:
         return services.serve(serve_options(options, folder))
-    if hasattr(options, "run_local"):
-        code: int = options.run_local(LocalCall(options=options, out=out, folder=folder, services=services))
-        return code
     import asyncio  # start-up time: `hookline version` needs neither the loop nor HTTP
 
+    if hasattr(options, "run_local"):
+        code: int = asyncio.run(options.run_local(LocalCall(options, out, folder, services)))
+        return code
     return asyncio.run(_on_store(options, out, folder, services))
 
 

@@ -47,6 +47,10 @@ class Output:
         """Print the API's value. ASCII only, so that no sender's character reaches the terminal."""
         print(json.dumps(value, indent=2), file=self.out)
 
+    def json_line(self, value: Any) -> None:
+        """Print the API's value on one line, at once. ASCII only, as above."""
+        print(json.dumps(value), file=self.out, flush=True)
+
     def style(self, text: str, code: str) -> str:
         """`text` in a colour, if colours are enabled."""
         return f"\x1b[{code}m{text}\x1b[0m" if self.colours else text

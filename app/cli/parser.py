@@ -15,6 +15,7 @@ from app.cli.commands import (
     delivery,
     doctor,
     endpoint,
+    logs,
     mark,
     plan,
     refused,
@@ -28,7 +29,9 @@ from app.cli.commands import (
     settings,
     show,
     status,
+    tail,
     target,
+    wait,
 )
 from app.cli.errors import CliError, Exit
 from app.cli.options import FOLDER_VARIABLE, NAMES, START_NAMES, add_serve, listen_parser, start_parser
@@ -51,9 +54,12 @@ OTHER_NAMES = {
     "endpoint": ("endpoints", "hook", "hooks", "url"),
     "list": ("ls",),
     "replay": ("repeat", "rerun"),
-    "requests": ("list", "ls", "log", "logs", "search"),
+    "requests": ("list", "ls", "search"),
     "backup": ("dump", "save", "snapshot"),
     "restore": ("load",),
+    "logs": ("log",),
+    "tail": ("follow", "watch", "stream"),
+    "wait": ("await",),
     "retry": ("resend", "redeliver", "again"),
     "rm": ("delete", "del", "remove"),
     "serve": ("start", "run", "listen", "server"),
@@ -127,7 +133,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_serve(commands, [folder, listen])
     shared: list[argparse.ArgumentParser] = [as_json, folder]
-    for noun in (endpoint, requests, show, mark, delete):
+    for noun in (endpoint, requests, tail, wait, show, mark, delete):
         noun.add_parser(commands, shared)
     target.add_list_parser(commands, shared)
     nouns = (
@@ -146,6 +152,7 @@ def build_parser() -> argparse.ArgumentParser:
         backup,
         restore,
         doctor,
+        logs,
     )
     for noun in nouns:
         noun.add_parser(commands, shared)

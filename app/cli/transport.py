@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import httpx
 
-from app.cli.errors import CliError, Exit
+from app.cli.errors import CliError, Exit, UnavailableError
 from app.cli.services import ApiAddress
 
 Params = Mapping[str, str | Sequence[str]]
@@ -22,6 +22,7 @@ NO_READ_TIMEOUT = httpx.Timeout(None, connect=5)
 PAGE = 500
 """The largest page of a list."""
 
+UNAVAILABLE = 503
 CODES = {400: Exit.USAGE, 404: Exit.FAILURE, 422: Exit.USAGE}
 """The exit code for an HTTP status; for all others it is `Exit.ENVIRONMENT`."""
 
@@ -94,12 +95,10 @@ class Transport:
                     raise _refusal(response)
                 yield response
         except httpx.TimeoutException as error:
-            raise CliError(
-                f"Hookline at {self._http.base_url} does not respond. Try again.", Exit.ENVIRONMENT
-            ) from error
+            raise UnavailableError(f"Hookline at {self._http.base_url} does not respond. Try again.") from error
         except httpx.TransportError as error:
             text = f"Hookline at {self._http.base_url} cannot be reached: {error}. Is it still running?"
-            raise CliError(text, Exit.ENVIRONMENT) from error
+            raise UnavailableError(text) from error
 
 
 def query_of(**params: str | None) -> dict[str, str]:
@@ -119,4 +118,6 @@ def _refusal(response: httpx.Response) -> CliError:
     except (ValueError, KeyError, TypeError, AttributeError):
         text = f"{response.request.url} responded with {response.status_code}, but not as Hookline does."
         message = f"{text} Check which program runs there."
+    if response.status_code == UNAVAILABLE:
+        return UnavailableError(message)
     return CliError(message, CODES.get(response.status_code, Exit.ENVIRONMENT))

@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from app.__main__ import main
+from app.cli.services import CliServices
 from app.db.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -66,6 +67,11 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
         return Done(code, shown.out, shown.err)
 
     return call
+
+
+def services(**given: Any) -> CliServices:
+    """Those given, and nothing behind the others."""
+    return CliServices(**{**dict.fromkeys(("serve", "window", "open_api", "selftest")), **given})
 
 
 def command(*arguments: str) -> list[str]:

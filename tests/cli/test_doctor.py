@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import os
 from argparse import Namespace
@@ -13,9 +14,8 @@ import pytest
 from app.cli.call import LocalCall
 from app.cli.commands.doctor import doctor
 from app.cli.output import Output
-from app.cli.services import CliServices
 from app.core.doctor import Finding, ok, problem, warning
-from tests.cli.conftest import Program, Run
+from tests.cli.conftest import Program, Run, services
 
 FINE, DOUBTFUL = ok("Disk", "12 GiB free"), warning("Display", "There is none.", "Use hookline serve.")
 WRONG = problem("Database", "It is \x1b[1mdamaged.", "Restore a backup.")
@@ -27,9 +27,9 @@ class Terminal(io.StringIO):
 
 
 def printed(*found: Finding, out: io.StringIO) -> tuple[int, str]:
-    services = CliServices(**dict.fromkeys(("serve", "window", "open_api", "selftest")), doctor=lambda *_: found)  # type: ignore[arg-type]
-    call = LocalCall(options=Namespace(full=False), out=Output(out=out), folder=Path("/data"), services=services)
-    return doctor(call), out.getvalue()
+    given = services(doctor=lambda *_: found)
+    call = LocalCall(options=Namespace(full=False), out=Output(out=out), folder=Path("/data"), services=given)
+    return asyncio.run(doctor(call)), out.getvalue()
 
 
 def test_in_a_pipe_each_finding_is_a_line_of_four_columns() -> None:

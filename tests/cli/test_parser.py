@@ -284,6 +284,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
 
     actions = [action for action in build_parser()._actions if action.dest == "command"]
     assert {
+        *("tail", "wait"),
         *(
             "backup",
             "clear",
@@ -292,6 +293,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
             "delivery",
             "doctor",
             "endpoint",
+            "logs",
             "mark",
             "plan",
             "refused",

@@ -35,7 +35,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser.add_argument("--full", action="store_true", default=False, help=text)
 
 
-def doctor(call: LocalCall) -> int:
+async def doctor(call: LocalCall) -> int:
     found = []
     for finding in call.services.doctor(call.folder, call.options.full):
         found.append(finding)

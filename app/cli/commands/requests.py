@@ -67,7 +67,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 async def list_requests(call: Call) -> int:
     """Print them as they arrive, because there may be a million."""
-    which, query = call.options.which, _checked(call.options.query)
+    which, query = call.options.which, checked_query(call.options.query)
     by_id = which is not None and await _is_id(call, which)
     if by_id and query:
         raise CliError("-q searches one endpoint or all, and cannot be combined with a request's ID.", Exit.USAGE)
@@ -111,7 +111,7 @@ async def _by_id(call: Call, which: str) -> AsyncIterator[SummaryView]:
         )
 
 
-def _checked(text: str) -> str:
+def checked_query(text: str) -> str:
     """The search; CliError that points at what is wrong with it."""
     try:
         parse(text)

@@ -32,7 +32,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     add_yes(parser)
 
 
-def restore(call: LocalCall) -> int:
+async def restore(call: LocalCall) -> int:
     file, accepted = _expanded(call.options.file), []
     with ProgressLine(call.out) as line:
 

@@ -62,7 +62,7 @@ async def show(call: Call) -> int:
     elif part == "curl":
         await _curl(call, request)
     else:
-        await _overview(call, request)
+        await print_request(call, request)
     return Exit.DONE
 
 
@@ -117,7 +117,8 @@ def _headers(out: Output, request: RequestView) -> None:
         out.line(f"{name}: {value}")
 
 
-async def _overview(call: Call, request: RequestView) -> None:
+async def print_request(call: Call, request: RequestView) -> None:
+    """Print all of it, and the beginning of a text body."""
     out = call.out
     out.line(f"{request['method']} {request['target']} HTTP/{request['http_version']}")
     out.field("ID", request["id"])

@@ -1,0 +1,77 @@
+"""`hookline wait`: holds until a request is stored, and prints it."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import time
+from typing import Any
+
+from app.cli.argument_types import seconds
+from app.cli.call import Call, LocalCall
+from app.cli.commands.requests import QUERY_HELP, checked_query
+from app.cli.commands.show import print_request
+from app.cli.commands.tail import SLUG_HELP
+from app.cli.errors import CliError, Exit, UnavailableError
+from app.cli.identifiers import request_id
+from app.cli.services import ApiAddress
+
+HELP = "wait for a request, and print it"
+DETAILS = (
+    f"{HELP}. Waits for the next request that matches; with --after, for the first one stored after that request, which"
+    " may be there already. Exit code 1 if none came in time."
+)
+EXAMPLES = (
+    ("Wait for the next request of an endpoint", "hookline wait orders"),
+    ("Give a test ten seconds to call back", 'hookline wait orders -q "path:/callback" --timeout 10 --json'),
+    ("Wait for the one after that", "hookline wait orders --after ID"),
+)
+TIMEOUT_S = 30.0
+CALL_S = 60.0
+"""The longest single call: a longer wait is made of several."""
+_POSITION = re.compile(r"[0-9a-z]+-\d+-\d+")
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("wait", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
+    parser.set_defaults(run_local=wait)
+    parser.add_argument("slug", metavar="SLUG", nargs="?", help=SLUG_HELP)
+    parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
+    text = f"how long to wait, in seconds ({TIMEOUT_S:.0f}); 0 only looks"
+    parser.add_argument("--timeout", type=seconds, metavar="S", default=TIMEOUT_S, help=text)
+    text = "only requests stored after this one: its ID, the start of it, or @last"
+    parser.add_argument("--after", metavar="ID", help=text)
+
+
+async def wait(call: LocalCall) -> int:
+    from app.cli.client import ApiClient  # start-up time: httpx is for commands that run
+    from app.cli.live import RunningProgram  # as above
+
+    options, query = call.options, checked_query(call.options.query)
+    program = RunningProgram(call.folder, call.out)
+    until = time.monotonic() + options.timeout
+    address: ApiAddress | None = await program.require("hookline wait")
+    after: str | None = options.after
+    while address is not None:
+        async with ApiClient(address) as api:
+            try:
+                if after is not None and not _POSITION.fullmatch(after):
+                    after = await request_id(api, after)
+                # The first call only asks for the position: without it, a restart would leave a gap.
+                left_s = max(0.0, until - time.monotonic()) if after is not None else 0.0
+                begins = after is None
+                found, after = await api.wait(options.slug, query, after, min(left_s, CALL_S))
+            except UnavailableError:
+                address = await program.again(until)
+                continue
+            program.connected()
+            if found is not None:
+                if call.out.as_json:
+                    call.out.json(found)
+                else:
+                    await print_request(Call(options=options, out=call.out, api=api), found)
+                return Exit.DONE
+        if not begins and time.monotonic() >= until:
+            break
+    raise CliError(f"No request came within {options.timeout:g} seconds.", Exit.FAILURE)

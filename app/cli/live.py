@@ -1,0 +1,110 @@
+"""Follows a running Hookline: its address, its events, and what to do while it is restarted."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator, AsyncIterator
+from pathlib import Path
+from typing import NamedTuple
+
+import httpx
+
+from app.cli.client import ApiClient
+from app.cli.connect import find_running, responds
+from app.cli.errors import CliError, Exit, UnavailableError
+from app.cli.output import Output
+from app.cli.services import ApiAddress
+
+RETRY_S = 0.5
+PATIENCE = httpx.Timeout(45, connect=5)
+"""Three heartbeats: a connection that brings none is dead."""
+
+
+class ServerEvent(NamedTuple):
+    """`id` is empty for an event without one, `data` its JSON."""
+
+    id: str
+    type: str
+    data: bytes
+
+
+class RunningProgram:
+    """The Hookline that has a data folder open, found again after each restart."""
+
+    def __init__(self, folder: Path, out: Output) -> None:
+        self._folder, self._out = folder, out
+        self._lost = False
+
+    async def require(self, command: str) -> ApiAddress:
+        """Its address; CliError when none runs."""
+        address = await self._find()
+        if address is None:
+            raise CliError(
+                f"No Hookline is running on {self._folder}, and {command} follows one that captures. Start it first:"
+                " hookline serve, or the window.",
+                Exit.ENVIRONMENT,
+            )
+        return address
+
+    async def again(self, until: float | None = None) -> ApiAddress | None:
+        """Its address once it runs again; None if it does not until the monotonic time `until`."""
+        if not self._lost:
+            self._lost = True
+            self._out.message("Hookline does not respond. Waiting until it is back.")
+        while until is None or time.monotonic() < until:
+            await asyncio.sleep(RETRY_S)
+            if (address := await self._find()) is not None:
+                return address
+        return None
+
+    def connected(self) -> None:
+        """Report that it is back, if it was lost."""
+        if self._lost:
+            self._lost = False
+            self._out.message("Hookline is back. Nothing it stored is left out.")
+
+    async def _find(self) -> ApiAddress | None:
+        address = find_running(self._folder)
+        return address if address is not None and await responds(address) else None
+
+
+async def events(
+    program: RunningProgram, address: ApiAddress, params: dict[str, str]
+) -> AsyncGenerator[ServerEvent, None]:
+    """Events without end, across restarts. CliError when the API refuses to send them."""
+    found: ApiAddress | None = address
+    last = ""
+    while found is not None:
+        after = {"after": last} if last else {}
+        try:
+            async with (
+                ApiClient(found) as api,
+                api.stream("GET", "/events", params={**params, **after}, timeout=PATIENCE) as response,
+            ):
+                program.connected()
+                async for event in _parsed(response):
+                    last = event.id or last
+                    yield event
+        except UnavailableError:
+            pass
+        found = await program.again()
+
+
+async def _parsed(response: httpx.Response) -> AsyncIterator[ServerEvent]:
+    """Lines end with a line feed only: httpx would also end them at U+2028, which a sender's text may contain."""
+    buffer, id_, kind = b"", "", ""
+    data: bytes | None = None
+    async for piece in response.aiter_bytes():
+        *lines, buffer = (buffer + piece).split(b"\n")
+        for line in lines:
+            name, _, value = line.partition(b": ")
+            if name == b"id":
+                id_ = value.decode()
+            elif name == b"event":
+                kind = value.decode()
+            elif name == b"data":
+                data = value
+            elif not line and data is not None:
+                yield ServerEvent(id_, kind, data)
+                id_, kind, data = "", "", None

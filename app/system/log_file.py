@@ -1,0 +1,75 @@
+"""The program's log: `hookline.log` in the data folder, small, readable by its owner alone."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterator
+from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
+from pathlib import Path
+from queue import SimpleQueue
+
+from app import __version__
+from app.core.log_file import FILE_NAME, OLD_FILES
+
+log = logging.getLogger(__name__)
+
+SIZE_MAX = 512 * 1024
+OWN = "app"
+"""The loggers whose messages below a warning are kept: other libraries' name whole URLs."""
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class LogFile(RotatingFileHandler):
+    """A full disk, or a folder that cannot be written, loses lines and nothing else."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path, maxBytes=SIZE_MAX, backupCount=OLD_FILES, encoding="utf-8", errors="backslashreplace")
+        self.setFormatter(logging.Formatter(_FORMAT))
+
+    def _open(self):  # type: ignore[no-untyped-def]  # typeshed's type is private
+        return open(self.baseFilename, "a", encoding=self.encoding, errors=self.errors, opener=_open_private)
+
+    def handleError(self, record: logging.LogRecord) -> None:
+        """Nothing: to report it on standard error would only move the noise."""
+
+
+def _open_private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+@contextlib.contextmanager
+def write_log(folder: Path) -> Iterator[None]:
+    """Write log messages to the file in `folder`, on a thread of their own, and warnings to standard error as
+    before."""
+    try:
+        file = LogFile(folder / FILE_NAME)
+    except OSError:
+        yield  # standard error is left
+        return
+    queue: SimpleQueue[logging.LogRecord] = SimpleQueue()
+    handler, listener = QueueHandler(queue), QueueListener(queue, file)
+    handler.addFilter(_is_kept)
+    root, own = logging.getLogger(), logging.getLogger(OWN)
+    level = own.level
+    own.setLevel(logging.INFO)
+    handlers = [handler] if logging.lastResort is None else [handler, logging.lastResort]
+    for each in handlers:
+        root.addHandler(each)
+    listener.start()
+    log.info("Hookline %s has started as process %d", __version__, os.getpid())
+    try:
+        yield
+    finally:
+        log.info("Hookline has stopped")
+        for each in handlers:
+            root.removeHandler(each)
+        own.setLevel(level)
+        listener.stop()
+        with contextlib.suppress(OSError):  # what was not written yet may have no room
+            file.close()
+
+
+def _is_kept(record: logging.LogRecord) -> bool:
+    return record.levelno >= logging.WARNING or record.name.split(".", 1)[0] == OWN

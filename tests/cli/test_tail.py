@@ -1,0 +1,258 @@
+"""`hookline tail` and `hookline wait` as processes, and the line of `tail`."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import select
+import signal
+import subprocess
+import time
+from argparse import Namespace
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.application import Application
+from app.cli.call import LocalCall
+from app.cli.commands.tail import terminal_line
+from app.cli.commands.wait import wait
+from app.cli.errors import CliError
+from app.cli.output import Output
+from app.cli.table import cell_count
+from app.cli.views import SummaryView
+from tests.cli.conftest import ROOT, Program, Run, command, services
+from tests.cli.sending import send
+from tests.factories import capture, draft
+
+processes = pytest.mark.skipif(os.name == "nt", reason="select and signals of POSIX")
+WAIT_S = 30.0
+
+
+class Following:
+    """A command that goes on, on the data folder."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            command(*arguments), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        )
+        self._buffers = {"stdout": b"", "stderr": b""}
+
+    def line(self, name: str = "stdout") -> str:
+        """The next line of standard output or error."""
+        stream = getattr(self.process, name)
+        until = time.monotonic() + WAIT_S
+        while b"\n" not in self._buffers[name]:
+            ready, _, _ = select.select([stream], [], [], max(0, until - time.monotonic()))
+            assert ready, f"nothing on {name}"
+            piece = os.read(stream.fileno(), 65536)
+            assert piece, f"{name} ended"
+            self._buffers[name] += piece
+        line, _, self._buffers[name] = self._buffers[name].partition(b"\n")
+        return line.decode()
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+@pytest.fixture
+def follow(folder: object) -> Iterator[Callable[..., Following]]:
+    """Starts `hookline ARGUMENTS` on the data folder; it ends with the test."""
+    started: list[Following] = []
+
+    def start(*arguments: str) -> Following:
+        started.append(Following(*arguments, "--data-dir", str(folder)))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+@pytest.fixture
+def program(run: Run, serve: Callable[..., Program]) -> Program:
+    run("endpoint", "add", "Orders", "--slug", "orders")
+    return serve()
+
+
+@processes
+def test_it_prints_what_is_there_and_what_comes(program: Program, follow: Callable[..., Following]) -> None:
+    for number in range(3):
+        send(program, f"/catch/orders/{number}")
+    tail = follow("tail", "orders", "-n", "2")
+    assert [tail.line().split("\t")[-1] for _ in range(2)] == ["/catch/orders/1", "/catch/orders/2"]
+    send(program, "/catch/orders/%1b", b"")
+    identity, _, slug, method, status, size, provider, event, target = tail.line().split("\t")
+    assert (slug, method, status, size) == ("orders", "POST", "200", "0 B")
+    assert (provider, bool(event), target) == ("-", True, "/catch/orders/%1b")
+    assert len(identity) == 36
+    tail.process.send_signal(signal.SIGINT)
+    assert tail.process.wait(WAIT_S) == 130
+
+
+@processes
+def test_it_goes_on_after_a_restart(
+    program: Program, serve: Callable[..., Program], follow: Callable[..., Following]
+) -> None:
+    tail = follow("tail", "-q", "method:PUT", "--json")
+    send(program, "/catch/orders/0", method="PUT")
+    assert json.loads(tail.line())["target"] == "/catch/orders/0"
+    assert program.stop() == 0
+    assert "Waiting" in tail.line("stderr")
+    again = serve()
+    for number in range(1, 20):
+        send(again, f"/catch/orders/{number}", method="PUT" if number % 3 else "POST")
+    numbers = [number for number in range(1, 20) if number % 3]
+    assert [json.loads(tail.line())["target"] for _ in numbers] == [f"/catch/orders/{number}" for number in numbers]
+    assert "is back" in tail.line("stderr")
+
+
+@processes
+def test_a_closed_pipe_ends_it_though_nothing_comes(program: Program, follow: Callable[..., Following]) -> None:
+    tail = follow("tail", "--json")
+    send(program, "/catch/orders")
+    tail.line()
+    assert tail.process.stdout is not None
+    tail.process.stdout.close()
+    assert tail.process.wait(WAIT_S) == 0
+    assert tail.process.stderr is not None
+    assert tail.process.stderr.read() == b""
+
+
+@processes
+def test_wait_prints_the_request(program: Program, follow: Callable[..., Following], run: Run) -> None:
+    send(program, "/catch/orders/first")
+    first = run("requests", "orders", "--json").json[0]["id"]
+    waiting = follow("wait", "orders", "-q", "path:/b", "--after", first[:20], "--json")
+    send(program, "/catch/orders/a")
+    send(program, "/catch/orders/b", b"text")
+    assert waiting.process.wait(WAIT_S) == 0
+    assert waiting.process.stdout is not None
+    found = json.loads(waiting.process.stdout.read())
+    assert (found["target"], "headers" in found) == ("/catch/orders/b", True)
+    shown = run("wait", "--after", first, "-q", "method:POST", "--timeout", "0")
+    assert shown.code == 0
+    assert shown.out.startswith("POST /catch/orders/a HTTP/1.1\n")
+    second = run("wait", "--after", found["id"], "--timeout", "0.1")
+    assert (second.code, second.out) == (1, "")
+    assert second.err == "hookline: No request came within 0.1 seconds.\n"
+
+
+async def test_wait_goes_on_after_a_restart(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is stored while it does not know of the new program is not missed."""
+    application = await opened(tmp_path)
+    endpoint = await application.store.endpoints.create(draft(slug="orders"))
+    options = Namespace(slug="orders", query="", timeout=60.0, after=None)
+    waiting = asyncio.create_task(wait(LocalCall(options, Output(True), tmp_path, services())))
+    await until(lambda: application._events._followers)
+    await application.close()
+    application = await opened(tmp_path)
+    made = capture(b"{}", endpoint_id=endpoint.id, seq=application.store.captures.new_seq())
+    await application.store.captures.add(made, b"{}")
+    assert await waiting == 0
+    shown = capsys.readouterr()
+    assert json.loads(shown.out)["id"] == made.id
+    assert [line.partition(".")[0] for line in shown.err.splitlines()] == [
+        "hookline: Hookline does not respond",
+        "hookline: Hookline is back",
+    ]
+    await application.close()
+
+
+async def test_wait_gives_up_while_the_program_is_gone(tmp_path: Path) -> None:
+    application = await opened(tmp_path)
+    options = Namespace(slug=None, query="", timeout=2.0, after=None)
+    waiting = asyncio.create_task(wait(LocalCall(options, Output(), tmp_path, services())))
+    await until(lambda: application._events._followers)
+    await application.close()
+    with pytest.raises(CliError, match="No request came within 2 seconds") as told:
+        await waiting
+    assert told.value.code == 1
+
+
+async def opened(folder: Path) -> Application:
+    application = Application(folder, {"port": 0, "api_port": 0})
+    await application.open()
+    await application.listen()
+    return application
+
+
+async def until(condition: Callable[[], object]) -> None:
+    async with asyncio.timeout(WAIT_S):
+        while not condition():  # noqa: ASYNC110 - nothing signals it
+            await asyncio.sleep(0.01)
+
+
+@pytest.mark.parametrize("words", [("tail",), ("wait",), ("wait", "orders", "--timeout", "0")])
+def test_without_a_running_program_they_say_so(run: Run, empty_store: None, words: tuple[str, ...]) -> None:
+    done = run(*words)
+    assert (done.code, done.out) == (3, "")
+    assert "No Hookline is running" in done.err
+    assert "hookline serve" in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("tail", "-n", "-1"), "not a valid number of rows"),
+        (("wait", "--timeout", "soon"), "is not a number of seconds"),
+        (("wait", "--timeout", "-1"), "is not a number of seconds"),
+        (("tail", "-q", "is:what"), "is:what"),
+        (("logs", "-n", "x"), "is not a whole number"),
+    ],
+)
+def test_usage_errors(run: Run, words: tuple[str, ...], told: str) -> None:
+    done = run(*words)
+    assert done.code == 2
+    assert told in done.err
+
+
+class Terminal:
+    """Standard output that is one."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def _request(**fields: Any) -> SummaryView:
+    request: dict[str, Any] = {
+        "id": "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b",
+        "endpoint": "orders",
+        "received_at": "2026-11-20T09:00:00.000000Z",
+        "method": "POST",
+        "target": "/catch/orders/new",
+        "size": 12,
+        "complete": True,
+        "reply": {"status": 200, "ms": None},
+        "provider": None,
+        "event": None,
+        "gist": None,
+    }
+    return {**request, **fields}  # type: ignore[typeddict-item,return-value]
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_a_line_fits_its_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    out = Output(out=Terminal())  # type: ignore[arg-type]
+    request = _request(endpoint="日本語" * 9, target="/catch/orders/" + "ü\x1b[31m検" * 50, event="a\x07b" * 30)
+    line = terminal_line(out, request, width, of_all=True)
+    assert cell_count(line) <= width
+    assert line.isprintable()
+
+
+def test_a_line_has_colours_and_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out = Output(out=Terminal())  # type: ignore[arg-type]
+    line = terminal_line(out, _request(reply={"status": 404, "ms": None}), 100, of_all=False)
+    assert "POST     \x1b[31m404\x1b[0m      12 B  \x1b[2m/new\x1b[0m" in line
+    assert "orders            POST" in terminal_line(out, _request(), 100, of_all=True)

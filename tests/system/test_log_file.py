@@ -1,0 +1,75 @@
+"""The log file: what it takes, how large it gets, and that it never gets in the way."""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.system import log_file
+from app.system.log_file import write_log
+
+own = logging.getLogger("app.something")
+other = logging.getLogger("httpx")
+
+
+def test_own_messages_and_warnings_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "hookline.log"
+    with write_log(tmp_path):
+        own.info("a message %d", 1)
+        own.debug("a detail")
+        logging.getLogger("application").info("another's")
+        other.info("GET http://x/secret")
+        other.warning("careful \x85é")
+        try:
+            raise ValueError("what went wrong")
+        except ValueError:
+            own.exception("it failed")
+    own.warning("after the end")
+    text = path.read_text("utf-8")
+    assert "INFO app.something: a message 1\n" in text
+    assert "WARNING httpx: careful" in text
+    assert "ERROR app.something: it failed\nTraceback" in text
+    assert "what went wrong" in text
+    assert "has stopped" in text.splitlines()[-1]
+    for absent in ("a detail", "secret", "another's", "after the end"):
+        assert absent not in text
+    if os.name != "nt":
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_warnings_still_reach_standard_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with write_log(tmp_path):
+        own.warning("careful")
+        own.info("nothing much")
+    assert capsys.readouterr().err == "careful\n"
+
+
+def test_it_is_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(log_file, "SIZE_MAX", 2_000)
+    with write_log(tmp_path):
+        for number in range(300):
+            own.info("message %d", number)
+    files = sorted(tmp_path.iterdir())
+    assert [file.name for file in files] == ["hookline.log", "hookline.log.1", "hookline.log.2"]
+    assert all(file.stat().st_size <= 2_000 for file in files)
+    if os.name != "nt":
+        assert {file.stat().st_mode & 0o777 for file in files} == {0o600}
+
+
+def test_a_folder_that_cannot_be_written_is_no_reason_to_fail(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with write_log(tmp_path / "missing"):
+        own.error("careful")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /dev/full")
+def test_a_full_disk_loses_lines_and_nothing_else(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "hookline.log").symlink_to("/dev/full")
+    with write_log(tmp_path):
+        own.error("careful")
+    assert "Traceback" not in capsys.readouterr().err
