@@ -17,6 +17,7 @@ from app.cli.commands import (
     endpoint,
     logs,
     mark,
+    mcp,
     plan,
     refused,
     replay,
@@ -156,6 +157,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     for noun in nouns:
         noun.add_parser(commands, shared)
+    mcp.add_parser(commands, folder)
     selftest.add_parser(commands, [as_json])
     text = "print the version"
     commands.add_parser(VERSION, parents=[as_json], help=text, description=text)

@@ -284,7 +284,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
 
     actions = [action for action in build_parser()._actions if action.dest == "command"]
     assert {
-        *("tail", "wait"),
+        *("mcp", "tail", "wait"),
         *(
             "backup",
             "clear",

@@ -1,0 +1,56 @@
+"""`hookline mcp`: Hookline's requests and deliveries as tools of an agent."""
+
+from __future__ import annotations
+
+import argparse
+from importlib.util import find_spec
+from typing import Any
+
+from app.cli.call import LocalCall
+from app.cli.errors import CliError, Exit
+
+HELP = "offer requests and deliveries to an agent (Model Context Protocol on standard input and output)"
+DETAILS = (
+    f"{HELP}. The agent can list, search, read and await, and nothing else unless an option below allows it. Secrets in"
+    " headers, URLs and bodies are replaced by [redacted]. It uses the Hookline that runs, or opens the data for each"
+    " call."
+)
+EXAMPLES = (
+    ("Add it to an agent", "claude mcp add hookline -- hookline mcp"),
+    ("Let the agent send requests again", "hookline mcp --allow-replay"),
+)
+
+
+def add_parser(commands: Any, folder: argparse.ArgumentParser) -> None:
+    """Add the command to the command line."""
+    parser = commands.add_parser("mcp", parents=[folder], help=HELP, description=DETAILS, examples=EXAMPLES)
+    parser.set_defaults(run_local=serve)
+    for flag, text in (
+        ("--allow-replay", "let the agent send captured requests again, to the targets or any URL"),
+        ("--allow-send", "let the agent send requests to your endpoints"),
+        ("--allow-create", "let the agent create endpoints"),
+        ("--show-secrets", "do not redact passwords, tokens, cookies and the like"),
+    ):
+        parser.add_argument(flag, action="store_true", help=text)
+
+
+async def serve(call: LocalCall) -> int:
+    """Serve until standard input ends. CliError if the protocol's library is not installed."""
+    if find_spec("mcp") is None:
+        raise CliError(
+            "hookline mcp needs a library that is not installed. Install it with: pip install 'hookline[mcp]'",
+            Exit.ENVIRONMENT,
+        )
+    from app.cli.connect import connect  # start-up time: both import much
+    from app.cli.mcp.server import build_server
+
+    options = call.options
+    server = build_server(
+        lambda: connect(call.folder, call.services, create=False),
+        replay=options.allow_replay,
+        send=options.allow_send,
+        create=options.allow_create,
+        show_secrets=options.show_secrets,
+    )
+    await server.run_stdio_async()
+    return Exit.DONE

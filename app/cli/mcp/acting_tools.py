@@ -1,0 +1,73 @@
+"""The tools that change or send something, each of them only with its own option of `hookline mcp`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast
+
+import httpx
+from mcp.server.mcpserver.exceptions import ToolError
+from pydantic import Field
+
+from app.cli.identifiers import request_id
+from app.cli.mcp.shapes import EndpointShape, FullDelivery, SentShape
+from app.cli.mcp.tools import Connect, ReadTools, RequestId, calling
+from app.cli.transport import path_of
+from app.cli.views import FullDeliveryView
+
+_ANSWER_MAX = 4096
+_SEND_S = 60.0
+
+
+class ActingTools:
+    """Built on the tools that read, whose shapes they return."""
+
+    def __init__(self, connect: Connect, read: ReadTools) -> None:
+        self._connect, self._read = connect, read
+
+    async def replay_request(
+        self,
+        request: RequestId,
+        url: Annotated[
+            str | None, Field(description="Send it to this URL; without it, to the endpoint's targets.")
+        ] = None,
+    ) -> list[FullDelivery]:
+        """Send a captured request again, and return the result of each delivery."""
+        async with calling(self._connect) as api:
+            path = path_of("requests", await request_id(api, request), "replay")
+            made = await api.json("POST", path, {} if url is None else {"url": url})
+        return [await self._read.full_delivery(cast(FullDeliveryView, one)) for one in made["deliveries"]]
+
+    async def send_request(
+        self,
+        endpoint: Annotated[str, Field(description="The slug of the endpoint.")],
+        method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"] = "POST",
+        path: Annotated[str, Field(description="What follows the slug, such as /orders?id=1.")] = "",
+        headers: Annotated[dict[str, str] | None, Field(description="Headers to send.")] = None,
+        body: Annotated[str, Field(description="The body, sent as UTF-8.")] = "",
+    ) -> SentShape:
+        """Send a request to an endpoint of this Hookline, as a provider would, to try the code behind it."""
+        async with calling(self._connect) as api:
+            slug = (await api.endpoint(endpoint))["slug"]
+            base = (await api.status())["capture_url"]
+        if base is None:
+            raise ToolError("Hookline does not capture now. Start it with hookline, or hookline serve.")
+        if path and not path.startswith(("/", "?")):
+            raise ToolError(f"path must begin with / or ?, not {path[:1]!r}.")
+        url = f"{base}/catch/{slug}{path}"
+        try:
+            async with httpx.AsyncClient(trust_env=False, timeout=_SEND_S) as client:
+                response = await client.request(method, url, headers=headers, content=body.encode())
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
+            raise ToolError(f"The request could not be sent to {url}: {error}.") from error
+        return SentShape(url=url, status=response.status_code, body=response.text[:_ANSWER_MAX])
+
+    async def create_endpoint(
+        self,
+        name: Annotated[str, Field(description="A name for people, 1 to 100 characters.")],
+        forward_url: Annotated[str | None, Field(description="Forward each request to this URL.")] = None,
+        retention_days: Annotated[int, Field(ge=1, le=90, description="Requests are kept this many days.")] = 7,
+    ) -> EndpointShape:
+        """Create an endpoint, and return it with its capture URL."""
+        fields = {"name": name, "forward_url": forward_url, "retention_days": retention_days}
+        async with calling(self._connect) as api:
+            return self._read.endpoint(await api.create(fields))

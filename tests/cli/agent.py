@@ -1,0 +1,38 @@
+"""An agent: the official client of the Model Context Protocol, with a `hookline mcp` of its own."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters, stdio_client
+
+from tests.cli.conftest import ROOT
+
+
+@asynccontextmanager
+async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
+    """A client of a `hookline mcp` of its own."""
+    arguments = ["-m", "app", "mcp", "--data-dir", str(folder), *options]
+    server = StdioServerParameters(command=sys.executable, args=arguments, cwd=ROOT)
+    async with Client(stdio_client(server)) as client:
+        yield client
+
+
+async def result(client: Client, tool: str, **arguments: Any) -> Any:
+    """What the tool returned."""
+    done = await client.call_tool(tool, arguments)
+    assert not done.is_error, done.content
+    content = done.structured_content
+    assert content is not None
+    return content["result"] if set(content) == {"result"} else content
+
+
+async def error(client: Client, tool: str, **arguments: Any) -> str:
+    """Why the tool failed."""
+    done = await client.call_tool(tool, arguments)
+    assert done.is_error
+    return "".join(getattr(one, "text", "") for one in done.content)

@@ -1,0 +1,95 @@
+"""`hookline mcp`, asked by the protocol's own client while Hookline runs."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+
+from tests.cli.agent import agent, error, result
+from tests.cli.conftest import Program
+from tests.cli.sending import send
+
+
+async def test_without_options_it_only_reads(program: Program) -> None:
+    async with agent(program.folder) as client:
+        tools = (await client.list_tools()).tools
+        assert {tool.name for tool in tools} == {
+            *("status", "list_endpoints", "search_requests", "get_request", "wait_for_request"),
+            *("list_deliveries", "get_delivery"),
+        }
+        assert all(tool.description and tool.annotations and tool.annotations.read_only_hint for tool in tools)
+        status = await result(client, "status")
+        assert (status["running"], status["capture_url"]) == (True, program.url)
+        endpoint = (await result(client, "list_endpoints"))[0]
+        assert (endpoint["slug"], endpoint["url"]) == ("orders", f"{program.url}/catch/orders")
+        assert "Unknown tool" in await error(client, "replay_request", request="@last")
+
+
+async def test_requests_are_found_and_read_in_part_and_redacted(program: Program) -> None:
+    body = json.dumps({"id": 7, "password": "hunter2", "text": "ü" * 50}, ensure_ascii=False).encode()
+    send(program, "/catch/orders/paid?token=abc", body, Content_Type="application/json", Authorization="Bearer s3cret")
+    async with agent(program.folder) as client:
+        found = await result(client, "search_requests", query="path:/paid", endpoint="orders")
+        assert (len(found["requests"]), found["more"]) == (1, False)
+        row = found["requests"][0]
+        assert row["target"] == "/catch/orders/paid?token=[redacted]"
+        request = await result(client, "get_request", request="@last")
+        assert request["id"] == row["id"]
+        assert ["Authorization", "Bearer [redacted]"] in request["headers"]
+        assert json.loads(request["body"]["text"]) == {"id": 7, "password": "[redacted]", "text": "ü" * 50}
+        parts, offset = "", 0
+        while offset is not None:
+            part = (await result(client, "get_request", request=row["id"], body_bytes=33, body_offset=offset))["body"]
+            parts, offset = parts + part["text"], part["next_offset"]
+        assert parts.count("ü") == 50
+        assert "No endpoint" in await error(client, "search_requests", endpoint="nothing")
+        assert "size" in await error(client, "search_requests", query="size:>>")
+    async with agent(program.folder, "--show-secrets") as client:
+        request = await result(client, "get_request", request="@last")
+        assert ["Authorization", "Bearer s3cret"] in request["headers"]
+        assert request["body"]["text"].encode() == body
+        assert request["target"] == "/catch/orders/paid?token=abc"
+
+
+async def test_waiting_misses_nothing_between_two_calls(program: Program) -> None:
+    async with agent(program.folder) as client:
+        none = await result(client, "wait_for_request", query="path:/never", timeout_seconds=1)
+        assert none["request"] is None
+        for name in ("a", "b"):
+            send(program, f"/catch/orders/{name}")
+        first = await result(client, "wait_for_request", endpoint="orders", after=none["position"])
+        second = await result(client, "wait_for_request", endpoint="orders", after=first["position"])
+        assert [one["request"]["target"] for one in (first, second)] == ["/catch/orders/a", "/catch/orders/b"]
+        waiting = asyncio.create_task(result(client, "wait_for_request", query="path:/c", timeout_seconds=60))
+        send(program, "/catch/orders/c")
+        again = await result(client, "wait_for_request", query="path:/c", after=second["position"])
+        assert again["request"]["target"] == "/catch/orders/c"
+        waiting.cancel()
+
+
+async def test_bytes_that_are_no_text_come_as_base64(program: Program) -> None:
+    send(program, "/catch/orders", bytes(range(256)))
+    async with agent(program.folder) as client:
+        body = (await result(client, "get_request", request="@last", body_bytes=200))["body"]
+    assert (body["text"], body["next_offset"], body["size"]) == (None, 200, 256)
+    assert base64.b64decode(body["base64"]) == bytes(range(200))
+
+
+async def test_what_is_allowed_is_offered_and_done(program: Program) -> None:
+    async with agent(program.folder, "--allow-replay", "--allow-send", "--allow-create") as client:
+        tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        assert {"replay_request", "send_request", "create_endpoint"} <= set(tools)
+        sent = await result(client, "send_request", endpoint="orders", path="/x?a=1", body="hello")
+        assert (sent["status"], sent["url"]) == (200, f"{program.url}/catch/orders/x?a=1")
+        replayed = await result(client, "replay_request", request="@last:orders", url="http://127.0.0.1:9/none")
+        assert [(one["delivery"]["state"], one["delivery"]["replay"]) for one in replayed] == [("failed", True)]
+        assert len(replayed[0]["attempts"]) == 1
+        listed = await result(client, "list_deliveries", endpoint="orders", state="failed")
+        assert [one["id"] for one in listed["deliveries"]] == [replayed[0]["delivery"]["id"]]
+        one = await result(client, "get_delivery", delivery=replayed[0]["delivery"]["id"])
+        assert one == replayed[0]
+        made = await result(client, "create_endpoint", name="By an agent", forward_url="http://127.0.0.1:9/")
+        assert (made["name"], made["targets"]) == ("By an agent", ["http://127.0.0.1:9/"])
+        assert "path must begin" in await error(client, "send_request", endpoint="orders", path="x")
+        assert "forward" in (await error(client, "create_endpoint", name="n", forward_url="ftp://x")).lower()

@@ -1,0 +1,43 @@
+"""`hookline mcp` while no Hookline runs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.cli.commands import mcp as command
+from tests.cli.agent import agent, error, result
+from tests.cli.conftest import Run
+
+
+def test_it_reads_what_is_stored_but_waits_for_nothing(folder: Path, run: Run) -> None:
+    run("endpoint", "add", "Orders", "--slug", "orders")
+
+    async def ask() -> None:
+        async with agent(folder, "--allow-send") as client:
+            assert [one["slug"] for one in await result(client, "list_endpoints")] == ["orders"]
+            assert (await result(client, "status"))["running"] is False
+            assert "does not capture" in await error(client, "wait_for_request", timeout_seconds=1)
+            assert "does not capture" in await error(client, "send_request", endpoint="orders")
+
+    asyncio.run(ask())
+    assert run("endpoint", "list", "--json").code == 0, "it holds the data folder for each call only"
+
+
+def test_a_folder_without_data_is_an_error_the_agent_can_read(folder: Path) -> None:
+    async def ask() -> None:
+        async with agent(folder) as client:
+            assert "There is no Hookline data" in await error(client, "list_endpoints")
+
+    asyncio.run(ask())
+
+
+def test_without_its_library_it_says_what_to_install(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "find_spec", lambda _: None)
+    done = run("mcp")
+    assert done.code == 3
+    assert done.err == (
+        "hookline: hookline mcp needs a library that is not installed. Install it with: pip install 'hookline[mcp]'\n"
+    )
