@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import asyncio
 from typing import Any
 
 from app.cli.call import LocalCall
@@ -36,8 +37,9 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def doctor(call: LocalCall) -> int:
-    found = []
-    for finding in call.services.doctor(call.folder, call.options.full):
+    found: list[Finding] = []
+    findings = iter(call.services.doctor(call.folder, call.options.full))
+    while (finding := await asyncio.to_thread(next, findings, None)) is not None:
         found.append(finding)
         if not call.out.as_json:
             _print(call.out, finding)

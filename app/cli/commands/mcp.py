@@ -41,7 +41,8 @@ async def serve(call: LocalCall) -> int:
             "hookline mcp needs a library that is not installed. Install it with: pip install 'hookline[mcp]'",
             Exit.ENVIRONMENT,
         )
-    from app.cli.connect import connect  # start-up time: both import much
+    # Start-up time: both import much.
+    from app.cli.connect import connect
     from app.cli.mcp.server import build_server
 
     options = call.options

@@ -94,9 +94,7 @@ class ReadTools:
         timeout_seconds: Annotated[int, Field(ge=1, le=300, description="How long to wait.")] = 60,
         after: Annotated[
             str | None,
-            Field(
-                description="The `position` of an earlier call, or a request's ID: what was stored since counts too."
-            ),
+            Field(description="The `position` of an earlier call, or a request's ID: what came since counts too."),
         ] = None,
     ) -> WaitResult:
         """Wait until a request that matches is captured. Pass the `position` of one call as `after` to the next, and
