@@ -87,14 +87,14 @@ class ReplayService:
         """Begin no further send until `resume`. Raises NotFoundError unless it is running."""
         runner = self._running(replay_id)
         runner.pause()
-        return await self._store(replace(runner.replay, state=ReplayState.PAUSED, progress=runner.progress))
+        return await self._store_state(runner, ReplayState.PAUSED)
 
     async def resume(self, replay_id: str) -> Replay:
         """Resume a paused replay, or one that was interrupted when Hookline ended. Raises NotFoundError."""
         runner = self._runners.get(replay_id)
         if runner is not None:
             runner.resume()
-            return await self._store(replace(runner.replay, state=ReplayState.RUNNING, progress=runner.progress))
+            return await self._store_state(runner, ReplayState.RUNNING)
         replay = await self._replays.get(replay_id)
         if replay is None or replay.state is not ReplayState.INTERRUPTED:
             raise _not_running()
@@ -232,6 +232,15 @@ class ReplayService:
                 if turn % _SAVE_EVERY == 0:
                     with suppress(StorageUnavailableError):
                         await self._replays.save(present)
+
+    async def _store_state(self, runner: ReplayRunner, state: ReplayState) -> Replay:
+        """Paused or running, a replay is interrupted at the next start: it does not matter if this cannot be stored."""
+        replay = replace(runner.replay, state=state, progress=runner.progress)
+        try:
+            return await self._store(replay)
+        except StorageUnavailableError:
+            self._bus.publish(ReplayChanged(replay=replay))
+            return replay
 
     async def _store_end(self, replay: Replay) -> None:
         """Repeat until the store can write."""

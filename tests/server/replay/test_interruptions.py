@@ -12,7 +12,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.model import TargetDraft
 from app.core.replay.spec import Faults, FixedRate, MatchingRequests, ReplaySpec, ReplayState
 from app.server.replay import replay_service
-from tests.server.forward.targets import answering, target
+from tests.server.forward.targets import OK, Received, answering, target
 from tests.server.replay.conftest import ReplayStage, paths
 
 ERROR = b"HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n"
@@ -123,6 +123,34 @@ async def test_a_store_that_cannot_write_ends_no_replay(stage: ReplayStage, monk
     assert left < 0
     assert done.progress.delivered == 30
     assert len(stage.announced) > announced + 1
+
+
+async def test_a_store_that_cannot_write_does_not_keep_a_replay_from_pausing(
+    stage: ReplayStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def full(*_: object) -> None:
+        raise StorageUnavailableError("full")
+
+    go = asyncio.Event()
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        await go.wait()
+        await answering(OK)(received, writer)
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 3)
+        replay = await stage.replays.start(ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id)))
+        await place.arrival()
+        with monkeypatch.context() as disk:
+            disk.setattr(stage.store.replays, "save", full)
+            assert (await stage.replays.pause(replay.id)).state is ReplayState.PAUSED
+            assert stage.announced[-1].state is ReplayState.PAUSED
+            assert (await stage.replays.resume(replay.id)).state is ReplayState.RUNNING
+            assert stage.announced[-1].state is ReplayState.RUNNING
+        go.set()
+        done = await stage.until(replay.id, ReplayState.DONE)
+    assert done.progress.delivered == 3
 
 
 async def test_who_waits_for_a_replay_finds_it_ended(stage: ReplayStage) -> None:
