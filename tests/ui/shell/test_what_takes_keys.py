@@ -184,3 +184,34 @@ def test_letters_typed_into_a_menu_do_nothing_behind_it(run: Run, tmp_path: Path
             await until(lambda: page.list.selected()[0].starred)
 
     run(check())
+
+
+def test_keys_run_no_command_while_another_window_is_active(run: Run, tmp_path: Path) -> None:
+    """Without a window manager the list still gets them."""
+
+    async def check() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            page = await listed(desk, window)
+            page.list.setFocus()
+            page.list.select_row(0)
+            other = QWidget()
+            other.show()
+            await activate(other)
+            ran: list[str] = []
+
+            def note() -> None:
+                ran.append("a command")
+
+            for action in page.list.actions():
+                action.triggered.connect(note)
+            for key in (Key.Key_R, Key.Key_S, Key.Key_U, Key.Key_Delete):
+                QTest.keyClick(page.list, key)
+            assert ran == []
+            other.close()
+            other.deleteLater()
+            await activate(window)
+            QTest.keyClick(page.list, Key.Key_S)
+            assert len(ran) == 1
+            await settle()
+
+    run(check())

@@ -260,7 +260,10 @@ class RequestList(QListView):
         """j and k move as the arrow keys do; End goes to the oldest stored request."""
         key = Qt.Key(event.key())
         plain = not event.modifiers() & ~(Qt.KeyboardModifier.ShiftModifier | Qt.KeyboardModifier.KeypadModifier)
-        if act(self.actions(), event):
+        if (action := action_of(self.actions(), event)) is not None:
+            # Without a window manager a window gets keys that it is not active for: no shortcut works there.
+            if self.isActiveWindow():
+                action.trigger()
             return
         if self.jumps.move_from_away(key, open_it=not event.modifiers() & _EXTENDING):
             return
@@ -300,11 +303,8 @@ class RequestList(QListView):
             self.request_selected.emit(current)
 
 
-def act(actions: Iterable[QAction], event: QKeyEvent) -> bool:
-    """Whether the key belongs to an action: then it does nothing else, even while the action is disabled."""
+def action_of(actions: Iterable[QAction], event: QKeyEvent) -> QAction | None:
+    """The action that the key belongs to: it does nothing else, even while the action is disabled."""
     modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
     keys = QKeySequence(QKeyCombination(modifiers, Qt.Key(event.key())))
-    action = next((action for action in actions if keys in action.shortcuts()), None)
-    if action is not None:
-        action.trigger()
-    return action is not None
+    return next((action for action in actions if keys in action.shortcuts()), None)
