@@ -30,7 +30,7 @@ check: set-up-dev ## lint, formatting, types, then all tests
 sizes: ## list files over 400 lines, functions over 60 and classes over 25 methods, for a review
 	@$(PYTHON) -m benchmarks.sizes
 
-api: set-up-dev ## write docs/openapi.json anew from the calls of the local API
+api: set-up-dev ## write docs/openapi.json and docs/api.html anew from the calls of the local API
 	$(BIN)/python docs/api.py
 
 bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=qasync make bench: on stock qasync)

@@ -1,4 +1,7 @@
-"""`make api`: writes the local API's document, `docs/openapi.json`, anew, as a running Hookline serves it."""
+"""`make api`: writes the local API's document, `docs/openapi.json`, and its page, `docs/api.html`, anew.
+
+The document is the one that a running Hookline serves.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +21,9 @@ sys.path.insert(0, str(ROOT))
 # ruff: noqa: E402
 from app.application import Application
 from app.server.api.routes import PREFIX
+from docs.api_page import page
 
-DOCUMENT = ROOT / "docs" / "openapi.json"
+DOCUMENT, PAGE = ROOT / "docs" / "openapi.json", ROOT / "docs" / "api.html"
 
 
 async def served() -> dict[str, Any]:
@@ -43,9 +47,10 @@ def as_text(document: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    """Write it."""
+    """Write both files."""
     document = asyncio.run(served())
     DOCUMENT.write_text(as_text(document), encoding="utf-8")
+    PAGE.write_text(page(document), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ def now_us() -> int:
 
 def rfc3339(at_us: int) -> str:
     """`2026-11-20T09:00:00.000000Z`: UTC, always six decimals."""
-    return (EPOCH + timedelta(microseconds=at_us)).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    # Not strftime, which writes the year 138 with three digits on Linux.
+    return (EPOCH + timedelta(microseconds=at_us)).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
 
 
 def parse_rfc3339(text: str) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Iterator, Sequence
 from ipaddress import IPv6Address
 from unicodedata import category
@@ -54,7 +53,7 @@ class FieldError(Record, frozen=True):
 def name_error(name: str) -> str | None:
     """A name is 1 to 100 characters after trimming, on one line."""
     length = len(name.strip())
-    if not name.strip(_JOINERS + string.whitespace):
+    if all(char.isspace() or char in _JOINERS for char in name):
         return f"Name is required: 1 to {NAME_MAX} characters."
     if length > NAME_MAX:
         return f"Name can have at most {NAME_MAX} characters, not {length}."

@@ -41,6 +41,11 @@ def test_rfc3339_keeps_every_microsecond(at: int) -> None:
     assert parse_rfc3339(text) == at
 
 
+def test_rfc3339_has_four_digits_for_every_year() -> None:
+    assert rfc3339(parse_rfc3339("0138-04-06T17:39:16Z")) == "0138-04-06T17:39:16.000000Z"
+    assert rfc3339(0) == "1970-01-01T00:00:00.000000Z"
+
+
 def test_a_time_without_offset_is_refused() -> None:
     with pytest.raises(ValueError, match="offset"):
         parse_rfc3339("2026-11-20T09:00:00")

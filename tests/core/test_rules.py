@@ -39,6 +39,8 @@ def test_a_name_of_1_to_100_characters_is_taken(name: str) -> None:
         ("", "required"),
         ("   ", "required"),
         ("\u200d \u200c", "required"),
+        ("\f\x1d\r \t", "required"),
+        ("\u200d\u3000\u200d", "required"),
         ("x" * 101, "101"),
         *((f"a{ch}b", "one line") for ch in "\n\0\x1b\x7f\x9b\u2028\u202e\u2066\ud800"),
     ],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
@@ -126,6 +126,15 @@ def _matching(endpoint_id: int | None, given: ReplayEndpointIn) -> MatchingReque
     )
 
 
+def _is_in_range(moment: datetime) -> bool:
+    """Whether it can be written in UTC: its offset can lead out of the first and the last year."""
+    try:
+        moment.astimezone(UTC)
+    except OverflowError:
+        return False
+    return True
+
+
 def _microseconds(moment: datetime | None) -> int | None:
     return None if moment is None else (moment - EPOCH) // timedelta(microseconds=1)
 
@@ -179,6 +188,9 @@ def _sending_errors(given: ReplayEndpointIn) -> list[FieldError]:
     errors = _destination_errors(given.url, given.to_endpoint)
     if given.rate is not None and given.gaps == "original":
         errors.append(_exclusive("rate", 'gaps "original"'))
+    for name in ("after", "before"):
+        if (moment := getattr(given, name)) is not None and not _is_in_range(moment):
+            errors.append(FieldError(field=name, message=f"{name} must be in the years 1 to 9999 in UTC."))
     for name in ("scale", "longest_gap_ms"):
         if getattr(given, name) is not None and given.gaps != "original":
             errors.append(FieldError(field=name, message=f'{name} needs gaps "original".'))

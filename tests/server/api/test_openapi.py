@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 import json
+import shlex
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,8 @@ from app.core.settings import Settings
 from app.server.api.openapi import document, operation_id
 from app.server.api.problems import KINDS
 from app.server.api.routes import Returns, Route
+from docs.api_examples import example_of
+from docs.api_page import curl, page
 from tests.server.api.conftest import Desk, problem
 
 DOCS = Path(__file__).parents[3] / "docs"
@@ -32,6 +37,7 @@ async def test_the_committed_document_is_the_one_served(desk: Desk) -> None:
     assert response.headers["content-type"] == "application/json"
     served = response.json()
     assert json.loads((DOCS / "openapi.json").read_text("utf-8")) == served, AGAIN
+    assert (DOCS / "api.html").read_text("utf-8") == page(served), AGAIN
 
 
 def test_every_call_is_documented(routes: tuple[Route, ...]) -> None:
@@ -64,6 +70,69 @@ def test_every_schema_is_one(routes: tuple[Route, ...]) -> None:
     for schema in document(routes)["components"]["schemas"].values():
         jsonschema.Draft202012Validator.check_schema(schema)
         assert schema.get("description"), schema
+
+
+def test_examples_of_responses_are_valid(routes: tuple[Route, ...]) -> None:
+    made = msgspec.json.decode(msgspec.json.encode(document(routes)))
+    for methods in made["paths"].values():
+        for operation in methods.values():
+            for status, response in operation["responses"].items():
+                schema = response.get("content", {}).get("application/json", {}).get("schema")
+                if status.startswith("2") and schema is not None:
+                    example = example_of(schema, made["components"]["schemas"])
+                    jsonschema.Draft202012Validator({**schema, "components": made["components"]}).validate(example)
+
+
+class Reader(HTMLParser):
+    """Notes the ids and links of a page, and what is not closed or comes from elsewhere."""
+
+    VOID = ("meta", "br", "img", "link", "input", "hr")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.foreign: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        found = {key: value or "" for key, value in attrs}
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.ids += [found["id"]] if "id" in found else []
+        self.links += [found["href"]] if "href" in found else []
+        if tag in ("script", "link", "img", "iframe") or "src" in found:
+            self.foreign.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+def test_the_page_is_whole_and_needs_no_network() -> None:
+    text = (DOCS / "api.html").read_text("utf-8")
+    reader = Reader()
+    reader.feed(text)
+    reader.close()
+    assert reader.open == []
+    assert reader.foreign == []
+    assert "url(" not in text
+    assert "@import" not in text
+    assert len(set(reader.ids)) == len(reader.ids)
+    assert reader.links
+    assert {link.removeprefix("#") for link in reader.links} <= set(reader.ids)
+
+
+def test_every_call_of_the_page_has_a_command(routes: tuple[Route, ...]) -> None:
+    made = document(routes)
+    text = (DOCS / "api.html").read_text("utf-8")
+    for route in routes:
+        operation = made["paths"][route.path][route.method.lower()]
+        command = curl("/api/v1", route.path, route.method, operation)
+        assert html.escape(command) in text
+        words = shlex.split(command)
+        assert words[0] == "curl"
+        if route.body is not None:
+            assert json.loads(words[-1]) == dict(route.body.example)
 
 
 PATCHES = {
