@@ -93,6 +93,11 @@ class ApiClient(ReplayClient):
         """Change the given marks; returns the request."""
         return cast(RequestView, await self.json("PATCH", path_of("requests", request_id), marks))
 
+    async def mark_all_read(self, slug: str) -> None:
+        """Mark all requests of an endpoint as read."""
+        async with self.stream("POST", path_of("endpoints", slug) + "/read", timeout=NO_READ_TIMEOUT):
+            pass
+
     async def delete(self, request_id: str) -> None:
         """Delete a request with its body and deliveries."""
         async with self.stream("DELETE", path_of("requests", request_id)):

@@ -84,6 +84,7 @@ class EndpointView(TypedDict):
     auth: AuthView
     url: str
     request_count: int
+    unread_count: int
     last_request_at: str | None
     targets: list[TargetView]
 

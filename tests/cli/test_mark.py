@@ -94,3 +94,22 @@ def test_the_running_program_marks_what_it_has(
     assert marks(run)[0] == (False, True, "live")
     assert [one["id"] for one in run("requests", "-q", "is:starred", "--json").json] == [ids[0]]
     assert program.process.poll() is None
+
+
+def test_all_of_an_endpoint_are_marked_as_read(run: Run, ids: list[str]) -> None:
+    run("mark", ids[0], "--read")
+    done = run("mark", "--endpoint", "orders", "--read")
+    assert (done.code, done.out, done.err) == (0, "Marked 2 requests.\n", "")
+    assert marks(run) == [(True, False, None)] * 3
+    assert run("mark", "--endpoint", "orders", "--read", "--json").json == {"read": "orders", "requests": 0}
+    assert run("mark", "--endpoint", "unknown", "--read").code == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--read",), ("--endpoint", "orders", "--star"), ("@last", "--endpoint", "orders", "--read")]
+)
+def test_an_endpoint_takes_no_other_marks(run: Run, ids: list[str], arguments: tuple[str, ...]) -> None:
+    done = run("mark", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert "--endpoint" in done.err
+    assert marks(run) == [(False, False, None)] * 3

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import ID_HELP, request_ids
+from app.cli.identifiers import ID_HELP, request_ids, slug_given
 from app.cli.views import RequestMarks, RequestView
 from app.core.rules import NOTE_MAX
 from app.core.text import count_of
@@ -16,6 +16,7 @@ HELP = "mark requests as read or unread, star them, or add a note"
 DETAILS = f"{HELP}. Marks do not protect a request from retention."
 EXAMPLES = (
     ("Star the newest request and add a note", 'hookline mark @last --star --note "charged twice"'),
+    ("Mark all requests of an endpoint as read", "hookline mark --endpoint stripe --read"),
     ("Find all starred requests", "hookline requests -q is:starred"),
 )
 MARKS = ("read", "starred", "note")
@@ -33,7 +34,9 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
         argument_default=argparse.SUPPRESS,
     )
     parser.set_defaults(run=mark)
-    parser.add_argument("ids", metavar="ID", nargs="+", help=ID_HELP)
+    parser.add_argument("ids", metavar="ID", nargs="*", default=[], help=ID_HELP)
+    text = "with --read, in place of IDs: all requests of this endpoint"
+    parser.add_argument("--endpoint", metavar="SLUG", help=text)
     for (yes, yes_help), (no, no_help), dest in (
         (("--read", "mark as read"), ("--unread", "mark as unread"), "read"),
         (("--star", "add a star"), ("--unstar", "remove the star"), "starred"),
@@ -51,6 +54,10 @@ async def mark(call: Call) -> int:
     marks: RequestMarks = {name: getattr(call.options, name) for name in MARKS if hasattr(call.options, name)}
     if not marks:
         raise CliError("Nothing to change. See hookline mark --help for the options.", Exit.USAGE)
+    if hasattr(call.options, "endpoint"):
+        return await _mark_endpoint(call, marks)
+    if not call.options.ids:
+        raise CliError("Name at least one request by its ID, or an endpoint with --endpoint.", Exit.USAGE)
     ids, missing = await request_ids(call.api, call.options.ids)
     marked: list[RequestView] = []
     for identity in ids:
@@ -67,3 +74,16 @@ async def mark(call: Call) -> int:
     for refusal in missing:
         call.out.message(str(refusal))
     return Exit.FAILURE if missing else Exit.DONE
+
+
+async def _mark_endpoint(call: Call, marks: RequestMarks) -> int:
+    """Mark all requests of an endpoint as read."""
+    if call.options.ids or marks != {"read": True}:
+        raise CliError("--endpoint works only with --read, and without IDs.", Exit.USAGE)
+    endpoint = await call.api.endpoint(slug_given(call.options.endpoint))
+    await call.api.mark_all_read(endpoint["slug"])
+    if call.out.as_json:
+        call.out.json({"read": endpoint["slug"], "requests": endpoint["unread_count"]})
+    else:
+        call.out.line(f"Marked {count_of(endpoint['unread_count'], 'request')}.")
+    return Exit.DONE

@@ -73,6 +73,7 @@ class RequestCalls:
             ),
             Route("PATCH", one, self.change, "Mark a request", Returns(RequestOut), body=marks),
             Route("DELETE", one, self.delete, "Delete a request", NO_CONTENT),
+            Route("POST", "/endpoints/{slug}/read", self.read_all, "Mark an endpoint's requests as read", NO_CONTENT),
             Route(
                 "DELETE", "/endpoints/{slug}/requests", self.clear, "Delete an endpoint's requests", NO_CONTENT, (KEEP,)
             ),
@@ -129,6 +130,12 @@ class RequestCalls:
         """Deletes one request with its body and deliveries."""
         capture, _ = await stored_request(self._services, request.match_info["id"])
         await self._services.captures.delete([capture.id])
+        return done()
+
+    async def read_all(self, request: web.Request) -> web.Response:
+        """Marks all requests of an endpoint as read."""
+        endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
+        await self._services.captures.mark_all_read(endpoint.id)
         return done()
 
     async def clear(self, request: web.Request) -> web.Response:

@@ -104,3 +104,14 @@ async def test_the_marked_are_found(desk: Desk) -> None:
         for query in ({"q": text}, {"q": text, "endpoint": "one"}):
             page = (await desk.client.get("/requests", params=query)).json()
             assert [item["id"] for item in page["items"]] == found
+
+
+async def test_all_of_an_endpoint_are_marked_as_read(desk: Desk) -> None:
+    one, other = await desk.endpoint(slug="one"), await desk.endpoint(slug="other")
+    for endpoint in (one, one, other):
+        await desk.capture(endpoint)
+    response = await desk.client.post("/endpoints/one/read")
+    assert (response.status_code, response.content) == (204, b"")
+    unread = {item["slug"]: item["unread_count"] for item in (await desk.client.get("/endpoints")).json()["items"]}
+    assert unread == {"one": 0, "other": 1}
+    problem(await desk.client.post("/endpoints/unknown/read"), 404, "not-found")
