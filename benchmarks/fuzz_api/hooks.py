@@ -15,7 +15,7 @@ URLS = ("url", "forward_url")
 NO_FOLDER = "/nowhere/at/all"
 """A backup that was asked for would overwrite a file of this computer."""
 _SECONDS = re.compile(r"[0-9]{1,3}(\.[0-9]*)?")
-_URL = re.compile(r"[Hh][Tt][Tt][Pp][Ss]?://\S{1,1900}")
+_URL = re.compile(r"(?=.{1,2000}$)[Hh][Tt][Tt][Pp][Ss]?://\S+")
 _ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[1-9][0-9]{0,17}")
 STORED = {kind: cycle(ids) for kind, ids in json.loads(os.environ.get("HOOKLINE_STORED", "{}")).items()}
 """IDs by the path segment before them."""

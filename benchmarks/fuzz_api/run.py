@@ -78,7 +78,8 @@ def _schemathesis(
     command = [
         *(sys.executable, "-m", "schemathesis.cli", "--config-file", str(CONFIG), "--no-color"),
         *("run", f"{program.api_url}/api/v1/openapi.json", "--header", f"Authorization: Bearer {program.token}"),
-        *("--exclude-path", STREAM, "--continue-on-failure", "--warnings", "off", *options),
+        *("--exclude-path", STREAM, "--continue-on-failure", "--warnings", "off"),
+        *("--suppress-health-check", "all", *options),
     ]
     env = {
         **os.environ,

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.fuzz_api.run import QUICK, run
 
 
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_no_check_of_schemathesis_fails(tmp_path: Path) -> None:
     """In a process of its own, so that neither its warnings nor its pytest plugin reach the other tests."""
     code, report = run(tmp_path, QUICK)
