@@ -21,8 +21,8 @@ KEYWORDS = {
     "minLength": "at least {} characters",
     "maxLength": "at most {} characters",
     "minItems": "at least {} items",
-    "pattern": "pattern `{}`",
-    "default": "default `{}`",
+    "pattern": "pattern <code>{}</code>",
+    "default": "default <code>{}</code>",
 }
 INTRODUCTION = (
     "The examples need the token in a variable of the shell: <code>TOKEN=$(cat DATA_FOLDER/api-token)</code>, with the"
@@ -174,7 +174,7 @@ def _kind(schema: dict[str, Any]) -> str:
     elif "enum" in schema:
         kind = " or ".join(f"<code>{escape(json.dumps(value))}</code>" for value in schema["enum"])
     elif "prefixItems" in schema:
-        kind = "pair of " + " and ".join(_kind(one) for one in schema["prefixItems"])
+        return f"[{' · '.join(_kind(one) for one in schema['prefixItems'])}]"
     elif schema.get("type") == "array":
         kind = f"list of {_kind(schema['items'])}"
     else:
@@ -184,9 +184,8 @@ def _kind(schema: dict[str, Any]) -> str:
 
 
 def _rule(words: str, value: Any) -> str:
-    text = value if isinstance(value, str) and "pattern" in words else json.dumps(value)
-    shown = f"{value:,}" if type(value) is int else text
-    return _text(words.format(shown))
+    text = value if words.startswith("pattern") else f"{value:,}" if type(value) is int else json.dumps(value)
+    return words.format(escape(text, quote=False))
 
 
 def _table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
