@@ -34,6 +34,7 @@ from app.core.errors import (
 from app.core.launch_request import LaunchRequest
 from app.db import runtime_file
 from app.db.folder import set_aside
+from app.db.restore import restore_staged
 from app.system import installation, updates
 from app.system.log_file import write_log
 from app.system.packages import how_to_install_fonts
@@ -61,6 +62,7 @@ QUIT = DialogOption("Quit")
 NEW_DATABASE = DialogOption("Start with an empty database")
 SET_ASIDE = DialogOption("Move it aside and start fresh", "primary")
 AGAIN = DialogOption("Try again")
+CONTINUE = DialogOption("Continue")
 
 
 @dataclass(frozen=True)
@@ -107,7 +109,7 @@ class GuiProgram:
         app.quit_requested.connect(self._quit)
         self._collector = GuiCollector(app)
         self._program_file = updates.ProgramFile(installation.executable())
-        self._restart_requested = False
+        self._restart_requested = self._restore_requested = False
 
     async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
         """Run from opening the data folder to closing the store."""
@@ -127,6 +129,8 @@ class GuiProgram:
             self._collector.stop()
             await self._application.close()
             self._log.close()
+        if self._restore_requested:
+            await self._restore()
         return await self._start_again() if self._restart_requested else 0
 
     async def _open(self) -> bool:
@@ -201,7 +205,14 @@ class GuiProgram:
         from app.window_session import WindowSession  # start-up time: loaded meanwhile, see `main`
 
         tasks = Tasks(self._messages)
-        session = WindowSession(self._application, self._app, self._theme, tasks, self._closing.set)
+        session = WindowSession(
+            self._application,
+            self._app,
+            self._theme,
+            tasks,
+            on_close=self._closing.set,
+            restart_restored=self._restart_restored,
+        )
         self._application.repeat_troubles()
         session.show(self._options)
         self._collector.freeze()
@@ -227,6 +238,19 @@ class GuiProgram:
     def _restart(self) -> None:
         self._restart_requested = True
         self._closing.set()
+
+    def _restart_restored(self) -> None:
+        self._restore_requested = True
+        self._restart()
+
+    async def _restore(self) -> None:
+        """Put the staged backup in the place of the database, now that the data folder is free. If that fails, Hookline
+        starts again as it was."""
+        try:
+            await asyncio.to_thread(restore_staged, self._application.folder)
+        except HooklineError as error:
+            self._closing.clear()
+            await self._ask("The backup cannot be restored", str(error), CONTINUE)
 
     async def _start_again(self) -> int:
         """Start the new program, now that the data folder is free."""

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from app import __version__
 from app.application import Application
 from app.cli.options import usual_folder
+from app.db.restore_staging import RestoreStaging
 from app.server.send_test import SendTest
 from app.system.about import About
 from app.system.autostart.autostart import autostart_for
 from app.ui.services import Services
 
 
-def services_of(application: Application) -> Services:
-    """`application` must be open."""
+def _keep_running() -> None:
+    """The default for `restart_restored`."""
+
+
+def services_of(application: Application, restart_restored: Callable[[], None] = _keep_running) -> Services:
+    """`application` must be open. `restart_restored` restarts the program with the backup that was staged."""
     store, refused = application.store, application.refused
 
     def listening() -> str | None:
@@ -58,6 +65,9 @@ def services_of(application: Application) -> Services:
         account=store.account,
         retention=store.retention,
         limits=store.limits,
+        backups=store.backups,
+        restores=RestoreStaging(application.folder, lambda: application.settings.disk_reserve),
+        restart_restored=restart_restored,
         refused=refused,
         bus=application.bus,
         capture_url=application.capture_url,

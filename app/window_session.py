@@ -21,14 +21,22 @@ from app.ui.theme.theme import Theme
 
 
 class WindowSession:
-    """Created once the application listens; `show` it, and `close` it at the end. `on_close`: the user closed it."""
+    """Created once the application listens; `show` it, and `close` it at the end. `on_close`: the user closed it;
+    `restart_restored`: the user wants to restart with a staged backup."""
 
     def __init__(
-        self, application: Application, app: GuiApplication, theme: Theme, tasks: Tasks, on_close: Callable[[], None]
+        self,
+        application: Application,
+        app: GuiApplication,
+        theme: Theme,
+        tasks: Tasks,
+        *,
+        on_close: Callable[[], None],
+        restart_restored: Callable[[], None],
     ) -> None:
         self._app, self._tasks = app, tasks
         self._instance = SingleInstance(application.folder, __version__)
-        services = services_of(application)
+        services = services_of(application, restart_restored)
         with theme.deferred_styling():
             self.window = MainWindow(services, theme, tasks, on_close=on_close)
         self._deep_links = DeepLinks(self.window.services, tasks, self.window)

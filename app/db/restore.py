@@ -109,6 +109,8 @@ def stage(folder: Path, file: Path, report: Report, spare: int = START_MIN_FREE)
 def swap(folder: Path) -> Path | None:
     """Put the staged database in the place of the other; returns where that is now, None without one."""
     path = folder / FILE_NAME
+    if not (folder / STAGED_NAME).exists():
+        raise BackupError(f"The backup that was checked is gone from {folder}. Restore it again; nothing was changed.")
     with _explained(path):
         for file in (folder / INDEX_NAME, *companions(folder / INDEX_NAME)):
             file.unlink(missing_ok=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Protocol
 
 from app.core.about import Component, Fact
+from app.core.backup import BackupContents, BackupStep
 from app.core.deletion import Hidden
 from app.core.events import Bus
 from app.core.model import Endpoint, SentTest
@@ -16,6 +17,7 @@ from app.core.replay.spec import Replay, ReplaySpec
 from app.core.repositories import (
     AccountRepository,
     ActivityRepository,
+    BackupRepository,
     CaptureRepository,
     DeliveryRepository,
     EndpointRepository,
@@ -76,6 +78,19 @@ class ReplayControl(Protocol):
     async def latest(self, limit: int = 50) -> list[Replay]: ...
 
 
+class RestoreControl(Protocol):
+    """Prepares a backup to take the place of the database. `progress` is the step, the bytes done and all bytes.
+
+    `stage` checks the file, and returns None if that was cancelled; it raises HooklineErrors and then changes nothing.
+    """
+
+    progress: tuple[BackupStep, int, int]
+
+    async def stage(self, file: Path) -> BackupContents | None: ...
+    def cancel(self) -> None: ...
+    async def discard(self) -> None: ...
+
+
 class TunnelControl(Protocol):
     """The tunnel, and what can be done with it. Each change publishes `TunnelChanged`.
 
@@ -103,6 +118,7 @@ class Services:
     """All that the window may call.
 
     `capture_url` gives an endpoint's public URL. `providers` names services by id, `provider_marks` has their marks.
+    `restart_restored` closes Hookline and starts it with the staged backup.
     `listening` is the capture port's `host:port`, None while it is not accepting. `apply_settings` raises
     InvalidFieldsError or PortInUseError and then changes nothing. `send_test` posts a small request to the endpoint's
     capture URL, and raises a HooklineError unless it arrived and its response came back.
@@ -119,6 +135,9 @@ class Services:
     account: AccountRepository
     retention: RetentionRepository
     limits: StorageLimitRepository
+    backups: BackupRepository
+    restores: RestoreControl
+    restart_restored: Callable[[], None]
     refused: RefusedRepository
     bus: Bus
     capture_url: Callable[[Endpoint], str]

@@ -16,6 +16,7 @@ from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers.provider import ProviderMark
 from app.core.settings import Settings, check
+from app.db.restore_staging import RestoreStaging
 from app.db.store import Store
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
@@ -64,6 +65,7 @@ class Desk:
     settings: Settings = field(default_factory=Settings)
     place: str | None = "127.0.0.1:8787"
     tests_sent: list[int] = field(default_factory=list)
+    restarts: int = 0
 
     def __post_init__(self) -> None:
         self.messages = Messages()
@@ -91,6 +93,9 @@ class Desk:
             account=self.store.account,
             retention=self.store.retention,
             limits=self.store.limits,
+            backups=self.store.backups,
+            restores=RestoreStaging(self.folder, lambda: self.settings.disk_reserve),
+            restart_restored=self.restart_restored,
             refused=self.refused,
             bus=self.bus,
             capture_url=self.capture_url,
@@ -116,6 +121,9 @@ class Desk:
         self.settings = new
         self.store.limits.set_limit(new.storage_limit, new.when_full)
         self.bus.publish(SettingsChanged(settings=new))
+
+    def restart_restored(self) -> None:
+        self.restarts += 1
 
     async def send_test(self, endpoint: Endpoint) -> SentTest:
         self.tests_sent.append(endpoint.id)

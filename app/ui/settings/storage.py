@@ -17,6 +17,7 @@ from app.core.sizes import MIB, exact_size
 from app.core.text import count_of, limit_text, size_text, until, use_text
 from app.ui.retention_notice import RESUME
 from app.ui.services import Services
+from app.ui.settings.backup import BackupRows
 from app.ui.settings.section import SettingsRow, SettingsSection, mib_field, whole_mib
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -112,6 +113,8 @@ class StorageSettings(SettingsSection):
         place.addWidget(label("Data folder", "strong", self))
         place.addWidget(self.folder)
         self.column.addLayout(place)
+        self.backup = BackupRows(services, theme, tasks, self)
+        self.column.addWidget(self.backup)
         self.limit.show_use(services.limits.use())
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
