@@ -49,10 +49,19 @@ def test_at_a_terminal_with_colours_and_the_advice_below(monkeypatch: pytest.Mon
     assert code == 0, "warnings alone are no failure"
     lines = text.splitlines()
     assert lines[0] == "\x1b[32mok     \x1b[0m  Disk              12 GiB free"
-    assert lines[2].startswith("\x1b[2m")
-    assert lines[2].removeprefix("\x1b[2m").strip() == "→ Use hookline serve.\x1b[0m"
+    assert lines[2] == " " * 27 + "\x1b[2m→ Use hookline serve.\x1b[0m"
     assert lines[-1] == "0 problems, 1 warning."
     assert printed(FINE, out=Terminal())[1].splitlines()[-1] == "Everything is fine."
+
+
+def test_long_texts_are_wrapped_below_themselves(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "60")
+    text = printed(warning("Disk", "word " * 20, "do " * 20), out=Terminal())[1]
+    lines = text.splitlines()[:-2]
+    assert max(map(len, lines)) <= 60
+    assert all(line.startswith(" " * 27) for line in lines[1:])
+    assert "".join(lines).count("word") == 20
 
 
 def test_colours_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import shutil
+import textwrap
 from typing import Any
 
 from app.cli.call import LocalCall
@@ -26,6 +28,8 @@ MARKS: dict[FindingState, tuple[str, str]] = {
     "problem": ("problem", RED),
 }
 STATE_WIDTH, NAME_WIDTH = 7, 16
+INDENT = STATE_WIDTH + NAME_WIDTH + 4
+MIN_WIDTH = 30
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
@@ -60,11 +64,14 @@ def _print(out: Output, finding: Finding) -> None:
     if not out.terminal:
         print("\t".join(map(visible, (mark, finding.name, finding.text, finding.advice or ""))), file=out.out)
         return
-    head = f"{out.style(f'{mark:<{STATE_WIDTH}}', code)}  {finding.name:<{NAME_WIDTH}}  "
-    print(head + visible(finding.text), file=out.out, flush=True)
-    if finding.advice is not None:
-        indent = " " * (STATE_WIDTH + NAME_WIDTH + 4)
-        print(out.style(f"{indent}→ {visible(finding.advice)}", DIM), file=out.out, flush=True)
+    room = max(MIN_WIDTH, shutil.get_terminal_size().columns - INDENT)
+    first, *more = textwrap.wrap(visible(finding.text), room) or [""]
+    print(f"{out.style(f'{mark:<{STATE_WIDTH}}', code)}  {finding.name:<{NAME_WIDTH}}  {first}", file=out.out)
+    for line in more:
+        print(" " * INDENT + line, file=out.out)
+    for line in textwrap.wrap(f"→ {visible(finding.advice)}", room, subsequent_indent="  ") if finding.advice else ():
+        print(" " * INDENT + out.style(line, DIM), file=out.out)
+    out.out.flush()  # a check of a large database takes its time
 
 
 def _fields(finding: Finding) -> dict[str, str | None]:

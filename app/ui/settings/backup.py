@@ -218,9 +218,8 @@ class BackupRows(QWidget):
 def question_text(file: Path, contents: BackupContents) -> str:
     parts = (
         f"{file.name} holds {contents_text(contents)}.",
-        "Hookline restarts with it.",
         start_text(contents),
-        "The current database, with what was captured since the backup, is kept in the data folder.",
+        "The current database is kept in the data folder, with everything captured since the backup.",
     )
     return " ".join(filter(None, parts))
 

@@ -8,12 +8,15 @@ from functools import partial
 from typing import NamedTuple
 
 from PySide6.QtCore import Slot
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QWidget
 
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, Kind
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.labels import label
+
+WIDTH = 440
 
 
 class QuestionText(NamedTuple):
@@ -56,7 +59,13 @@ class Question(Dialog):
         self.confirm.clicked.connect(self.accept)
         self.cancel.setDefault(True)
         self.cancel.setFocus()
-        self.setFixedWidth(440)
+        self.setFixedWidth(WIDTH)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Qt measures wrapped text at the width it would like to have, so a long one would have to be scrolled."""
+        if not event.spontaneous():
+            self.resize(self.sized_for(WIDTH))
+        super().showEvent(event)
 
     def offer(self, option: str, texts: QuestionText) -> None:
         """Add an option, checked by default; these are the texts while it is checked."""
