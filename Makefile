@@ -37,6 +37,7 @@ bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.bench $(ARGS)
 	$(BIN)/python -m benchmarks.deliveries
 	$(BIN)/python -m benchmarks.retention
+	$(BIN)/python -m benchmarks.event_readers
 
 bench-large: set-up-dev ## search among a million requests, and the window on them (make bench-large ARGS="--rows 200000 --folder /var/tmp/hookline")
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.large $(ARGS)

@@ -92,12 +92,18 @@ class EventLog:
             self._start()
         return Position(run=self._run, number=self._last, capture=self._newest_capture)
 
-    def since(self, number: int, limit: int) -> Sequence[LoggedEvent] | None:
-        """The next events after `number`, at most `limit`, of those shown so far; None if they are no longer kept."""
-        if number + 1 < self._last + 1 - len(self._events):
-            return None
+    def holds(self, position: Position) -> bool:
+        """Whether everything after `position` is in the log."""
+        first = self._last - len(self._events)
+        return position.run == self._run and first <= position.number <= self._last
+
+    def since(self, number: int, limit: int, *, shown: bool = True) -> Sequence[LoggedEvent] | None:
+        """The next events after `number`, at most `limit`, of those `shown` so far or of all; None if they are no
+        longer kept."""
         first = len(self._events) - (self._last - number)
-        until = len(self._events) - (self._last - self._shown)
+        if first < 0:
+            return None
+        until = len(self._events) - (self._last - self._shown if shown else 0)
         return [self._events[at] for at in range(first, min(first + limit, until))]
 
     def follow(self, follower: asyncio.Event) -> None:

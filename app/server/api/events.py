@@ -120,7 +120,7 @@ class EventStream:
     async def _catch_up(self, follower: Follower, response: web.StreamResponse) -> None:
         """Send what the log does not hold any more: captured requests, from the store."""
         start, newest = self._position, self._log.newest()
-        if start.run == newest.run and start.number <= newest.number and self._log.since(start.number, 0) is not None:
+        if self._log.holds(start):
             return
         if start.capture > newest.capture:
             gap = GapOut(types=tuple(self._types), reason="The last event ID comes from another database.")

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from app.core.model import Summary
 from app.core.repositories import CapturePositions
 from app.core.search.query import Query
-from app.server.api.event_log import EventLog
+from app.server.api.event_log import EventLog, Position
 
-BATCH = 500
+FIRST_BATCH, BATCH = 8, 500
+"""The first one is small, because whoever is behind often wants only the next capture."""
 
 
 class CaptureFilter:
@@ -25,28 +28,35 @@ class CaptureFilter:
 
 
 class NewCaptures:
-    """Captures with positions above `position`, which moves on with each batch."""
+    """Captures after `position`, which moves on with each batch."""
 
-    def __init__(self, log: EventLog, captures: CapturePositions, position: int) -> None:
-        self._log, self._captures, self.position = log, captures, position
-        newest = log.newest()
-        self._number = newest.number
-        self._stored_upto = newest.capture
-        """Up to there they are read from the store, later ones from the log."""
+    def __init__(self, log: EventLog, captures: CapturePositions, start: Position) -> None:
+        self._log, self._captures, self.position = log, captures, start
+        self._batch = FIRST_BATCH
 
-    async def next(self) -> Sequence[tuple[int, Summary]]:
+    async def next(self) -> Sequence[tuple[Position, Summary]]:
         """The next batch, each with its position; empty while there are no new ones."""
-        while self.position < self._stored_upto:
-            batch = await self._captures.between(self.position, self._stored_upto, BATCH)
-            self.position = batch[-1][0] if len(batch) == BATCH else self._stored_upto
-            if batch:
-                return batch
-        events = self._log.since(self._number, BATCH)
-        if events is None:  # they came faster than the caller could follow
-            newest = self._log.newest()
-            self._number, self._stored_upto = newest.number, newest.capture
-            return await self.next()
-        if not events:
-            return []
-        self._number, self.position = events[-1].number, events[-1].position
-        return [(event.position, event.what) for event in events if isinstance(event.what, Summary)]
+        newest = self._log.newest()
+        if self._log.holds(self.position):
+            return self._from_log(newest)
+        while self.position.capture < newest.capture:
+            batch = await self._captures.between(self.position.capture, newest.capture, self._batch)
+            # The run and the number stay: from there a later call goes on as well.
+            found = [(replace(self.position, capture=position), summary) for position, summary in batch]
+            self.position = found[-1][0] if len(batch) == self._batch else newest
+            self._batch = min(4 * self._batch, BATCH)
+            if found:
+                return found
+        self.position = newest
+        return self._from_log(newest)
+
+    def _from_log(self, newest: Position) -> Sequence[tuple[Position, Summary]]:
+        events = self._log.since(self.position.number, BATCH, shown=False) or ()
+        found = [
+            (Position(run=newest.run, number=event.number, capture=event.position), event.what)
+            for event in events
+            if isinstance(event.what, Summary)
+        ]
+        if events:
+            self.position = Position(run=newest.run, number=events[-1].number, capture=events[-1].position)
+        return found

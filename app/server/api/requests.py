@@ -155,5 +155,5 @@ async def full_request(services: ApiServices, capture_id: str) -> RequestOut | N
 
 async def _in_full(services: ApiServices, capture: Capture, endpoint: Endpoint) -> RequestOut:
     deliveries = await services.deliveries.of_capture(capture.id)
-    last = await services.deliveries.last_attempts([one.id for one in deliveries])
+    last = await services.deliveries.last_attempts([one.id for one in deliveries]) if deliveries else {}
     return request_out(capture, endpoint, deliveries, last)

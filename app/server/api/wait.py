@@ -8,7 +8,6 @@ import math
 from aiohttp import web
 
 from app.core.model import Endpoint
-from app.server.api.event_log import Position
 from app.server.api.event_start import AFTER, start_of
 from app.server.api.follower import Follower, Followers
 from app.server.api.new_captures import CaptureFilter, NewCaptures
@@ -68,13 +67,11 @@ class WaitCalls:
             raise Problem(409, "position-unknown", detail)
         until = asyncio.get_running_loop().time() + (TIMEOUT_DEFAULT_S if timeout_s is None else timeout_s)
         with self._followers.follow(request) as follower:
-            captures = NewCaptures(services.events, services.positions, start.capture)
+            captures = NewCaptures(services.events, services.positions, start)
             wanted = CaptureFilter(services.positions, None if endpoint is None else endpoint.id, query)
             found = await self._first(follower, captures, wanted, endpoint, newest=newest.capture, until=until)
         response = web.Response(status=204) if found is None else json_response(found)
-        response.headers[POSITION_HEADER] = str(
-            Position(run=newest.run, number=newest.number, capture=captures.position)
-        )
+        response.headers[POSITION_HEADER] = str(captures.position)
         return response
 
     async def _first(
@@ -98,7 +95,7 @@ class WaitCalls:
                     captures.position = position
                     return found
             left_s = until - clock()
-            if left_s <= 0 and captures.position >= newest:
+            if left_s <= 0 and captures.position.capture >= newest:
                 break
             if follower.stopping:
                 detail = "Hookline is stopping; wait again when it runs."

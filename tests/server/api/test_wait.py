@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.core.model import PART_SIZE
-from app.server.api import new_captures
+from app.server.api import event_log, new_captures
 from tests import factories
 from tests.server.api.conftest import Desk, fields, problem
 from tests.server.api.test_events import followers_of, until
@@ -102,6 +102,7 @@ async def test_the_search_and_the_endpoint_decide(desk: Desk) -> None:
 
 async def test_many_stored_meanwhile_are_read_in_batches(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(new_captures, "BATCH", 7)
+    monkeypatch.setattr(event_log, "KEPT", 12)
     endpoint = await desk.endpoint()
     after = (await wait(desk, timeout=0)).headers[POSITION]
     made = [await desk.capture(endpoint, b"needle" if number in (20, 33) else b"hay") for number in range(40)]

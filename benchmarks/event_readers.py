@@ -1,0 +1,242 @@
+"""`python -m benchmarks.event_readers`: what ten readers of events cost captures, and with `--seconds 60` whether any
+of them misses a request.
+
+For the cost, two programs run at once, one with readers; they are loaded in turn, and pairs that lie close together in
+time are compared. For the other, one writer sends 500 requests a second, some with bodies that take long; ten
+readers of events and two that wait break off and continue again and again. Then what each got is compared with what was
+acknowledged.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from contextlib import ExitStack
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import aiohttp
+
+from benchmarks.lines import Line
+from benchmarks.programs import ROOT, BenchError, Running, fresh_folder, make_endpoint, run_load, running
+
+READERS, WAITERS = 10, 2
+COST_BAR = 0.90
+RATE, SENDERS = 500, 16
+LONG_EACH_S, LONG_BODY, LONG_PIECES = 0.5, 3_000_000, 6
+CATCH_UP_S = 60.0
+
+
+# -- what readers cost -------------------------------------------------------------------------------------------------
+
+
+def cost(folder: Path, rounds: int, seconds: float) -> list[Line]:
+    """Captures a second with readers, as a share of those without; and the latency at a steady rate."""
+    with ExitStack() as stack:
+        urls = {}
+        for name in ("alone", "followed"):
+            data = folder / name
+            data.mkdir()
+            slug = make_endpoint(data)
+            program = stack.enter_context(running(data, folder / f"{name}.log", "-m", "app", "serve"))
+            urls[name] = f"{program.capture_url}/catch/{slug}"
+            if name == "followed":
+                stack.enter_context(_drains(program))
+        for url in urls.values():
+            run_load(url, connections=32, seconds=1.0)
+        full: dict[str, list[dict[str, float]]] = {name: [] for name in urls}
+        steady: dict[str, list[dict[str, float]]] = {name: [] for name in urls}
+        for number in range(rounds):
+            for name in sorted(urls, reverse=bool(number % 2)):
+                full[name].append(run_load(urls[name], connections=32, seconds=seconds))
+                steady[name].append(run_load(urls[name], connections=32, seconds=seconds, rate=RATE))
+    pairs = zip(full["followed"], full["alone"], strict=True)
+    ratio = median(followed["rate"] / alone["rate"] for followed, alone in pairs)
+    return [
+        Line("captures a second without readers of events", median(one["rate"] for one in full["alone"]), "/s"),
+        Line(f"  with {READERS} readers", median(one["rate"] for one in full["followed"]), "/s"),
+        Line("  share", ratio, "x", COST_BAR, least=True),
+        Line(
+            f"p50 at {RATE} captures a second without readers", median(one["p50_ms"] for one in steady["alone"]), "ms"
+        ),
+        Line(f"  with {READERS} readers", median(one["p50_ms"] for one in steady["followed"]), "ms"),
+        Line(
+            f"p99 at {RATE} captures a second without readers", median(one["p99_ms"] for one in steady["alone"]), "ms"
+        ),
+        Line(f"  with {READERS} readers", median(one["p99_ms"] for one in steady["followed"]), "ms"),
+    ]
+
+
+@contextlib.contextmanager
+def _drains(program: Running) -> Iterator[None]:
+    command = [sys.executable, "-m", "benchmarks.event_drains", program.api_url, program.token]
+    process = subprocess.Popen(
+        [*command, "--readers", str(READERS)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    try:
+        if process.stdout.readline() != "reading\n":
+            raise BenchError("the readers of events did not start")
+        yield
+        if process.poll() is not None:
+            raise BenchError("a reader of events was dropped")
+    finally:
+        process.stdin.close()
+        process.wait(10)
+        process.stdout.close()
+
+
+# -- whether any reader misses one -------------------------------------------------------------------------------------
+
+
+class Check:
+    """One run against a program: what was acknowledged, and what each reader got, in order."""
+
+    def __init__(self, program: Running, slug: str, seconds: float) -> None:
+        self._program, self._seconds = program, seconds
+        self._url = f"{program.capture_url}/catch/{slug}"
+        self._api = f"{program.api_url}/api/v1"
+        self._headers = {"Authorization": f"Bearer {program.token}"}
+        self.acknowledged: set[str] = set()
+        self.got: dict[str, list[str]] = {}
+        self.disordered: list[str] = []
+        self.reconnects = 0
+        self._written = asyncio.Event()
+
+    async def run(self) -> None:
+        """Raises TimeoutError if a reader does not get as many as were acknowledged."""
+        connector = aiohttp.TCPConnector(limit=0)
+        async with aiohttp.ClientSession(connector=connector, headers=self._headers) as session:
+            async with session.get(f"{self._api}/requests/wait?timeout=0") as response:
+                start = response.headers["Hookline-Position"]
+            async with asyncio.timeout(self._seconds + CATCH_UP_S), asyncio.TaskGroup() as group:
+                for number in range(READERS):
+                    group.create_task(self._read(session, f"events {number}", start, random.Random(number)))
+                for number in range(WAITERS):
+                    group.create_task(self._wait(session, f"wait {number}", start))
+                await self._write(session)
+                self._written.set()
+
+    def _is_complete(self, got: Sequence[str]) -> bool:
+        return self._written.is_set() and len(got) >= len(self.acknowledged)
+
+    async def _write(self, session: aiohttp.ClientSession) -> None:
+        end = time.monotonic() + self._seconds
+        async with asyncio.TaskGroup() as group:
+            for number in range(SENDERS):
+                group.create_task(self._send(session, end, number / RATE))
+            while time.monotonic() < end:
+                group.create_task(self._post(session, _slow_body()))
+                await asyncio.sleep(LONG_EACH_S)
+
+    async def _send(self, session: aiohttp.ClientSession, end: float, delay_s: float) -> None:
+        due = time.monotonic() + delay_s
+        while (now := time.monotonic()) < end:
+            await asyncio.sleep(max(0.0, due - now))
+            due += SENDERS / RATE
+            await self._post(session, b'{"event":"order.paid"}')
+
+    async def _post(self, session: aiohttp.ClientSession, body: Any) -> None:
+        async with session.post(self._url, data=body) as response:
+            self.acknowledged.add((await response.json())["id"])
+
+    async def _read(self, session: aiohttp.ClientSession, name: str, last: str, chance: random.Random) -> None:
+        got = self.got.setdefault(name, [])
+        positions: list[int] = []
+        while not self._is_complete(got):
+            until = time.monotonic() + chance.uniform(0.1, 3.0)
+            headers = {"Last-Event-ID": last}
+            async with session.get(f"{self._api}/events?types=captured", headers=headers) as response:
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout_at(asyncio.get_running_loop().time() + until - time.monotonic()):
+                        async for event_id, kind, data in _events(response):
+                            last = event_id or last
+                            if kind == "captured":
+                                got.append(json.loads(data)["id"])
+                                positions.append(int(event_id.split("-")[2]))
+                            elif kind == "gap":
+                                self.disordered.append(f"{name}: gap")
+                response.close()
+            self.reconnects += 1
+        if not all(one < other for one, other in pairwise(positions)):
+            self.disordered.append(name)
+
+    async def _wait(self, session: aiohttp.ClientSession, name: str, after: str) -> None:
+        got = self.got.setdefault(name, [])
+        while not self._is_complete(got):
+            async with session.get(f"{self._api}/requests/wait", params={"after": after, "timeout": "1"}) as response:
+                after = response.headers["Hookline-Position"]
+                if response.status == 200:
+                    got.append((await response.json())["id"])
+
+    def lines(self) -> list[Line]:
+        first = self.got["events 0"]
+        missing = sum(len(self.acknowledged - set(got)) for got in self.got.values())
+        doubled = sum(len(got) - len(set(got)) for got in self.got.values())
+        disordered = len(self.disordered) + sum(got != first for got in self.got.values())
+        return [
+            Line(f"requests in {self._seconds:.0f} s", len(self.acknowledged)),
+            Line(f"readers: {READERS} of events, {WAITERS} that wait; reconnects", self.reconnects),
+            Line("  missing", missing, "", 0),
+            Line("  doubled", doubled, "", 0),
+            Line("  readers out of order", disordered, "", 0),
+        ]
+
+
+async def _slow_body() -> AsyncIterator[bytes]:
+    for _ in range(LONG_PIECES):
+        yield bytes(LONG_BODY // LONG_PIECES)
+        await asyncio.sleep(0.1)
+
+
+async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[tuple[str, str, bytes]]:
+    buffer = b""
+    async for piece in response.content.iter_any():
+        *blocks, buffer = (buffer + piece).split(b"\n\n")
+        for block in blocks:
+            fields = dict(line.split(b": ", 1) for line in block.split(b"\n") if not line.startswith(b":"))
+            yield fields.get(b"id", b"").decode(), fields.get(b"event", b"").decode(), fields.get(b"data", b"")
+
+
+def check(folder: Path, seconds: float) -> list[Line]:
+    data = folder / "checked"
+    data.mkdir()
+    slug = make_endpoint(data)
+    with running(data, folder / "checked.log", "-m", "app", "serve") as program:
+        made = Check(program, slug, seconds)
+        try:
+            asyncio.run(made.run())
+        except TimeoutError as error:
+            counts = ", ".join(f"{name} {len(got)}" for name, got in made.got.items())
+            raise BenchError(f"of {len(made.acknowledged)} requests, readers got: {counts}") from error
+    return made.lines()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """0 whatever the cost is; 1 when something broke, or a reader missed a request."""
+    parser = argparse.ArgumentParser(prog="benchmarks.event_readers", description=__doc__)
+    parser.add_argument("--seconds", type=float, help="check for so long that no reader misses a request")
+    parser.add_argument("--rounds", type=int, default=6, help="rounds of measuring the cost")
+    options = parser.parse_args(arguments)
+    try:
+        with fresh_folder("hookline-events-") as folder:
+            lines = cost(folder, options.rounds, 1.5) if options.seconds is None else check(folder, options.seconds)
+    except BenchError as error:
+        print(f"benchmark broke: {error}", file=sys.stderr)
+        return 1
+    print("\n".join(map(str, lines)))
+    return int(options.seconds is not None and any(line.bar is not None and line.value > line.bar for line in lines))
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
