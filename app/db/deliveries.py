@@ -26,7 +26,15 @@ from app.db.delivery_results import Result, ResultQueue, Stored
 from app.db.raw_sql import json_list, raw, sql_list
 from app.db.readers import Readers
 from app.db.records import CAPTURE, DELIVERY
-from app.db.schema import DELIVERY_CODE, CaptureModel, DeliveryModel, EndpointModel, TargetModel
+from app.db.schema import (
+    DELIVERY_CODE,
+    PARTS_PER_BODY,
+    BodyModel,
+    CaptureModel,
+    DeliveryModel,
+    EndpointModel,
+    TargetModel,
+)
 from app.db.storage_limits import StorageLimits
 from app.db.targets import Targets
 from app.db.writer import Writer
@@ -42,6 +50,9 @@ SMALL = 4 * 1024
 """Bytes of a response that are stored even on a nearly full disk."""
 SHORT_BODY, SHORT_BODIES = 256 * 1024, 4 * 1024 * 1024
 """Bodies up to this size are read with their deliveries, as long as all of them together stay below the other."""
+TINY_BODY = 16 * 1024
+"""Bodies up to this size are read by the same statement: another one, and each of its rows, would cost the loop's
+thread time, see `delivery_results`."""
 
 
 class Deliveries:
@@ -94,7 +105,10 @@ class Deliveries:
             with database.atomic():
                 rows = raw(database).execute(_queued_statement(), values).fetchall()
                 captures = [CAPTURE.record(row[DELIVERY.width :]) for row in rows]
-                bodies = _short_bodies(database, captures)
+                bodies = _short_bodies(database, [one for one in captures if one.size > TINY_BODY])
+                for capture, row in zip(captures, rows, strict=True):
+                    if capture.size <= TINY_BODY:
+                        bodies[capture.seq] = row[-1] or b""
             return [
                 QueuedDelivery(delivery=DELIVERY.record(row), capture=capture, body=bodies.get(capture.seq))
                 for row, capture in zip(rows, captures, strict=True)
@@ -301,7 +315,10 @@ def _deliveries(*others: Any) -> ModelSelect[DeliveryModel]:
 @cache
 def _queued_statement() -> str:
     """Built once: that takes peewee longer than sending some deliveries, on the loop's thread."""
-    query = queries.with_capture(_deliveries(*CAPTURE.columns)).where(
+    tiny = BodyModel.select(BodyModel.data).where(
+        BodyModel.key == CaptureModel.seq * SQL(str(PARTS_PER_BODY)), CaptureModel.size <= SQL(str(TINY_BODY))
+    )
+    query = queries.with_capture(_deliveries(*CAPTURE.columns, tiny)).where(
         _QUEUED,
         DeliveryModel.target_id == SQL(":target_id"),
         DeliveryModel.due_at <= SQL(":due_at"),
@@ -318,7 +335,7 @@ def _short_bodies(database: SqliteDatabase, captures: Sequence[Capture]) -> dict
         if capture.size <= min(SHORT_BODY, room):
             chosen.append(capture.seq)
             room -= capture.size
-    return queries.first_parts(database, chosen)
+    return queries.first_parts(database, chosen) if chosen else {}
 
 
 def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> ModelSelect[DeliveryModel]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -24,6 +24,8 @@ from app.db.schema import DELIVERY_CODE, DELIVERY_STATE
 from app.db.writer import Writer
 from app.db.writer_jobs import Job
 
+T = TypeVar("T")
+
 _CHANGING = (
     *("url", "due_at", "attempts", "round_attempts", "round_started_at", "started_at", "ms", "status", "error"),
     "responded",
@@ -31,7 +33,8 @@ _CHANGING = (
 """Columns that an attempt changes and that hold a field unchanged. Values of a row: these, the state, the id."""
 _changing = attrgetter(*_CHANGING)
 _SIZES = (1, 2, 4, 8, 16, 32, 64)
-"""How many deliveries a statement may have: few sizes, so that all stay prepared."""
+"""How many values a statement may have: few sizes, so that all stay prepared."""
+_THESE = {size: f"({', '.join('?' * size)})" for size in _SIZES}
 _ROW = f"({', '.join('?' * (len(_CHANGING) + 2))})"
 _CHANGES = ", ".join(f"{name} = new.column{number}" for number, name in enumerate((*_CHANGING, "state"), 1))
 _CHANGE = {
@@ -39,24 +42,29 @@ _CHANGE = {
     f" WHERE delivery.id = new.column{len(_CHANGING) + 2}"
     for size in _SIZES
 }
-_CHANGE[1] = (
+_NUMBER_OF = "(SELECT count(*) FROM delivery AS other WHERE other.capture_seq = delivery.capture_seq)"
+_CHANGE_ONE = (
     f"UPDATE delivery SET sending_at = NULL, {', '.join(f'{name} = ?' for name in (*_CHANGING, 'state'))} WHERE id = ?"
+    f" RETURNING seq, capture_seq, {_NUMBER_OF}"
 )
-_THESE = "(SELECT value FROM json_each(?))"
-_BEGIN = f"UPDATE delivery SET sending_at = ? WHERE state = 'queued' AND id IN {_THESE}"
-_QUEUED = f"SELECT json_group_array(id) FROM delivery WHERE state = 'queued' AND id IN {_THESE}"
-_FIND = f"""SELECT json_group_array(json_array(id, seq, capture_seq,
-        (SELECT count(*) FROM delivery AS other WHERE other.capture_seq = delivery.capture_seq)))
-    FROM delivery WHERE id IN {_THESE}"""
-_SHOW = f"UPDATE capture SET mirror = ? WHERE seq IN {_THESE}"
-_SHOW_WORST = f"""UPDATE capture SET mirror = coalesce(
+_BEGIN = {
+    size: f"UPDATE delivery SET sending_at = ? WHERE state = 'queued' AND id IN {these}"
+    for size, these in _THESE.items()
+}
+_QUEUED = "SELECT id FROM delivery WHERE state = 'queued' AND id IN (SELECT value FROM json_each(?))"
+_FIND = {
+    size: f"SELECT json_group_array(json_array(id, seq, capture_seq, {_NUMBER_OF})) FROM delivery WHERE id IN {these}"
+    for size, these in _THESE.items()
+}
+_SHOW = {size: f"UPDATE capture SET mirror = ? WHERE seq IN {these}" for size, these in _THESE.items()}
+_SHOW_WORST = """UPDATE capture SET mirror = coalesce(
         (SELECT CASE WHEN count(*) = 0 THEN NULL WHEN max(state = 'failed') THEN 'f' WHEN max(state = 'queued') THEN 'q'
                 ELSE 'd' END
             FROM (SELECT state, replay_id FROM delivery WHERE capture_seq = capture.seq ORDER BY seq LIMIT 20)
             WHERE replay_id IS NULL),
         (SELECT CASE state WHEN 'failed' THEN 'f' WHEN 'queued' THEN 'q' ELSE 'd' END
             FROM delivery WHERE capture_seq = capture.seq ORDER BY seq DESC LIMIT 1))
-        WHERE seq IN {_THESE} RETURNING seq, mirror"""
+        WHERE seq IN (SELECT value FROM json_each(?)) RETURNING seq, mirror"""
 """What the rows of requests with several deliveries show: the worst of their targets, or the last replay of one that
 was never forwarded. Deliveries to targets are queued with their capture, so before all replays."""
 _FAILED_AGAIN = "UPDATE target SET failures = failures + 1 WHERE id = ? RETURNING failures, paused"
@@ -213,14 +221,11 @@ def store(
 
 def begin(connection: sqlite3.Connection, delivery_ids: Sequence[str]) -> set[str]:
     """Mark those that are still stored and queued as being sent; returns them."""
-    if not delivery_ids:
-        return set()
-    these = json_list(delivery_ids)
-    begun = set(delivery_ids)
-    if connection.execute(_BEGIN, (now_us(), these)).rowcount == len(begun):
+    begun, at = set(delivery_ids), now_us()
+    number = sum(connection.execute(_BEGIN[len(part)], (at, *part)).rowcount for part in _parts(delivery_ids))
+    if number == len(begun):
         return begun
-    ((found,),) = connection.execute(_QUEUED, (these,)).fetchall()
-    return set(msgspec.json.decode(found))
+    return {name for (name,) in connection.execute(_QUEUED, (json_list(delivery_ids),)).fetchall()}
 
 
 class _Row(NamedTuple):
@@ -233,18 +238,29 @@ class _Row(NamedTuple):
 
 def change(connection: sqlite3.Connection, deliveries: Sequence[Delivery]) -> dict[str, _Row]:
     """Store what an attempt changes; the rows of the deliveries that are still stored, by id."""
-    if not deliveries:
-        return {}
-    # One row for all: fetching each takes the interpreter's lock again, as a statement does.
-    ((found,),) = connection.execute(_FIND, (json_list([one.id for one in deliveries]),)).fetchall()
-    for at in range(0, len(deliveries), _SIZES[-1]):
-        part = deliveries[at : at + _SIZES[-1]]
-        size = next(size for size in _SIZES if size >= len(part))
+    found: dict[str, _Row] = {}
+    for part in _parts(deliveries):
         values: list[Any] = []
-        for delivery in (*part, *[part[-1]] * (size - len(part))):
+        for delivery in part:
             values += (*_changing(delivery), delivery.state.value, delivery.id)
-        connection.execute(_CHANGE[size], values)
-    return {name: _Row(*numbers) for name, *numbers in msgspec.json.decode(found)}
+        if len(part) == 1:
+            rows = connection.execute(_CHANGE_ONE, values).fetchall()
+            found.update((part[0].id, _Row(*numbers)) for numbers in rows)
+            continue
+        ids = [delivery.id for delivery in part]
+        # All in one row: sqlite3 takes the interpreter's lock again for each.
+        ((all_rows,),) = connection.execute(_FIND[len(part)], ids).fetchall()
+        found.update((name, _Row(*numbers)) for name, *numbers in msgspec.json.decode(all_rows))
+        connection.execute(_CHANGE[len(part)], values)
+    return found
+
+
+def _parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """All of them, as many at once as a statement may have; the last value fills up the last part."""
+    for at in range(0, len(values), _SIZES[-1]):
+        part = values[at : at + _SIZES[-1]]
+        size = next(size for size in _SIZES if size >= len(part))
+        yield [*part, *[part[-1]] * (size - len(part))]
 
 
 def _show(connection: sqlite3.Connection, changed: Sequence[tuple[Delivery, _Row]]) -> dict[int, DeliveryState]:
@@ -259,7 +275,8 @@ def _show(connection: sqlite3.Connection, changed: Sequence[tuple[Delivery, _Row
         else:
             among.add(row.capture_seq)
     for state, seqs in alone.items():
-        connection.execute(_SHOW, (DELIVERY_CODE[state], json_list(seqs)))
+        for part in _parts(seqs):
+            connection.execute(_SHOW[len(part)], (DELIVERY_CODE[state], *part))
     if among:
         rows = connection.execute(_SHOW_WORST, (json_list(among),)).fetchall()
         shown.update((seq, DELIVERY_STATE[code]) for seq, code in rows)

@@ -36,7 +36,8 @@ class ManyRows:
     """`INSERT … VALUES (…), (…)` for any number of rows, in as few statements as the prepared sizes allow."""
 
     def __init__(self, table: str, columns: Sequence[str], conflict: str = "") -> None:
-        """`conflict` is the statement's `ON CONFLICT` clause."""
+        """`conflict` is the statement's `ON CONFLICT` clause, which ignores repeated rows."""
+        self._repeats = bool(conflict)
         self._width = len(columns)
         head = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
         row = f"({', '.join('?' * self._width)})"
@@ -44,8 +45,13 @@ class ManyRows:
 
     def insert(self, connection: sqlite3.Connection, values: list[Any]) -> None:
         """Insert the rows whose values are concatenated in `values`."""
-        rest = iter(values)
         left = len(values) // self._width
+        if self._repeats and 0 < left <= _SIZES[0]:
+            # One statement that repeats the last row costs less than several.
+            size, statement = next(one for one in reversed(self._statements) if one[0] >= left)
+            connection.execute(statement, values + values[-self._width :] * (size - left))
+            return
+        rest = iter(values)
         for size, statement in self._statements:
             while left >= size:
                 connection.execute(statement, list(islice(rest, size * self._width)))

@@ -44,6 +44,7 @@ class Connection(asyncio.Protocol):
         self._drainer: asyncio.Future[None] | None = None
         self._reading_paused = self._writing_paused = False
         self._lost = self._loop.create_future()
+        self._poll: select.poll | None = None
 
     # What asyncio calls.
 
@@ -99,9 +100,10 @@ class Connection(asyncio.Protocol):
             return True
         if not hasattr(select, "poll"):
             return bool(select.select([socket.fileno()], [], [], 0)[0])
-        poll = select.poll()
-        poll.register(socket.fileno(), select.POLLIN)
-        return bool(poll.poll(0))
+        if self._poll is None:
+            self._poll = select.poll()
+            self._poll.register(socket.fileno(), select.POLLIN)
+        return bool(self._poll.poll(0))
 
     def rest(self) -> None:
         """Notice when the target closes it, after an exchange."""

@@ -172,14 +172,16 @@ def delivery_headers(
     body is empty.
     """
     dropped = hop_by_hop(capture.headers) - _FRAMING
-    original_host = next((value for name, value in capture.headers if name.lower() == "host"), "")
+    original_host = ""
+    captured = []
+    for pair in capture.headers:
+        lower = pair[0].lower()
+        if lower == "host":
+            original_host = original_host or pair[1]
+        elif lower not in dropped and not lower.startswith("proxy-"):
+            captured.append(pair)
     if target is not None and target.host == "sender" and original_host:
         host = original_host
-    captured = [
-        (name, value)
-        for name, value in capture.headers
-        if (lower := name.lower()) not in dropped and lower != "host" and not lower.startswith("proxy-")
-    ]
     framed_headers = _framed(captured, capture.size if size is None else size)
     out = _with_forwarded([("Host", host), *framed_headers], capture, original_host)
     if target is not None:
