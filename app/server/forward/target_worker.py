@@ -24,6 +24,8 @@ log = logging.getLogger(__name__)
 
 _AHEAD, _AHEAD_MAX = 4, 64
 """How many deliveries may have begun and have no stored result: a multiple of `parallel`, and at most."""
+_GATHER_S = 0.01
+"""How long a result may wait for others, while lanes have more to send."""
 
 
 class TargetWorker:
@@ -47,6 +49,7 @@ class TargetWorker:
         """`unstorable`: see `TargetQueue`."""
         self._target_id, self._targets, self._sender, self._responses = target_id, targets, sender, responses
         self._queue = TargetQueue(target_id, queue, unstorable)
+        self._loop = asyncio.get_running_loop()
         self._woken = asyncio.Event()
         self._requeued = False
         self._stopping = False
@@ -56,6 +59,8 @@ class TargetWorker:
         """What has begun and waits for a lane, unless sent in order."""
         self._ended: list[tuple[Delivery, Made]] = []
         """What the lanes have sent and is not yet stored, unless sent in order."""
+        self._store_by = 0.0
+        """When `_ended` is to be stored, on the loop's clock."""
 
     def wake(self, *, requeued: bool = False) -> None:
         """Look at the target and at the queue again. `requeued`: not only at its end."""
@@ -93,10 +98,10 @@ class TargetWorker:
             self._queue.forget_next()
         return await (self._work_in_order() if target.parallel == 1 else self._work_at_once(target))
 
-    async def _change(self, due_at: int | None = None) -> None:
-        """Wait until then or until something changes."""
+    async def _change(self, within_s: float | None = None) -> None:
+        """Wait until something changes, or for so long."""
         with suppress(TimeoutError):
-            async with asyncio.timeout(None if due_at is None else max(0.001, (due_at - now_us()) / 1_000_000)):
+            async with asyncio.timeout(within_s):
                 await self._woken.wait()
 
     def _remove_ended_lanes(self) -> None:
@@ -110,9 +115,13 @@ class TargetWorker:
         """Store what has ended and begin the next in one commit, or wait for a change; False when nothing is queued."""
         for _ in range(min(len(self._ready), target.parallel - len(self._lanes))):
             self._add_lane(self._send_ready())
-        # What ended while the last results were stored tells how many a commit takes: a slow target needs none ahead.
-        wanted = target.parallel + 2 * len(self._ended)
-        room = min(wanted, _AHEAD * target.parallel, _AHEAD_MAX) - len(self._queue.taken)
+        if self._ended and not self._have_enough_ended and (left := self._store_by - self._loop.time()) > 0:
+            await self._change(left)
+            return True
+        # Twice as many as ended, so that the lanes have enough while results gather and are stored; few for a slow
+        # target.
+        most = min(target.parallel + 2 * len(self._ended), _AHEAD * target.parallel, _AHEAD_MAX)
+        room = most - (len(self._queue.taken) - len(self._ended))
         following = self._queue.take(room, ordered=False)
         if following or self._ended:
             ended, self._ended = self._ended, []
@@ -122,8 +131,14 @@ class TargetWorker:
         if due_at != 0:
             if due_at is None and not self._lanes and not self._ended and not self._woken.is_set():
                 return False
-            await self._change(due_at)
+            await self._change(None if due_at is None else max(0.001, (due_at - now_us()) / 1_000_000))
         return True
+
+    @property
+    def _have_enough_ended(self) -> bool:
+        """Whether storing what has ended should not wait for more: as many are stored at once as can be without letting
+        lanes wait."""
+        return len(self._ended) >= len(self._ready)
 
     async def _send_ready(self) -> None:
         """Send what is ready, one delivery after the other."""
@@ -131,7 +146,10 @@ class TargetWorker:
             queued = self._ready.popleft()
             made = await self._attempt(queued, target)
             self._ended.append((self._after(queued, made, target), made))
-            self._woken.set()
+            if len(self._ended) == 1:
+                self._store_by = self._loop.time() + _GATHER_S
+            if len(self._ended) == 1 or self._have_enough_ended:
+                self._woken.set()
 
     async def _end_sending_at_once(self) -> None:
         """Send nothing more of what is ready, and store what has ended."""
