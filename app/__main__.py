@@ -13,7 +13,7 @@ import msgspec
 
 from app import __version__
 from app.cli.errors import Exit
-from app.cli.main import ApiAddress, CliServices
+from app.cli.main import CliServices
 from app.cli.main import main as run_command_line
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
 from app.core.backup import BackupContents, Report
@@ -24,6 +24,7 @@ from app.system import child_environment
 from app.system.display import why_no_display
 from app.system.installation import portable_folder
 from app.system.qt_libraries import set_utf8_locale, show_desktop_dialog, why_no_qt
+from hookline.running import ApiAddress
 
 if TYPE_CHECKING:
     from app.gui import Ready

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from app.cli.connect import find_running, responds
-from app.cli.options import usual_folder
+from app.cli.connect import responds, running_api
 from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError
@@ -20,6 +19,7 @@ from app.server.api.auth import FILE_NAME as TOKEN_NAME
 from app.server.port_check import check_port
 from app.system import system_checks
 from app.system.autostart.autostart import autostart_for
+from hookline.running import usual_folder
 
 RUNNING, CAPTURE_PORT, API_PORT = "Hookline", "Capture port", "API port"
 LOOPBACK = "127.0.0.1"
@@ -62,7 +62,7 @@ def _check_running(folder: Path) -> Finding:
             text = "Not running. The last run was killed or the system went down."
             return warning(RUNNING, text, "Nothing to do: the next start checks the database.")
         return ok(RUNNING, "not running; start it with hookline, or hookline serve")
-    address = find_running(folder)
+    address = running_api(folder)
     if address is None:
         text = f"{who.capitalize()} has the folder, but its API is not known."
         return warning(RUNNING, text, "If it is not just starting, or a command, close it and start Hookline again.")

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 from app import __version__
 from app.application import Application
-from app.cli.options import usual_folder
 from app.db.restore_staging import RestoreStaging
 from app.server.send_test import SendTest
 from app.system.about import About
 from app.system.autostart.autostart import autostart_for
 from app.ui.services import Services
+from hookline.running import usual_folder
 
 
 def _keep_running() -> None:

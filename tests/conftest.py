@@ -37,7 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
         # What a shell starts in the background ignores Ctrl-C, and so would every program that a test starts.
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if not hasattr(config, "workerinput"):  # once, before xdist starts its processes
-        compileall.compile_dir(ROOT / "app", quiet=2)
+        for package in ("app", "hookline"):
+            compileall.compile_dir(ROOT / package, quiet=2)
     sys.dont_write_bytecode = False  # of the tests; pytest alone can compile them
     # How long an example takes is the machine's matter, which runs other tests at the same time.
     hypothesis.settings.register_profile(

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-MODULES = sorted((ROOT / "app").rglob("*.py"))
+MODULES = sorted(path for package in ("app", "hookline") for path in (ROOT / package).rglob("*.py"))
 
 ALLOWED = {
     "core": {
@@ -28,12 +28,13 @@ ALLOWED = {
     "db": {"peewee", "filelock", "msgspec"},
     "server": {"aiohttp", "httpx", "msgspec", "certifi"},
     "ui": {"PySide6", "shiboken6", "msgspec"},
-    "cli": {"httpx", "msgspec", "platformdirs", "wcwidth"},
+    "cli": {"hookline", "httpx", "msgspec", "wcwidth"},
     "system": {"msgspec", "platformdirs"},
     "selftest": {"msgspec", "httpx", "PySide6"},
-    "top": {"msgspec"},
+    "top": {"hookline", "msgspec"},
+    "hookline": {"hookline", "httpx", "msgspec", "platformdirs", "pytest"},
 }
-"""Libraries by package; `top` is the modules directly in `app/`."""
+"""Libraries by package; `top` is the modules directly in `app/`, `hookline` what other programs import."""
 ASSEMBLING = ("top", "selftest")
 """These put the other packages together, so they may import them all."""
 ALSO = {
@@ -52,6 +53,8 @@ def name(path: Path) -> str:
 
 def package_of(path: Path) -> str:
     parts = path.relative_to(ROOT).parts
+    if parts[0] == "hookline":
+        return "hookline"
     return parts[1] if len(parts) > 2 else "top"
 
 
@@ -95,6 +98,8 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
 def refusal(path: Path, module: str) -> str | None:
     """Why the file may not import the module."""
     own, (package, *below) = package_of(path), module.split(".")
+    if package == "app" and own == "hookline":
+        return "hookline may not import app: the program that imports it may have a package of that name"
     if package == "app":
         other = below[0] if below and (ROOT / "app" / below[0]).is_dir() else "top"
         if own in ASSEMBLING or other in (own, "core") or module == "app.__version__":
@@ -141,6 +146,11 @@ def test_there_is_something_to_check() -> None:
         ("app/ui/window.py", "app.system", False),
         ("app/selftest/run.py", "app.application", True),
         ("app/selftest/run.py", "peewee", False),
+        ("app/cli/main.py", "hookline.running", True),
+        ("app/server/api/server.py", "hookline.client", False),
+        ("hookline/client/client.py", "hookline.running", True),
+        ("hookline/client/client.py", "app.core.model", False),
+        ("hookline/client/client.py", "aiohttp", False),
     ],
 )
 def test_the_rule_itself(file: str, module: str, allowed: bool) -> None:
@@ -310,6 +320,7 @@ def owner(name: str, folder: str) -> str:
         "app.ui",
         "app.ui.request",
         "app.ui.requests",
+        "hookline",
     ],
 )
 def test_no_packages_import_each_other(folder: str) -> None:

@@ -11,10 +11,10 @@ from typing import NamedTuple
 import httpx
 
 from app.cli.client import ApiClient
-from app.cli.connect import find_running, responds
+from app.cli.connect import responds, running_api
 from app.cli.errors import CliError, Exit, UnavailableError
 from app.cli.output import Output
-from app.cli.services import ApiAddress
+from hookline.running import ApiAddress
 
 RETRY_S = 0.5
 PATIENCE = httpx.Timeout(45, connect=5)
@@ -65,7 +65,7 @@ class RunningProgram:
             self._out.message("Hookline is back. Nothing it stored is left out.")
 
     async def _find(self) -> ApiAddress | None:
-        address = find_running(self._folder)
+        address = running_api(self._folder)
         return address if address is not None and await responds(address) else None
 
 

@@ -18,10 +18,10 @@ from app.cli.errors import CliError, Exit
 from app.cli.options import default_folder, serve_options, window_options
 from app.cli.output import Output
 from app.cli.parser import SERVE, VERSION, WINDOW, parse
-from app.cli.services import ApiAddress, CliServices
+from app.cli.services import CliServices
 from app.core.errors import HooklineError
 
-__all__ = ["ApiAddress", "CliServices", "main"]
+__all__ = ["CliServices", "main"]
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 

@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import platformdirs
-
 from app.cli.errors import CliError, Exit
 from app.core.errors import HooklineError
 from app.core.launch_request import LaunchAction, parse_or_broken_link
@@ -18,8 +16,7 @@ from app.core.links import BrokenLink, Link, LinkError, parse_link
 from app.core.model import Record
 from app.core.rules import name_error
 from app.core.settings import Settings, check
-
-FOLDER_VARIABLE = "HOOKLINE_DATA_DIR"
+from hookline.running import FOLDER_VARIABLE, usual_folder
 
 
 def default_folder(portable: Path | None = None) -> Path:
@@ -29,14 +26,6 @@ def default_folder(portable: Path | None = None) -> Path:
     if folder is None:
         raise HooklineError(f"Your home folder is not known. Set HOME, or set {FOLDER_VARIABLE} to a data folder.")
     return folder
-
-
-def usual_folder() -> Path | None:
-    """The system's folder for a user's application data; None when the user's home folder is unknown."""
-    try:
-        return platformdirs.user_data_path("hookline", appauthor=False)
-    except RuntimeError:
-        return None
 
 
 class ListenOptions(Record, frozen=True):

@@ -35,8 +35,9 @@ from app.cli.commands import (
     wait,
 )
 from app.cli.errors import CliError, Exit
-from app.cli.options import FOLDER_VARIABLE, NAMES, START_NAMES, add_serve, listen_parser, start_parser
+from app.cli.options import NAMES, START_NAMES, add_serve, listen_parser, start_parser
 from app.core.links import link_to_endpoint, link_to_request, looks_like_link
+from hookline.running import FOLDER_VARIABLE
 
 DESCRIPTION = (
     "Catch webhooks: every request kept exactly as it was sent. Without a command, opens the window. With a link in"

@@ -10,13 +10,7 @@ from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
 from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
 from app.core.model import Record
-
-
-class ApiAddress(Record, frozen=True):
-    """The local API's address (`http://127.0.0.1:8788`, no path) and its token."""
-
-    url: str
-    token: str
+from hookline.running import ApiAddress
 
 
 def _nothing_stored(*_: object) -> list[tuple[str, str]]:

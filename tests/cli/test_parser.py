@@ -12,10 +12,11 @@ import msgspec
 import pytest
 
 import app
-from app.cli.main import ApiAddress, CliServices, main
+from app.cli.main import CliServices, main
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions, default_folder
 from app.core.launch_request import LaunchAction
 from app.core.links import BrokenLink, EndpointLink, RequestLink
+from hookline.running import ApiAddress
 
 ROOT = Path(__file__).parents[2]
 

@@ -14,7 +14,7 @@ from app.cli.commands.show import print_request
 from app.cli.commands.tail import SLUG_HELP
 from app.cli.errors import CliError, Exit, UnavailableError
 from app.cli.identifiers import request_id
-from app.cli.services import ApiAddress
+from hookline.running import ApiAddress
 
 HELP = "wait for a request, and print it"
 DETAILS = (

@@ -1,0 +1,71 @@
+"""A client of a running Hookline, for any program: `Client`, and `AsyncClient` for asyncio.
+
+    from hookline.client import Client
+
+    with Client.connect() as client:
+        endpoint = client.endpoints.create("Orders")
+        for summary in client.requests.list(endpoint.slug, q="method:POST"):
+            print(summary.received_at, client.requests.get(summary.id).json())
+
+The distribution is called hookline, and so is this package. The program itself is the package `app`, which is not meant
+to be imported by others.
+"""
+
+from hookline.client.client import AsyncClient, Client
+from hookline.client.errors import (
+    ApiError,
+    FieldProblem,
+    NotFoundError,
+    ProblemError,
+    UnreachableError,
+    WaitTimeoutError,
+)
+from hookline.client.events import Event
+from hookline.client.headers import Headers
+from hookline.client.records import (
+    Attempt,
+    Delivery,
+    DeliverySummary,
+    Endpoint,
+    EndpointChange,
+    FullDelivery,
+    FullReplay,
+    Gap,
+    Refusal,
+    Replay,
+    ReplayedRequest,
+    Request,
+    Status,
+    Summary,
+    Target,
+)
+from hookline.client.transport import Call
+
+__all__ = [
+    "ApiError",
+    "AsyncClient",
+    "Attempt",
+    "Call",
+    "Client",
+    "Delivery",
+    "DeliverySummary",
+    "Endpoint",
+    "EndpointChange",
+    "Event",
+    "FieldProblem",
+    "FullDelivery",
+    "FullReplay",
+    "Gap",
+    "Headers",
+    "NotFoundError",
+    "ProblemError",
+    "Refusal",
+    "Replay",
+    "ReplayedRequest",
+    "Request",
+    "Status",
+    "Summary",
+    "Target",
+    "UnreachableError",
+    "WaitTimeoutError",
+]

@@ -1,0 +1,173 @@
+"""The clients: all calls of the local API, by what they are about."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator, Collection, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from hookline.client.deliveries import AsyncDeliveries, Deliveries
+from hookline.client.endpoints import AsyncEndpoints, Endpoints
+from hookline.client.errors import UnreachableError
+from hookline.client.events import Event, EventType, async_follow, event_filter, follow
+from hookline.client.records import Refusal, Status
+from hookline.client.replays import AsyncReplays, Replays
+from hookline.client.requests import AsyncRequests, Requests
+from hookline.client.targets import AsyncTargets, Targets
+from hookline.client.transport import AsyncTransport, Call, Steps, T, Transport, decode_as
+from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running, usual_folder
+
+
+class Client:
+    """A client of a running Hookline. Close it, or use it in a `with` statement. Every call raises ApiError.
+
+    `url` is the local API's (`http://127.0.0.1:8788`), `token` the content of `api-token` in its data folder. Threads
+    may share a client.
+    """
+
+    def __init__(self, url: str, token: str) -> None:
+        self._transport = Transport(ApiAddress(url.rstrip("/"), token))
+        self.endpoints = Endpoints(self._transport)
+        self.requests = Requests(self._transport)
+        self.deliveries = Deliveries(self._transport)
+        self.replays = Replays(self._transport)
+        self.targets = Targets(self._transport)
+
+    @classmethod
+    def connect(cls, data_dir: str | os.PathLike[str] | None = None) -> Self:
+        """A client of the program that runs on this data folder (None: `HOOKLINE_DATA_DIR`, else the usual folder).
+
+        UnreachableError if none does.
+        """
+        return cls(*running_in(data_dir))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._transport.close()
+
+    def status(self) -> Status:
+        """The program's status."""
+        return self._transport.send(STATUS)
+
+    def refused(self, count: int | None = None) -> Iterator[Refusal]:
+        """The newest `count` refused requests, or all that are kept (None), newest first."""
+        return self._transport.items("/refused", {}, Refusal, count)
+
+    def events(
+        self,
+        endpoint: str | None = None,
+        q: str = "",
+        *,
+        types: Collection[EventType] = (),
+        after: str | None = None,
+        patience: float = 30.0,
+    ) -> Iterator[Event]:
+        """Events as they happen: of an endpoint (a slug) or all, of these types (none: all), of captured requests only
+        those that match the search `q`.
+
+        Without `after` they begin now, otherwise after the event with that ID. When the connection breaks, they go on
+        where they were; UnreachableError when Hookline cannot be reached for `patience` seconds.
+        """
+        return follow(self._transport, event_filter(endpoint, q, types), after, patience)
+
+    def send(self, call: Call[T]) -> T:
+        """The result of any call of the API."""
+        return self._transport.send(call)
+
+    def run(self, steps: Steps[T]) -> T:
+        """The result of calls made one after the other."""
+        return self._transport.run(steps)
+
+
+class AsyncClient:
+    """`Client` for asyncio. Close it, or use it in an `async with` statement."""
+
+    def __init__(self, url: str, token: str) -> None:
+        self._transport = AsyncTransport(ApiAddress(url.rstrip("/"), token))
+        self.endpoints = AsyncEndpoints(self._transport)
+        self.requests = AsyncRequests(self._transport)
+        self.deliveries = AsyncDeliveries(self._transport)
+        self.replays = AsyncReplays(self._transport)
+        self.targets = AsyncTargets(self._transport)
+
+    @classmethod
+    def connect(cls, data_dir: str | os.PathLike[str] | None = None) -> Self:
+        """A client of the program that runs on this data folder (None: `HOOKLINE_DATA_DIR`, else the usual folder).
+
+        UnreachableError if none does.
+        """
+        return cls(*running_in(data_dir))
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        await self._transport.aclose()
+
+    async def status(self) -> Status:
+        """The program's status."""
+        return await self._transport.send(STATUS)
+
+    def refused(self, count: int | None = None) -> AsyncIterator[Refusal]:
+        """The newest `count` refused requests, or all that are kept (None), newest first."""
+        return self._transport.items("/refused", {}, Refusal, count)
+
+    def events(
+        self,
+        endpoint: str | None = None,
+        q: str = "",
+        *,
+        types: Collection[EventType] = (),
+        after: str | None = None,
+        patience: float = 30.0,
+    ) -> AsyncIterator[Event]:
+        """Events as they happen: of an endpoint (a slug) or all, of these types (none: all), of captured requests only
+        those that match the search `q`.
+
+        Without `after` they begin now, otherwise after the event with that ID. When the connection breaks, they go on
+        where they were; UnreachableError when Hookline cannot be reached for `patience` seconds. End it with
+        `contextlib.aclosing`.
+        """
+        return async_follow(self._transport, event_filter(endpoint, q, types), after, patience)
+
+    async def send(self, call: Call[T]) -> T:
+        """The result of any call of the API."""
+        return await self._transport.send(call)
+
+    async def run(self, steps: Steps[T]) -> T:
+        """The result of calls made one after the other."""
+        return await self._transport.run(steps)
+
+
+STATUS = Call("GET", "/status", decode_as(Status))
+
+
+def running_in(data_dir: str | os.PathLike[str] | None) -> ApiAddress:
+    """The address of the program that runs on this data folder; UnreachableError if none does."""
+    given = data_dir or os.environ.get(FOLDER_VARIABLE)
+    folder = Path(given) if given else usual_folder()
+    if folder is None:
+        raise UnreachableError(f"Your home folder is not known. Set HOME, or set {FOLDER_VARIABLE} to a data folder.")
+    try:
+        address = find_running(folder)
+    except (OSError, ValueError) as error:
+        raise UnreachableError(f"The data folder {folder} cannot be read: {error}.") from error
+    if address is None:
+        raise UnreachableError(
+            f"No Hookline runs on the data folder {folder}. Start it with hookline, or hookline serve."
+        )
+    return address

@@ -1,0 +1,142 @@
+"""Events as they happen: Server-Sent Events, read again from the last one when the connection breaks."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Collection, Iterator
+from typing import Literal
+
+import httpx
+
+from hookline.client.errors import UnreachableError
+from hookline.client.records import DeliverySummary, EndpointChange, Gap, Record, Refusal, Replay, Summary
+from hookline.client.transport import AsyncTransport, Params, Transport, decoded, query_of
+
+EventType = Literal["captured", "delivered", "endpoint", "refused", "replay"]
+EventData = Summary | DeliverySummary | EndpointChange | Refusal | Replay | Gap
+
+PATH = "/events"
+TIMEOUT = httpx.Timeout(45, connect=5)
+"""Hookline writes something every 15 s."""
+PAUSE_S = 1.0
+"""Before it connects again."""
+
+KINDS: dict[str, type[EventData]] = {
+    "captured": Summary,
+    "delivered": DeliverySummary,
+    "endpoint": EndpointChange,
+    "refused": Refusal,
+    "replay": Replay,
+    "gap": Gap,
+}
+
+
+class Event(Record, frozen=True):
+    """What happened. `id` continues after it; `gap` says that events of some types may be missing here."""
+
+    id: str
+    type: Literal["captured", "delivered", "endpoint", "refused", "replay", "gap"]
+    data: EventData
+
+
+class EventParser:
+    """Makes events of a stream's bytes, however they are split. `last_id` is that of the last event."""
+
+    def __init__(self, last_id: str) -> None:
+        self.last_id = last_id
+        self._rest = b""
+        self._fields: dict[bytes, bytes] = {}
+
+    def feed(self, data: bytes) -> list[Event]:
+        """The events that are now complete."""
+        # Only line feeds end a line: JSON may contain what str.splitlines takes for one.
+        *lines, self._rest = (self._rest + data).split(b"\n")
+        return [event for line in lines if (event := self._line(line)) is not None]
+
+    def restart(self) -> None:
+        """Another stream begins."""
+        self._rest = b""
+        self._fields = {}
+
+    def _line(self, line: bytes) -> Event | None:
+        if line:
+            name, _, value = line.partition(b": ")
+            self._fields[name] = value
+            return None
+        fields, self._fields = self._fields, {}
+        self.last_id = fields.get(b"id", self.last_id.encode()).decode()
+        type_ = fields.get(b"event", b"").decode()
+        kind = KINDS.get(type_)
+        if kind is None:  # a position, a comment, or what only a newer program sends
+            return None
+        return decoded_event(self.last_id, type_, fields[b"data"], kind)
+
+
+def decoded_event(id_: str, type_: str, data: bytes, kind: type[EventData]) -> Event:
+    return Event(id=id_, type=type_, data=decoded(data, kind))  # type: ignore[arg-type]  # one of KINDS
+
+
+class Patience:
+    """Bounds how long one tries to connect again."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._until: float | None = None
+
+    def connected(self) -> None:
+        self._until = None
+
+    def next_pause(self, error: UnreachableError) -> float:
+        """Seconds until the next try; raises `error` if it has been tried long enough."""
+        now = time.monotonic()
+        if self._until is None:
+            self._until = now + self._seconds
+        if now >= self._until:
+            raise error
+        return min(PAUSE_S, self._until - now)
+
+
+def event_filter(endpoint: str | None, q: str, types: Collection[EventType]) -> Params:
+    """The query parameters that select events."""
+    return query_of(endpoint=endpoint, q=q, types=",".join(types))
+
+
+def follow(transport: Transport, params: Params, after: str | None, patience: float) -> Iterator[Event]:
+    """See `Client.events`."""
+    parser, tries = EventParser(after or ""), Patience(patience)
+    while True:
+        parser.restart()
+        try:
+            with transport.stream("GET", PATH, params=params, timeout=TIMEOUT, headers=_headers(parser)) as response:
+                for data in response.iter_raw():
+                    tries.connected()
+                    yield from parser.feed(data)
+            error = UnreachableError("Hookline ended the stream of events. Is it still running?")
+        except UnreachableError as broken:
+            error = broken
+        time.sleep(tries.next_pause(error))
+
+
+async def async_follow(
+    transport: AsyncTransport, params: Params, after: str | None, patience: float
+) -> AsyncIterator[Event]:
+    """See `AsyncClient.events`."""
+    parser, tries = EventParser(after or ""), Patience(patience)
+    while True:
+        parser.restart()
+        try:
+            opened = transport.stream("GET", PATH, params=params, timeout=TIMEOUT, headers=_headers(parser))
+            async with opened as response:
+                async for data in response.aiter_raw():
+                    tries.connected()
+                    for event in parser.feed(data):
+                        yield event
+            error = UnreachableError("Hookline ended the stream of events. Is it still running?")
+        except UnreachableError as broken:
+            error = broken
+        await asyncio.sleep(tries.next_pause(error))
+
+
+def _headers(parser: EventParser) -> dict[str, str]:
+    return {"Last-Event-ID": parser.last_id} if parser.last_id else {}

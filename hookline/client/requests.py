@@ -1,0 +1,234 @@
+"""Calls about captured requests: list, read, mark, delete, replay, and wait for one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+
+import httpx
+import msgspec
+
+from hookline.client.errors import ProblemError, WaitTimeoutError
+from hookline.client.records import ReplayedRequest, Request, Summary
+from hookline.client.transport import (
+    NO_READ_TIMEOUT,
+    AsyncTransport,
+    Call,
+    Steps,
+    Transport,
+    decode_as,
+    nothing,
+    path_of,
+    query_of,
+)
+
+PATH = "/requests"
+CANNOT_DECODE = "cannot-decode"
+WAIT_MAX_S = 300.0
+
+Mark = Literal["starred", "noted"]
+
+
+class Marks(TypedDict, total=False):
+    """The user's marks. `note` None removes the note."""
+
+    read: bool
+    starred: bool
+    note: str | None
+
+
+class ReplayRequestFields(TypedDict, total=False):
+    """Where to and what; without, to the endpoint's targets, as captured. The captured sub-path and query are added to
+    `url`. `headers` replace all; the body is `body` or the bytes in `body_base64`."""
+
+    url: str
+    to_endpoint: str
+    method: str
+    headers: Sequence[tuple[str, str]]
+    body: str
+    body_base64: bytes
+
+
+class Waited(NamedTuple):
+    """The result of one turn of waiting: a request without its body, None if none came, and where to go on."""
+
+    request: Request | None
+    position: str
+
+
+class Requests:
+    """`client.requests`."""
+
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    def list(self, endpoint: str | None = None, q: str = "", count: int | None = None) -> Iterator[Summary]:
+        """The newest `count` requests, or all (None), of an endpoint (a slug) or of all, that match the search `q`;
+        newest first."""
+        return self._transport.items(PATH, query_of(endpoint=endpoint, q=q), Summary, count)
+
+    def get(self, request_id: str) -> Request:
+        """A request with headers and body."""
+        return self._transport.run(read(request_id))
+
+    def body(self, request_id: str, *, decoded: bool = False) -> bytes:
+        """The body as sent, or without its content coding."""
+        return self._transport.send(_body(request_id, decoded))
+
+    def mark(self, request_id: str, **marks: Unpack[Marks]) -> Request:
+        """Change the given marks; returns the request without its body."""
+        return self._transport.send(_mark(request_id, marks))
+
+    def delete(self, request_id: str) -> None:
+        """Delete a request with its body and deliveries."""
+        self._transport.send(_delete(request_id))
+
+    def clear(self, endpoint: str, keep: Sequence[Mark] = ()) -> None:
+        """Delete all requests of an endpoint, except those with a mark in `keep`."""
+        self._transport.send(_clear(endpoint, keep))
+
+    def wait(
+        self, endpoint: str | None = None, q: str = "", *, after: str | None = None, timeout: float = 30.0
+    ) -> Request:
+        """The oldest matching request that was stored after `after`, or from now on (None); waits for it.
+
+        `after` is a request's ID or a `position`: with the last one's ID, no request is missed and none comes twice.
+        WaitTimeoutError if none is stored within `timeout` seconds.
+        """
+        return self._transport.run(wait_steps(endpoint, q, after, timeout))
+
+    def position(self) -> str:
+        """The present place in the order of storing: `wait` after it for what is stored from now on."""
+        return (self._transport.send(wait_call(None, "", None, 0))).position
+
+    def replay(self, request_id: str, **fields: Unpack[ReplayRequestFields]) -> ReplayedRequest:
+        """Send a request again and wait for the result."""
+        return self._transport.send(_replay(request_id, fields))
+
+
+class AsyncRequests:
+    """`Requests` for asyncio."""
+
+    def __init__(self, transport: AsyncTransport) -> None:
+        self._transport = transport
+
+    def list(self, endpoint: str | None = None, q: str = "", count: int | None = None) -> AsyncIterator[Summary]:
+        """The newest `count` requests, or all (None), of an endpoint (a slug) or of all, that match the search `q`;
+        newest first."""
+        return self._transport.items(PATH, query_of(endpoint=endpoint, q=q), Summary, count)
+
+    async def get(self, request_id: str) -> Request:
+        """A request with headers and body."""
+        return await self._transport.run(read(request_id))
+
+    async def body(self, request_id: str, *, decoded: bool = False) -> bytes:
+        """The body as sent, or without its content coding."""
+        return await self._transport.send(_body(request_id, decoded))
+
+    async def mark(self, request_id: str, **marks: Unpack[Marks]) -> Request:
+        """Change the given marks; returns the request without its body."""
+        return await self._transport.send(_mark(request_id, marks))
+
+    async def delete(self, request_id: str) -> None:
+        """Delete a request with its body and deliveries."""
+        await self._transport.send(_delete(request_id))
+
+    async def clear(self, endpoint: str, keep: Sequence[Mark] = ()) -> None:
+        """Delete all requests of an endpoint, except those with a mark in `keep`."""
+        await self._transport.send(_clear(endpoint, keep))
+
+    async def wait(
+        self, endpoint: str | None = None, q: str = "", *, after: str | None = None, timeout: float = 30.0
+    ) -> Request:
+        """The oldest matching request that was stored after `after`, or from now on (None); waits for it.
+
+        `after` is a request's ID or a `position`: with the last one's ID, no request is missed and none comes twice.
+        WaitTimeoutError if none is stored within `timeout` seconds.
+        """
+        return await self._transport.run(wait_steps(endpoint, q, after, timeout))
+
+    async def position(self) -> str:
+        """The present place in the order of storing: `wait` after it for what is stored from now on."""
+        return (await self._transport.send(wait_call(None, "", None, 0))).position
+
+    async def replay(self, request_id: str, **fields: Unpack[ReplayRequestFields]) -> ReplayedRequest:
+        """Send a request again and wait for the result."""
+        return await self._transport.send(_replay(request_id, fields))
+
+
+def read(request_id: str) -> Steps[Request]:
+    """The calls for a request with its body."""
+    request = yield _get(request_id)
+    return (yield from with_body(request))
+
+
+def with_body(request: Request) -> Steps[Request]:
+    """The calls for the body of `request`; returns it with the body."""
+    if not request.size:
+        return request
+    body = decoded = yield _body(request.id, decoded=False)
+    if "content-encoding" in request.headers:
+        try:
+            decoded = yield _body(request.id, decoded=True)
+        except ProblemError as error:
+            if error.kind != CANNOT_DECODE:
+                raise
+            decoded = None
+    return msgspec.structs.replace(request, body=body, decoded_body=decoded)
+
+
+def _get(request_id: str) -> Call[Request]:
+    return Call("GET", path_of("requests", request_id), decode_as(Request))
+
+
+def _body(request_id: str, decoded: bool) -> Call[bytes]:
+    return Call("GET", path_of("requests", request_id, "body"), _content, {"decoded": "true"} if decoded else None)
+
+
+def _content(response: httpx.Response) -> bytes:
+    return response.content
+
+
+def wait_call(endpoint: str | None, q: str, after: str | None, timeout: float) -> Call[Waited]:
+    """One turn of waiting, of at most `WAIT_MAX_S` seconds."""
+    seconds = max(0.0, min(timeout, WAIT_MAX_S))
+    params = {**query_of(endpoint=endpoint, q=q, after=after), "timeout": f"{seconds:.3f}"}
+    return Call("GET", f"{PATH}/wait", _waited, params, timeout=httpx.Timeout(seconds + 60, connect=5))
+
+
+def wait_steps(endpoint: str | None, q: str, after: str | None, timeout: float) -> Steps[Request]:
+    """The calls until a request was stored, which is returned with its body; WaitTimeoutError if none is in time."""
+    until = time.monotonic() + timeout
+    while True:
+        left = until - time.monotonic()
+        waited = yield wait_call(endpoint, q, after, left)
+        if waited.request is not None:
+            return (yield from with_body(waited.request))
+        after = waited.position
+        if left <= WAIT_MAX_S:
+            raise WaitTimeoutError(f"No matching request was stored within {timeout:g} s.")
+
+
+def _waited(response: httpx.Response) -> Waited:
+    request = decode_as(Request)(response) if response.status_code == httpx.codes.OK else None
+    return Waited(request, response.headers.get("Hookline-Position", ""))
+
+
+def _mark(request_id: str, marks: Mapping[str, Any]) -> Call[Request]:
+    return Call("PATCH", path_of("requests", request_id), decode_as(Request), content=marks)
+
+
+def _delete(request_id: str) -> Call[None]:
+    return Call("DELETE", path_of("requests", request_id), nothing)
+
+
+def _clear(endpoint: str, keep: Sequence[Mark]) -> Call[None]:
+    path = path_of("endpoints", endpoint, "requests")
+    # takes minutes for a million
+    return Call("DELETE", path, nothing, query_of(keep=",".join(keep)), timeout=NO_READ_TIMEOUT)
+
+
+def _replay(request_id: str, fields: Mapping[str, Any]) -> Call[ReplayedRequest]:
+    path = path_of("requests", request_id, "replay")
+    return Call("POST", path, decode_as(ReplayedRequest), content=fields, timeout=NO_READ_TIMEOUT)
