@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
+import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Sequence
 
@@ -40,6 +42,8 @@ def run_headless(options: ServeOptions) -> int:
 
 async def _serve(options: ServeOptions) -> int:
     stop = _stop_on_signals()
+    if options.exit_on_stdin_close:
+        _stop_at_end_of_stdin(stop)
     program_file = updates.ProgramFile(installation.executable())
     application = Application(options.data_dir, options.overrides())
     logging_to_file = contextlib.ExitStack()
@@ -135,6 +139,22 @@ def _stop_on_signals() -> asyncio.Event:
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
             _keep_stepping(loop)
     return stop
+
+
+def _stop_at_end_of_stdin(stop: asyncio.Event) -> None:
+    """Set `stop` when the other end of standard input is closed. What is written there is ignored."""
+    loop = asyncio.get_running_loop()
+
+    def read() -> None:
+        # os.read: at exit, a thread inside sys.stdin would hold a lock that Python then waits for
+        with contextlib.suppress(OSError):
+            while os.read(0, 65_536):
+                pass
+        with contextlib.suppress(RuntimeError):  # the loop has ended already
+            loop.call_soon_threadsafe(stop.set)
+
+    # no loop watches a console or a pipe on every system
+    threading.Thread(target=read, name="standard input", daemon=True).start()
 
 
 def _keep_stepping(loop: asyncio.AbstractEventLoop) -> None:

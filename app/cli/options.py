@@ -50,6 +50,7 @@ class ServeOptions(ListenOptions, frozen=True):
     tail: bool = False
     set_aside_damaged: bool = False
     new_database: bool = False
+    exit_on_stdin_close: bool = False
 
 
 class WindowOptions(ListenOptions, frozen=True):
@@ -142,6 +143,11 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     serve.add_argument(
         "--new-database", action="store_true", help="if the database is missing, start with an empty one"
     )
+    serve.add_argument(
+        "--exit-on-stdin-close",
+        action="store_true",
+        help="stop when standard input is closed: with the program at the other end of the pipe, however that ends",
+    )
 
 
 def given_settings(options: argparse.Namespace) -> dict[str, Any]:
@@ -169,6 +175,7 @@ def serve_options(options: argparse.Namespace, folder: Path) -> ServeOptions:
         tail=options.tail,
         set_aside_damaged=options.set_aside_damaged,
         new_database=options.new_database,
+        exit_on_stdin_close=options.exit_on_stdin_close,
         **given_settings(options),
     )
 
