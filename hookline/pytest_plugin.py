@@ -1,0 +1,35 @@
+"""The plugin of pytest: fixtures. Until a test asks for one, it loads and starts nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from hookline.testing.fixture import Hookline
+    from hookline.testing.instance import Instance
+
+
+@pytest.fixture(scope="session")
+def hookline_instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    """Hookline as a process, once per session (with pytest-xdist, per worker). Tests use `hookline`."""
+    from hookline.testing.instance import Instance  # only for those who ask for it
+
+    instance = Instance(tmp_path_factory.mktemp("hookline"))
+    yield instance
+    instance.stop()
+
+
+@pytest.fixture
+def hookline(hookline_instance: Instance) -> Iterator[Hookline]:
+    """Endpoints that capture what the tested code sends. They are this test's alone, and deleted after it; Hookline
+    itself runs for the whole session, in a process of its own."""
+    from hookline.testing.fixture import Hookline  # only for those who ask for it
+
+    if not hookline_instance.running:
+        pytest.fail(f"Hookline has ended. {hookline_instance.trouble()}", pytrace=False)
+    given = Hookline(hookline_instance.client, hookline_instance.address)
+    yield given
+    given.close()

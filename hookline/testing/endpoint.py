@@ -1,0 +1,223 @@
+"""An endpoint for one test: its URL, how it responds, and what it captured."""
+
+from __future__ import annotations
+
+import json as json_module
+from collections.abc import Sequence
+from typing import Any, Unpack, overload
+
+from hookline.client.client import AsyncClient, Client
+from hookline.client.records import Endpoint, Refusal, Request
+from hookline.client.transport import Steps, page_call
+from hookline.running import ApiAddress
+from hookline.testing.matchers import MatcherArguments, Matchers
+from hookline.testing.near_misses import miss_message, read_nearest, title
+from hookline.testing.responder import Responder, Response
+from hookline.testing.search import SeenRequests, search
+
+TIMEOUT_S = 5.0
+REFUSED_SHOWN = 3
+RESPONDER_MS = 30_000
+
+
+class HooklineEndpoint:
+    """Give `url`, or a path below it, to the code under test."""
+
+    def __init__(self, client: Client, address: ApiAddress, record: Endpoint, position: str) -> None:
+        """`position` is from before the endpoint was made."""
+        self._client, self._address, self._record = client, address, record
+        self._seen = SeenRequests(record.slug, position)
+        self._responder: Responder | None = None
+
+    @property
+    def url(self) -> str:
+        return self._record.url
+
+    @property
+    def slug(self) -> str:
+        return self._record.slug
+
+    def respond(
+        self,
+        status: int = 200,
+        *,
+        headers: Sequence[tuple[str, str]] = (),
+        body: str | None = None,
+        json: Any = None,
+        delay: float = 0.0,
+    ) -> None:
+        """Respond so to all requests from now on. `body` None is Hookline's default one; `json` in place of `body` is
+        sent as JSON; `delay` is in seconds, at most 30."""
+        if json is not None:
+            named = any(name.lower() == "content-type" for name, _ in headers)
+            headers = headers if named else [*headers, ("Content-Type", "application/json")]
+            body = json_module.dumps(json)
+        self._end_responder()
+        self._client.endpoints.update(
+            self.slug,
+            reply={
+                "status": status,
+                "headers": headers,
+                "body": body,
+                "delay_ms": round(delay * 1000),
+                "from_target": False,
+            },
+        )
+
+    def respond_in_turn(self, *responses: Response) -> None:
+        """Give the first response to the next request, the second one to the one after it, and so on; the last one is
+        repeated. `respond_in_turn(Response(500), Response(500), Response(200))` fails twice.
+
+        The responses come from this process, through a target of the endpoint, so `request.deliveries` lists them.
+        """
+        if self._client.endpoints.get(self.slug).targets and self._responder is None:
+            raise ValueError("An endpoint that forwards requests cannot respond in turn.")
+        self._end_responder()
+        self._responder = Responder(responses)
+        target = self._client.targets.create(
+            self.slug,
+            self._responder.url,
+            timeout_ms=2 * RESPONDER_MS,
+            pause_after=0,
+            retry={"retries": 0},
+        )
+        assert target.parallel == 1  # one after the other, so that the next request gets the next response
+        self._client.endpoints.update(self.slug, reply={"from_target": True, "wait_ms": RESPONDER_MS, "delay_ms": 0})
+
+    def requests(self) -> list[Request]:
+        """All that it has captured, with bodies, in the order they came."""
+        listed = list(self._client.requests.list(self.slug))
+        return [self._client.requests.get(summary.id) for summary in reversed(listed)]
+
+    @overload
+    def wait_for(
+        self,
+        *,
+        count: None = None,
+        timeout: float = TIMEOUT_S,
+        after: Request | None = None,
+        **matchers: Unpack[MatcherArguments],
+    ) -> Request: ...
+
+    @overload
+    def wait_for(
+        self,
+        *,
+        count: int,
+        timeout: float = TIMEOUT_S,
+        after: Request | None = None,
+        **matchers: Unpack[MatcherArguments],
+    ) -> list[Request]: ...
+
+    def wait_for(
+        self,
+        *,
+        count: int | None = None,
+        timeout: float = TIMEOUT_S,
+        after: Request | None = None,
+        **matchers: Unpack[MatcherArguments],
+    ) -> Request | list[Request]:
+        """The first request that matches, see `MatcherArguments`; with `count`, a list of that many.
+
+        It may have come already, or come within `timeout` seconds; with `after`, only what was stored after that
+        request counts. The same call gives the same request again. AssertionError, which shows what came instead.
+        """
+        __tracebackhide__ = True
+        found = self._client.run(self._wait_steps(Matchers(matchers), count or 1, timeout, after))
+        return found[0] if count is None else found
+
+    @overload
+    async def async_wait_for(
+        self,
+        *,
+        count: None = None,
+        timeout: float = TIMEOUT_S,
+        after: Request | None = None,
+        **matchers: Unpack[MatcherArguments],
+    ) -> Request: ...
+
+    @overload
+    async def async_wait_for(
+        self,
+        *,
+        count: int,
+        timeout: float = TIMEOUT_S,
+        after: Request | None = None,
+        **matchers: Unpack[MatcherArguments],
+    ) -> list[Request]: ...
+
+    async def async_wait_for(
+        self,
+        *,
+        count: int | None = None,
+        timeout: float = TIMEOUT_S,
+        after: Request | None = None,
+        **matchers: Unpack[MatcherArguments],
+    ) -> Request | list[Request]:
+        """`wait_for` while the event loop goes on."""
+        __tracebackhide__ = True
+        async with AsyncClient(*self._address) as client:
+            found = await client.run(self._wait_steps(Matchers(matchers), count or 1, timeout, after))
+        return found[0] if count is None else found
+
+    def assert_none(
+        self, *, within: float = 0.0, after: Request | None = None, **matchers: Unpack[MatcherArguments]
+    ) -> None:
+        """AssertionError if a request that matches has come, or comes within so many seconds.
+
+        A request has come once its sender has the response, so what was sent before needs no waiting.
+        """
+        __tracebackhide__ = True
+        self._client.run(self._none_steps(Matchers(matchers), within, after))
+
+    async def async_assert_none(
+        self, *, within: float = 0.0, after: Request | None = None, **matchers: Unpack[MatcherArguments]
+    ) -> None:
+        """`assert_none` while the event loop goes on."""
+        __tracebackhide__ = True
+        async with AsyncClient(*self._address) as client:
+            await client.run(self._none_steps(Matchers(matchers), within, after))
+
+    def close(self) -> None:
+        """Delete the endpoint with its requests."""
+        self._client.endpoints.delete(self.slug)
+        self._stop_responder()
+
+    def _wait_steps(
+        self, matchers: Matchers, count: int, timeout: float, after: Request | None
+    ) -> Steps[list[Request]]:
+        __tracebackhide__ = True
+        found = yield from search(self._seen, matchers, count, timeout, after)
+        if len(found) == count:
+            return found
+        nearest = yield from read_nearest(self._seen.requests, matchers)
+        refused = yield page_call("/refused", {}, Refusal, REFUSED_SHOWN, None)
+        since = self._record.created_at
+        what = "No request matched" if count == 1 else f"{len(found)} of {count} requests matched"
+        raise AssertionError(
+            miss_message(
+                self.url,
+                matchers=matchers,
+                arrived=len(self._seen.requests),
+                nearest=nearest,
+                refused=[one for one in refused.items if one.at >= since],
+                waited=f"{what} within {timeout:g} s",
+            )
+        )
+
+    def _none_steps(self, matchers: Matchers, within: float, after: Request | None) -> Steps[None]:
+        __tracebackhide__ = True
+        found = yield from search(self._seen, matchers, 1, within, after)
+        if found:
+            text = f"A request came to {self.url} that should not:\n  {matchers}\n{title(found[0])}\n{found[0].text}"
+            raise AssertionError(text)
+
+    def _end_responder(self) -> None:
+        if self._responder is not None:
+            self._client.endpoints.update(self.slug, forward_url=None)
+            self._stop_responder()
+
+    def _stop_responder(self) -> None:
+        if self._responder is not None:
+            self._responder.close()
+            self._responder = None

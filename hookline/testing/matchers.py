@@ -1,0 +1,189 @@
+"""Says whether a captured request is the one that a test waits for, and if not, why."""
+
+from __future__ import annotations
+
+import difflib
+import json as json_module
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from hookline.client.records import Request
+from hookline.testing.json_values import MISSING, steps_of, value_at
+
+Expected = str | re.Pattern[str] | Callable[[str], bool]
+"""A text, a pattern that is searched for in it, or a function that says whether it fits."""
+Predicate = Callable[[Request], object]
+
+SHOWN = 500
+"""Characters of a value in a message."""
+
+
+class MatcherArguments(TypedDict, total=False):
+    """What a request has to be; all that are given must fit.
+
+    `method`. `path`: below the endpoint's URL, as sent; the query too, if it contains a `?`. `header`: by name, in any
+    letter case. `json_path`: values in the JSON body by their paths, such as `{"data.items[0].id": 7}`. `json`: the
+    whole JSON body. `body`: the bytes of the body. `predicate`: a function that gets the request; an exception of it
+    means no. Texts may also be patterns, searched for, or functions; values in `json_path` too.
+    """
+
+    method: str
+    path: Expected
+    header: Mapping[str, Expected]
+    json_path: Mapping[str, Any]
+    json: Any
+    body: bytes
+    predicate: Predicate
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """One thing that does not fit: a value that differs."""
+
+    what: str
+    expected: Any
+    actual: Any
+
+    def lines(self) -> list[str]:
+        """The difference, to be read."""
+        return [f"expected: {shown(self.expected)}", f"actual:   {shown(self.actual)}"]
+
+    def distance(self) -> float:
+        """1 for what has nothing in common, and less for what is similar."""
+        if not (isinstance(self.expected, str) and isinstance(self.actual, str)):
+            return 1.0
+        return 1.0 - difflib.SequenceMatcher(None, self.expected[:SHOWN], self.actual[:SHOWN]).quick_ratio() / 2
+
+
+class JsonMismatch(Mismatch):
+    """JSON values of which some lines differ."""
+
+    def lines(self) -> list[str]:
+        """The lines that differ, with some around them."""
+        first, second = _json_lines(self.expected), _json_lines(self.actual)
+        return list(difflib.unified_diff(first, second, "expected", "actual", n=2, lineterm=""))
+
+    def distance(self) -> float:
+        changed = sum(line.startswith(("+", "-")) for line in self.lines()) - len(("---", "+++"))
+        return changed / (len(_json_lines(self.expected)) + len(_json_lines(self.actual)))
+
+
+class Unusable(Mismatch):
+    """A value that cannot be compared; `actual` says why."""
+
+    def lines(self) -> list[str]:
+        return [str(self.actual)]
+
+
+class Matchers:
+    """The matchers of one call. ValueError or TypeError for one that is no matcher."""
+
+    def __init__(self, given: MatcherArguments) -> None:
+        unknown = set(given) - set(MatcherArguments.__annotations__)
+        if unknown:
+            known = ", ".join(MatcherArguments.__annotations__)
+            raise TypeError(f"There is no matcher {', '.join(sorted(unknown))}. Use {known}.")
+        self._given = given
+        for path in given.get("json_path", {}):
+            steps_of(path)
+
+    def __str__(self) -> str:
+        """All of them in one line."""
+        given = self._given
+        parts = [f"{name} {shown(given[name])}" for name in ("method", "path") if name in given]
+        parts += [f"header {name} {shown(value)}" for name, value in given.get("header", {}).items()]
+        parts += [f"json {path} {shown(value)}" for path, value in given.get("json_path", {}).items()]
+        parts += [f"{name} {shown(given[name])}" for name in ("json", "body", "predicate") if name in given]
+        return ", ".join(parts) or "any request"
+
+    @property
+    def count(self) -> int:
+        """The number of things that have to fit."""
+        given = self._given
+        several = len(given.get("header", {})) + len(given.get("json_path", {}))
+        return several + len(given.keys() - {"header", "json_path"})
+
+    def head_fits(self, request: Request) -> bool:
+        """Whether the request may match, as far as can be said without the body."""
+        return next(self._check_head(request), None) is None
+
+    def head_mismatches(self, request: Request) -> list[Mismatch]:
+        """What does not fit, of what can be said without the body."""
+        return list(self._check_head(request))
+
+    def mismatches(self, request: Request) -> list[Mismatch]:
+        """What does not fit; empty if the request matches."""
+        return [*self._check_head(request), *self._check_body(request)]
+
+    def _check_head(self, request: Request) -> Iterator[Mismatch]:
+        given = self._given
+        if "method" in given and given["method"].upper() != request.method:
+            yield Mismatch("method", given["method"].upper(), request.method)
+        if "path" in given:
+            expected = given["path"]
+            with_query = isinstance(expected, str) and "?" in expected
+            actual = request.target_below if with_query else request.path
+            if not fits(expected, actual):
+                yield Mismatch("path", expected, actual)
+        for name, wanted in given.get("header", {}).items():
+            value = request.headers.get(name, MISSING)
+            if value is MISSING or not fits(wanted, value):
+                yield Mismatch(f"header {name}", wanted, value)
+
+    def _check_body(self, request: Request) -> Iterator[Mismatch]:
+        given = self._given
+        if "json_path" in given or "json" in given:
+            yield from self._check_json(request)
+        if "body" in given and given["body"] != request.body:
+            yield Mismatch("body", given["body"], request.body)
+        if "predicate" in given:
+            try:
+                said = given["predicate"](request)
+            except Exception as error:
+                text = str(error).partition("\n")[0]
+                yield Unusable("predicate", None, f"raised {type(error).__name__}: {text}")
+            else:
+                if not said:
+                    yield Unusable("predicate", None, f"{shown(given['predicate'])} returned {said!r}")
+
+    def _check_json(self, request: Request) -> Iterator[Mismatch]:
+        given = self._given
+        try:
+            value = request.json()
+        except ValueError as error:
+            yield Unusable("json", None, f"the body is no JSON ({error}): {shown(request.text)}")
+            return
+        for path, wanted in given.get("json_path", {}).items():
+            actual = value_at(value, path)
+            if actual is MISSING or not fits(wanted, actual):
+                yield Mismatch(f"json {path}", wanted, actual)
+        if "json" in given and given["json"] != value:
+            yield JsonMismatch("json", given["json"], value)
+
+
+def fits(expected: Any, actual: Any) -> bool:
+    """Whether a value is what a matcher expects."""
+    if isinstance(expected, re.Pattern):
+        return isinstance(actual, str) and expected.search(actual) is not None
+    if callable(expected):
+        try:
+            return bool(expected(actual))
+        except Exception:  # such as a comparison with a value of another type
+            return False
+    return bool(expected == actual) and isinstance(expected, bool) == isinstance(actual, bool)
+
+
+def shown(value: Any) -> str:
+    """A value in a message: patterns as /…/, functions by their names."""
+    if isinstance(value, re.Pattern):
+        return f"/{value.pattern}/"
+    if callable(value):
+        return getattr(value, "__name__", repr(value))
+    text = repr(value)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+
+
+def _json_lines(value: Any) -> list[str]:
+    return json_module.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, default=repr).split("\n")

@@ -1,0 +1,71 @@
+"""The message of a test that waited in vain: what arrived instead, the most similar requests first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import indent
+
+from hookline.client.errors import NotFoundError
+from hookline.client.records import Refusal, Request
+from hookline.client.requests import with_body
+from hookline.client.transport import Steps
+from hookline.testing.matchers import Matchers, Mismatch
+
+NEAREST = 3
+LINES = 40
+"""Of one difference."""
+
+
+def read_nearest(seen: Sequence[Request], matchers: Matchers) -> Steps[list[Request]]:
+    """The calls for the requests that are most like what was expected, with their bodies, the nearest first."""
+    newest_first = seen[::-1]
+    by_head = sorted(newest_first, key=lambda request: _distance(matchers.head_mismatches(request)))
+    nearest = []
+    for request in by_head[:NEAREST]:
+        try:
+            nearest.append((yield from with_body(request)))
+        except NotFoundError:  # deleted meanwhile
+            continue
+    return sorted(nearest, key=lambda request: _distance(matchers.mismatches(request)))
+
+
+def miss_message(
+    url: str, *, matchers: Matchers, arrived: int, nearest: Sequence[Request], refused: Sequence[Refusal], waited: str
+) -> str:
+    """`arrived` requests came to `url`, `nearest` are the most similar of them; `waited` says for how long, and for how
+    many."""
+    lines = [f"{waited} at {url}:", f"  {matchers}"]
+    if not arrived:
+        lines.append("No request arrived there.")
+    else:
+        which = "" if arrived == len(nearest) else " The nearest:"
+        lines.append(f"{arrived:,} {'request' if arrived == 1 else 'requests'} arrived.{which}")
+    for place, request in enumerate(nearest, 1):
+        lines += ["", f"{place}. {title(request)}", *_mismatch_lines(request, matchers)]
+    if refused:
+        lines += ["", "Hookline refused:"]
+        lines += [f"  {one.status} {one.method} {one.target}: {one.reason}" for one in refused]
+    return "\n".join(lines)
+
+
+def title(request: Request) -> str:
+    """A request in one line."""
+    kind = request.content_type or "no content type"
+    cut = "" if request.complete else ", the sender disconnected"
+    return f"{request.method} {request.target_below} ({kind}, {request.size:,} bytes{cut})"
+
+
+def _distance(mismatches: Sequence[Mismatch]) -> float:
+    return sum(one.distance() for one in mismatches)
+
+
+def _mismatch_lines(request: Request, matchers: Matchers) -> list[str]:
+    wrong = matchers.mismatches(request)
+    if not wrong:
+        return ["   matches"]
+    lines = [f"   {matchers.count - len(wrong)} of {matchers.count} match"] if matchers.count > 1 else []
+    for mismatch in wrong:
+        said = mismatch.lines()
+        more = [f"… {len(said) - LINES} more lines"] if len(said) > LINES else []
+        lines += [f"   {mismatch.what}", indent("\n".join([*said[:LINES], *more]), "     ")]
+    return lines

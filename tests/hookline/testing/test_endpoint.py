@@ -1,0 +1,193 @@
+"""The fixture's endpoints: waiting, what is said when nothing comes, responses set from the test."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import httpx
+import pytest
+
+from hookline.testing import Hookline, HooklineEndpoint, Response
+from tests.hookline.sending import send
+
+
+@pytest.fixture
+def endpoint(hookline: Hookline) -> HooklineEndpoint:
+    return hookline.endpoint()
+
+
+def told(error: pytest.ExceptionInfo[AssertionError], endpoint: HooklineEndpoint) -> str:
+    """The message, with URL for the endpoint's."""
+    return str(error.value).replace(endpoint.url, "URL")
+
+
+def test_a_request_is_found_whenever_it_came(endpoint: HooklineEndpoint) -> None:
+    send(f"{endpoint.url}/first", b'{"n": 1}')
+    first = endpoint.wait_for(path="/first")
+    assert (first.json(), endpoint.wait_for(path="/first")) == ({"n": 1}, first)
+    sender = threading.Timer(0.1, send, (f"{endpoint.url}/second",))
+    sender.start()
+    second = endpoint.wait_for(path="/second", timeout=30)
+    sender.join()
+    assert [one.id for one in endpoint.wait_for(count=2)] == [first.id, second.id]
+    assert endpoint.wait_for(after=first).id == second.id
+    assert [one.path for one in endpoint.requests()] == ["/first", "/second"]
+
+
+def test_endpoints_keep_their_requests_apart(hookline: Hookline) -> None:
+    one, two = hookline.endpoint("One"), hookline.endpoint("Two", slug="fixed-slug")
+    send(one.url)
+    two.assert_none()
+    assert two.url.endswith("/fixed-slug")
+    assert len(one.requests()) == 1
+
+
+def test_more_endpoints_than_the_free_plan_allows(hookline: Hookline) -> None:
+    assert len({hookline.endpoint().url for _ in range(12)}) == 12
+
+
+def test_none_is_missed_among_many(endpoint: HooklineEndpoint) -> None:
+    """From four senders at once, while each is waited for."""
+    count, senders = 200, 4
+
+    def send_part(part: int) -> None:
+        with httpx.Client(trust_env=False, timeout=60) as client:
+            for number in range(part, count, senders):
+                client.post(f"{endpoint.url}/{number}", content=b"%d" % number)
+
+    with ThreadPoolExecutor(senders) as pool:
+        sending = [pool.submit(send_part, part) for part in range(senders)]
+        for number in range(count):
+            assert endpoint.wait_for(path=f"/{number}", timeout=60).body == b"%d" % number
+        for one in sending:
+            one.result()
+    assert len({one.id for one in endpoint.wait_for(count=count)}) == count
+    endpoint.assert_none(path=str(count))
+
+
+async def test_waiting_lets_the_loop_go_on(endpoint: HooklineEndpoint) -> None:
+    async def send_later() -> None:
+        async with httpx.AsyncClient(trust_env=False) as client:
+            for number in range(3):
+                await client.post(endpoint.url, content=b"%d" % number)
+
+    sending = asyncio.create_task(send_later())
+    several, one = await asyncio.gather(
+        endpoint.async_wait_for(count=3, timeout=30), endpoint.async_wait_for(body=b"1", timeout=30)
+    )
+    assert [request.body for request in several] == [b"0", b"1", b"2"]
+    assert several[1] == one
+    await sending
+    await endpoint.async_assert_none(body=b"3", within=0.01)
+    with pytest.raises(AssertionError, match="should not"):
+        await endpoint.async_assert_none(body=b"2")
+    with pytest.raises(AssertionError, match="3 of 4 requests matched"):
+        await endpoint.async_wait_for(count=4, timeout=0)
+
+
+def test_a_wait_in_vain_shows_the_nearest_misses(endpoint: HooklineEndpoint) -> None:
+    send(f"{endpoint.url}/health", b"", method="GET")
+    send(f"{endpoint.url}/orders", b'{"id": 8}', content_type="application/json", x_sig="b")
+    with pytest.raises(AssertionError) as caught:
+        endpoint.wait_for(
+            method="POST", path="/orders", header={"X-Sig": re.compile("^a")}, json_path={"id": 7}, timeout=0
+        )
+    assert told(caught, endpoint) == (
+        "No request matched within 0 s at URL:\n"
+        "  method 'POST', path '/orders', header X-Sig /^a/, json id 7\n"
+        "2 requests arrived.\n"
+        "\n"
+        "1. POST /orders (application/json, 9 bytes)\n"
+        "   2 of 4 match\n"
+        "   header X-Sig\n"
+        "     expected: /^a/\n"
+        "     actual:   'b'\n"
+        "   json id\n"
+        "     expected: 7\n"
+        "     actual:   8\n"
+        "\n"
+        "2. GET /health (no content type, 0 bytes)\n"
+        "   0 of 4 match\n"
+        "   method\n"
+        "     expected: 'POST'\n"
+        "     actual:   'GET'\n"
+        "   path\n"
+        "     expected: '/orders'\n"
+        "     actual:   '/health'\n"
+        "   header X-Sig\n"
+        "     expected: /^a/\n"
+        "     actual:   nothing there\n"
+        "   json\n"
+        "     the body is no JSON (Expecting value: line 1 column 1 (char 0)): ''"
+    )
+
+
+def test_of_many_misses_the_nearest_are_shown(endpoint: HooklineEndpoint) -> None:
+    for number in range(5):
+        send(f"{endpoint.url}/{number}", b'{"n": %d, "kind": "order", "paid": true}' % number)
+    with pytest.raises(AssertionError) as caught:
+        endpoint.wait_for(path="/2", json={"n": 2, "kind": "order", "paid": False}, timeout=0)
+    said = told(caught, endpoint)
+    assert "5 requests arrived. The nearest:\n\n1. POST /2 " in said
+    assert '-  "paid": false\n     +  "paid": true' in said
+    assert said.count(" match\n") == 3
+
+
+def test_nothing_at_all_is_said_with_what_was_refused(hookline: Hookline, endpoint: HooklineEndpoint) -> None:
+    send(f"{endpoint.url}-typo")
+    with pytest.raises(AssertionError) as caught:
+        endpoint.wait_for(timeout=0)
+    assert told(caught, endpoint) == (
+        "No request matched within 0 s at URL:\n"
+        "  any request\n"
+        "No request arrived there.\n"
+        "\n"
+        "Hookline refused:\n"
+        f"  404 POST /catch/{endpoint.slug}-typo: No endpoint has this path."
+    )
+
+
+def test_what_should_not_come_is_shown(endpoint: HooklineEndpoint) -> None:
+    endpoint.assert_none(within=0.01)
+    send(f"{endpoint.url}/a", b"content")
+    with pytest.raises(AssertionError) as caught:
+        endpoint.assert_none(method="POST")
+    assert told(caught, endpoint) == (
+        "A request came to URL that should not:\n  method 'POST'\nPOST /a (no content type, 7 bytes)\ncontent"
+    )
+
+
+def test_a_response_is_set_from_the_test(endpoint: HooklineEndpoint) -> None:
+    endpoint.respond(418, headers=[("X-A", "1")], json={"short": True}, delay=0.01)
+    first = send(endpoint.url)
+    assert (first.status_code, first.headers["x-a"], first.json()) == (418, "1", {"short": True})
+    endpoint.respond()
+    assert send(endpoint.url).json()["status"] == "captured"
+
+
+def test_responses_in_turn_are_given_in_turn_however_fast_requests_are_repeated(endpoint: HooklineEndpoint) -> None:
+    endpoint.respond_in_turn(Response(500), Response(503, json={"a": 1}), Response(200, [("X-A", "1")], b"\xff"))
+    first, second, third, fourth = (send(endpoint.url, method=method) for method in ("POST", "PUT", "DELETE", "GET"))
+    assert [one.status_code for one in (first, second, third, fourth)] == [500, 503, 200, 200]
+    assert (second.json(), third.content, fourth.headers["x-a"]) == ({"a": 1}, b"\xff", "1")
+    assert [one.reply.status for one in endpoint.requests()] == [500, 503, 200, 200]
+    endpoint.respond_in_turn(Response(204))
+    assert send(endpoint.url).status_code == 204
+    endpoint.respond(201)
+    assert send(endpoint.url).status_code == 201
+
+
+def test_many_failures_in_turn_pause_nothing(endpoint: HooklineEndpoint) -> None:
+    endpoint.respond_in_turn(*[Response(500)] * 15, Response(200))
+    assert [send(endpoint.url).status_code for _ in range(16)] == [500] * 15 + [200]
+
+
+def test_an_endpoint_that_forwards_cannot_respond_in_turn(hookline: Hookline) -> None:
+    forwarding = hookline.endpoint(forward_url="http://127.0.0.1:9/")
+    with pytest.raises(ValueError, match="cannot respond in turn"):
+        forwarding.respond_in_turn(Response(200))
+    with pytest.raises(ValueError, match="at least one response"):
+        hookline.endpoint().respond_in_turn()

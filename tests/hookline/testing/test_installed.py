@@ -1,0 +1,170 @@
+"""The wheel as other projects get it: the sample project, documented examples, projects that do not use it."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+import textwrap
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from hookline.testing.instance import Instance
+from tests.hookline.sending import send
+
+ROOT = Path(__file__).parents[3]
+SHOP = ROOT / "docs" / "examples" / "shop"
+README = (ROOT / "README.md").read_text("utf-8")
+LIMIT_S = 170.0
+
+pytestmark = pytest.mark.timeout(180)
+
+PLUGINS = "pytest-qt", "schemathesis", "hypothesispytest", "asyncio", "timeout"
+"""Of this environment, not of the project's."""
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the wheel installs."""
+    folder = tmp_path_factory.mktemp("wheel")
+    build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
+    done = subprocess.run(build, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = folder.glob("hookline-*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        archive.extractall(folder / "site")
+    return folder / "site"
+
+
+def python(site: Path, folder: Path, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Python in a folder, with the wheel installed."""
+    own = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "HOOKLINE"))}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder,
+        env={**own, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1", **environment},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_S,
+    )
+
+
+def run_tests(site: Path, folder: Path, *arguments: str) -> str:
+    """What pytest prints of a project's tests, which must pass."""
+    others = [word for name in PLUGINS for word in ("-p", f"no:{name}")]
+    own = ("-q", "-p", "no:cacheprovider", f"--basetemp={folder / 'temporary'}")
+    done = python(site, folder, "-m", "pytest", *own, *others, *arguments)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def write(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(textwrap.dedent(text), "utf-8")
+
+
+def blocks(text: str) -> list[str]:
+    """The Python blocks of a Markdown text."""
+    return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "4")], ids=["alone", "parallel"])
+def test_the_sample_projects_tests_pass(installed: Path, tmp_path: Path, workers: tuple[str, ...]) -> None:
+    folder = tmp_path / "shop"
+    shutil.copytree(SHOP, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
+    assert "6 passed" in run_tests(installed, folder, *workers)
+
+
+def test_a_project_that_does_not_use_it_notices_nothing(installed: Path, tmp_path: Path) -> None:
+    test = """
+        import sys
+
+        def test_it(request):
+            assert request.config.pluginmanager.has_plugin("hookline")
+            assert not {"hookline.client", "hookline.testing", "httpx", "msgspec", "app"} & set(sys.modules)
+        """
+    write(tmp_path, {"test_it.py": test})
+    assert "1 passed" in run_tests(installed, tmp_path, "-W", "error", "--strict-markers", "-p", "no:xdist")
+
+
+def test_the_readmes_client_runs(installed: Path, tmp_path: Path, hookline_instance: Instance) -> None:
+    (code,) = (block for block in blocks(README) if "hookline.client" in block)
+    client = hookline_instance.client
+    endpoint = client.endpoints.create("Orders", slug="orders")
+    try:
+        send(endpoint.url, b'{"order": 7}')
+        done = python(installed, tmp_path, "-c", code, HOOKLINE_DATA_DIR=str(hookline_instance.data_dir))
+    finally:
+        client.endpoints.delete("orders")
+    assert done.returncode == 0, done.stderr
+    assert "{'order': 7}" in done.stdout
+
+
+PROJECT = {
+    "app/__init__.py": "BODY = b'mine'",
+    "test_app.py": """
+        import urllib.request
+        import app
+
+        def test_it(hookline):
+            endpoint = hookline.endpoint()
+            urllib.request.urlopen(endpoint.url, app.BODY).close()
+            assert endpoint.wait_for().body == app.BODY
+        """,
+    "shop.py": """
+        import json, urllib.request
+
+        def notify(url, data):
+            request = urllib.request.Request(url, json.dumps(data).encode(), {"Content-Type": "application/json"})
+            urllib.request.urlopen(request).close()
+        """,
+    "test_z_end.py": """
+        import os, signal, time
+        import pytest
+
+        def test_it_is_killed(hookline, hookline_instance):
+            os.kill(hookline.client.status().pid, signal.SIGTERM)
+            while hookline_instance.running:
+                time.sleep(0.01)
+            hookline.close = lambda: None
+
+        @pytest.mark.xfail(raises=pytest.fail.Exception, strict=True)
+        def test_next(hookline):
+            raise AssertionError
+        """,
+}
+
+
+@pytest.fixture(scope="module")
+def project_output(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What pytest prints of `PROJECT`, with the README's test."""
+    folder = tmp_path_factory.mktemp("project")
+    (code,) = (block for block in blocks(README) if "def test_" in block)
+    write(folder, {**PROJECT, "test_readme.py": code})
+    return run_tests(installed, folder, "-vv", "-p", "no:xdist")
+
+
+def test_a_project_may_have_a_package_named_app(project_output: str) -> None:
+    assert "test_app.py::test_it PASSED" in project_output
+
+
+def test_the_readmes_test_passes(project_output: str) -> None:
+    assert "test_readme.py::test_an_order_is_announced PASSED" in project_output
+
+
+def test_a_hookline_that_has_ended_is_said(project_output: str) -> None:
+    assert "test_z_end.py::test_it_is_killed PASSED" in project_output
+    assert "test_z_end.py::test_next XFAIL" in project_output
+
+
+def test_the_wheel_is_typed_and_has_the_program(installed: Path) -> None:
+    for name in ("hookline/py.typed", "hookline/client/__init__.py", "app/__main__.py", "app/resources"):
+        assert (installed / name).exists()
+    assert not (installed / "tests").exists()
