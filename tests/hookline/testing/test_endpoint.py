@@ -49,6 +49,7 @@ def test_more_endpoints_than_the_free_plan_allows(hookline: Hookline) -> None:
     assert len({hookline.endpoint().url for _ in range(12)}) == 12
 
 
+@pytest.mark.timeout(180)
 def test_none_is_missed_among_many(endpoint: HooklineEndpoint) -> None:
     """From four senders at once, while each is waited for."""
     count, senders = 200, 4

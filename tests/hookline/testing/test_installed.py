@@ -75,11 +75,10 @@ def blocks(text: str) -> list[str]:
     return re.findall(r"^```python\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-@pytest.mark.parametrize("workers", [(), ("-n", "4")], ids=["alone", "parallel"])
-def test_the_sample_projects_tests_pass(installed: Path, tmp_path: Path, workers: tuple[str, ...]) -> None:
+def test_the_sample_projects_tests_pass_in_parallel(installed: Path, tmp_path: Path) -> None:
     folder = tmp_path / "shop"
     shutil.copytree(SHOP, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-    assert "6 passed" in run_tests(installed, folder, *workers)
+    assert "6 passed" in run_tests(installed, folder, "-n", "4")
 
 
 def test_a_project_that_does_not_use_it_notices_nothing(installed: Path, tmp_path: Path) -> None:
@@ -142,26 +141,18 @@ PROJECT = {
 }
 
 
-@pytest.fixture(scope="module")
-def project_output(installed: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
-    """What pytest prints of `PROJECT`, with the README's test."""
-    folder = tmp_path_factory.mktemp("project")
+def test_another_project(installed: Path, tmp_path: Path) -> None:
+    """It may have a package named app, the README's test passes, and a Hookline that has ended is said."""
     (code,) = (block for block in blocks(README) if "def test_" in block)
-    write(folder, {**PROJECT, "test_readme.py": code})
-    return run_tests(installed, folder, "-vv", "-p", "no:xdist")
-
-
-def test_a_project_may_have_a_package_named_app(project_output: str) -> None:
-    assert "test_app.py::test_it PASSED" in project_output
-
-
-def test_the_readmes_test_passes(project_output: str) -> None:
-    assert "test_readme.py::test_an_order_is_announced PASSED" in project_output
-
-
-def test_a_hookline_that_has_ended_is_said(project_output: str) -> None:
-    assert "test_z_end.py::test_it_is_killed PASSED" in project_output
-    assert "test_z_end.py::test_next XFAIL" in project_output
+    write(tmp_path, {**PROJECT, "test_readme.py": code})
+    said = run_tests(installed, tmp_path, "-vv", "-p", "no:xdist")
+    for test in (
+        "test_app.py::test_it PASSED",
+        "test_readme.py::test_an_order_is_announced PASSED",
+        "test_z_end.py::test_it_is_killed PASSED",
+        "test_z_end.py::test_next XFAIL",
+    ):
+        assert test in said
 
 
 def test_the_wheel_is_typed_and_has_the_program(installed: Path) -> None:
