@@ -14,6 +14,7 @@ from app.core.clock import now_us
 from app.core.gist.gist import gist
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, EndpointDraft, Plan
+from app.db.capture_order import STEP
 from app.db.connection import FILE_NAME, open_writer
 from app.db.counts import request_bytes
 from app.db.insert import encode_headers, insert
@@ -110,7 +111,7 @@ def _add(number: int, begin: int, rows: int) -> Any:
         gist=gist(method, target, tuple(headers), "application/json", body, size=len(body)),
     )
     kept = encode_headers(capture.headers)
-    return None, capture, body, 0, (), kept, request_bytes(capture, kept, deliveries=0)
+    return None, capture, body, 0, (), kept, request_bytes(capture, kept, deliveries=0), number * STEP
 
 
 def _body(number: int, rnd: random.Random, event: str, rows: int) -> bytes:

@@ -17,7 +17,7 @@ def now_us() -> int:
 def rfc3339(at_us: int) -> str:
     """`2026-11-20T09:00:00.000000Z`: UTC, always six decimals."""
     # Not strftime, which writes the year 138 with three digits on Linux.
-    return (EPOCH + timedelta(microseconds=at_us)).replace(tzinfo=None).isoformat(timespec="microseconds") + "Z"
+    return (EPOCH + timedelta(microseconds=at_us)).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
 
 
 def parse_rfc3339(text: str) -> int:

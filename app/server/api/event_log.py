@@ -58,7 +58,7 @@ def parse_position(text: str) -> Position | None:
 
 
 class EventText(NamedTuple):
-    """An event as callers get it, after its id. `endpoint` is the slug of the endpoint it is about."""
+    """An event as callers get it. `endpoint` is the slug of the endpoint it is about."""
 
     endpoint: str | None
     text: bytes
@@ -91,6 +91,9 @@ class EventLog:
         if not self._run:
             self._start()
         return Position(run=self._run, number=self._last, capture=self._newest_capture)
+
+    def position_of(self, event: LoggedEvent) -> Position:
+        return Position(run=self._run, number=event.number, capture=event.position)
 
     def holds(self, position: Position) -> bool:
         """Whether everything after `position` is in the log."""

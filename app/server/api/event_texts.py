@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Literal, get_args
+from collections.abc import Sequence
+from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -25,10 +26,23 @@ _TYPE_OF: dict[type, EventType] = {
     ReplayChanged: "replay",
 }
 _NOTHING = EventText(endpoint=None, text=b"")
+CHUNK_BYTES = 256 * 1024
 
 
-def type_of(event: LoggedEvent) -> EventType:
-    return _TYPE_OF[type(event.what)]
+class EventFilter(NamedTuple):
+    """Which events a caller wants: of these types, of one endpoint (a slug) or all, and of captures only those with
+    these ids or all."""
+
+    types: tuple[EventType, ...]
+    endpoint: str | None
+    ids: frozenset[str] | None
+
+
+class EventChunk(NamedTuple):
+    """Events as they are sent, and the last one that was looked at."""
+
+    text: bytes
+    last: LoggedEvent
 
 
 def id_line(position: Position) -> bytes:
@@ -45,11 +59,42 @@ class EventTexts:
 
     def __init__(self, services: ApiServices) -> None:
         self._services = services
+        self._range = (0, 0)
+        self._chunks: dict[EventFilter, EventChunk] = {}
+        """Of the events last asked for, by filter: callers that keep up ask for the same ones."""
 
-    def of(self, event: LoggedEvent) -> EventText:
+    def chunk(self, events: Sequence[LoggedEvent], wanted: EventFilter) -> EventChunk:
+        """Those of `events` that pass the filter, up to about `CHUNK_BYTES`."""
+        span = (events[0].number, events[-1].number)
+        if span != self._range:
+            self._range = span
+            self._chunks.clear()
+        if wanted not in self._chunks:
+            self._chunks[wanted] = self._joined(events, wanted)
+        return self._chunks[wanted]
+
+    def _joined(self, events: Sequence[LoggedEvent], wanted: EventFilter) -> EventChunk:
+        parts: list[bytes] = []
+        size = 0
+        for event in events:
+            if _TYPE_OF[type(event.what)] not in wanted.types:
+                continue
+            if wanted.ids is not None and isinstance(event.what, Summary) and event.what.id not in wanted.ids:
+                continue
+            slug, text = self._of(event)
+            if wanted.endpoint in (None, slug):
+                parts.append(text)
+                size += len(text)
+            if size > CHUNK_BYTES:
+                break
+        return EventChunk(b"".join(parts), event)
+
+    def _of(self, event: LoggedEvent) -> EventText:
         """Its text is empty if its endpoint was deleted before it was written."""
         if event.text is None:
-            event.text = self._written(event.what)
+            slug, text = self._written(event.what)
+            position = self._services.events.position_of(event)
+            event.text = EventText(slug, id_line(position) + text if text else b"")
         return event.text
 
     def captured(self, summary: Summary) -> EventText:

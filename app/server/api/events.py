@@ -15,7 +15,7 @@ from app.core.model import Endpoint, Summary
 from app.server.api.event_log import LoggedEvent, Position
 from app.server.api.event_schemas import EventType, GapOut, PositionOut
 from app.server.api.event_start import AFTER, start_of
-from app.server.api.event_texts import EVENT_TYPES, EventTexts, event_text, id_line, type_of
+from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
 from app.server.api.follower import Follower, Followers
 from app.server.api.new_captures import BATCH, CaptureFilter
 from app.server.api.parameters import ENDPOINT, SEARCH, Parameter, query_of
@@ -26,11 +26,10 @@ HEARTBEAT_S = 15.0
 RETRY_MS = 1_000
 """How long a caller should wait before it connects again."""
 LAST_ID = "Last-Event-ID"
-CHUNK_BYTES = 256 * 1024
 _HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
-def _types(given: str) -> Sequence[EventType] | None:
+def _types(given: str) -> tuple[EventType, ...] | None:
     names = given.split(",")
     return tuple(one for one in EVENT_TYPES if one in names) if all(name in EVENT_TYPES for name in names) else None
 
@@ -89,7 +88,7 @@ class EventStream:
         texts: EventTexts,
         captures: CaptureFilter,
         endpoint: Endpoint | None,
-        types: Sequence[EventType],
+        types: tuple[EventType, ...],
     ) -> None:
         self._services, self._log, self._texts = services, services.events, texts
         self._captures, self._endpoint, self._types = captures, endpoint, types
@@ -123,7 +122,7 @@ class EventStream:
         if self._log.holds(start):
             return
         if start.capture > newest.capture:
-            gap = GapOut(types=tuple(self._types), reason="The last event ID comes from another database.")
+            gap = GapOut(types=self._types, reason="The last event ID comes from another database.")
             await follower.write(response, event_text("gap", gap))
         else:
             if lost := tuple(kind for kind in self._types if kind != "captured"):
@@ -148,20 +147,12 @@ class EventStream:
                 return
 
     async def _text_of(self, events: Sequence[LoggedEvent]) -> bytes:
-        """Those of `events` that the caller wants, up to about `CHUNK_BYTES`; moves on to the last one looked at."""
-        run, types = self._position.run, self._types
-        wanted = await self._captures.wanted([one.what for one in events if isinstance(one.what, Summary)])
-        parts: list[bytes] = []
-        size = 0
-        for event in events:
-            self._position = Position(run=run, number=event.number, capture=event.position)
-            if type_of(event) not in types or (isinstance(event.what, Summary) and event.what.id not in wanted):
-                continue
-            slug, text = self._texts.of(event)
-            if not text or (self._endpoint is not None and slug != self._endpoint.slug):
-                continue
-            parts += (id_line(self._position), text)
-            size += len(text)
-            if size > CHUNK_BYTES:
-                break
-        return b"".join(parts)
+        """Those of `events` that the caller wants; moves on to the last one looked at."""
+        ids = None
+        if self._captures.has_query:
+            summaries = [event.what for event in events if isinstance(event.what, Summary)]
+            ids = frozenset(await self._captures.wanted(summaries))
+        slug = None if self._endpoint is None else self._endpoint.slug
+        text, last = self._texts.chunk(events, EventFilter(self._types, slug, ids))
+        self._position = self._log.position_of(last)
+        return text

@@ -21,6 +21,10 @@ class CaptureFilter:
     def __init__(self, captures: CapturePositions, endpoint_id: int | None, query: Query | None) -> None:
         self._captures, self.endpoint_id, self._query = captures, endpoint_id, query
 
+    @property
+    def has_query(self) -> bool:
+        return self._query is not None
+
     async def wanted(self, summaries: Sequence[Summary]) -> set[str]:
         """The ids of those wanted, at most `BATCH`."""
         ids = {one.id for one in summaries if self.endpoint_id in (None, one.endpoint_id)}
@@ -38,7 +42,7 @@ class NewCaptures:
         """The next batch, each with its position; empty while there are no new ones."""
         newest = self._log.newest()
         if self._log.holds(self.position):
-            return self._from_log(newest)
+            return self._from_log()
         while self.position.capture < newest.capture:
             batch = await self._captures.between(self.position.capture, newest.capture, self._batch)
             # The run and the number stay: from there a later call goes on as well.
@@ -48,15 +52,11 @@ class NewCaptures:
             if found:
                 return found
         self.position = newest
-        return self._from_log(newest)
+        return self._from_log()
 
-    def _from_log(self, newest: Position) -> Sequence[tuple[Position, Summary]]:
+    def _from_log(self) -> Sequence[tuple[Position, Summary]]:
         events = self._log.since(self.position.number, BATCH, shown=False) or ()
-        found = [
-            (Position(run=newest.run, number=event.number, capture=event.position), event.what)
-            for event in events
-            if isinstance(event.what, Summary)
-        ]
+        found = [(self._log.position_of(event), event.what) for event in events if isinstance(event.what, Summary)]
         if events:
-            self.position = Position(run=newest.run, number=events[-1].number, capture=events[-1].position)
+            self.position = self._log.position_of(events[-1])
         return found

@@ -4,6 +4,8 @@ value."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import msgspec
@@ -155,10 +157,19 @@ def retention_out(problem: ClockProblem | None) -> RetentionOut:
 
 def _from_record(shape: type[S], record: msgspec.Struct, **others: Any) -> S:
     """A `shape` with the fields of the same name in `record`, times (`…_at`, `at`) as RFC 3339, and `others`."""
-    shared = (name for name in shape.__struct_fields__ if name not in others)
-    values = {name: getattr(record, name) for name in shared}
-    times = {name: _time(value) for name, value in values.items() if name == "at" or name.endswith("_at")}
-    return shape(**{**values, **times}, **others)
+    names, values_of, times = _shared_fields(shape, frozenset(others))
+    values = dict(zip(names, values_of(record), strict=True))
+    for name in times:
+        values[name] = _time(values[name])
+    return shape(**values, **others)
+
+
+@cache
+def _shared_fields(shape: type[msgspec.Struct], others: frozenset[str]) -> tuple[Sequence[str], Any, Sequence[str]]:
+    """The fields that a record has too, what reads all of them, and which are times. Cached: each event needs it."""
+    names = [name for name in shape.__struct_fields__ if name not in others]
+    assert len(names) > 1  # of a single one, attrgetter makes no tuple
+    return names, attrgetter(*names), [name for name in names if name == "at" or name.endswith("_at")]
 
 
 def _reply(request: Capture | Summary) -> ResponseOut:
