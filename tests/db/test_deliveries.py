@@ -105,12 +105,12 @@ async def test_those_that_are_due_come_in_the_order_of_queueing(store: Store, en
 
 
 async def test_long_bodies_are_not_read_with_their_deliveries(store: Store, endpoint: Endpoint) -> None:
-    for size in (256 * 1024, 256 * 1024 + 1):
-        body = bytes(size)
+    sizes = (0, 1, 16 * 1024, 16 * 1024 + 1, 256 * 1024, 256 * 1024 + 1)
+    bodies = [bytes([number]) * size for number, size in enumerate(sizes)]
+    for body in bodies:
         capture = factories.capture(body, seq=store.captures.new_seq(), endpoint_id=endpoint.id)
         await store.captures.add(capture, body, targets=endpoint.targets)
-    short, long = await queued(store, endpoint)
-    assert (len(short.body or b""), long.body) == (256 * 1024, None)
+    assert [one.body for one in await queued(store, endpoint)] == [*bodies[:-1], None]
 
 
 async def test_an_attempt_is_stored_shown_and_announced(

@@ -95,6 +95,41 @@ async def test_results_that_wait_together_share_their_statements(
     assert max(sizes) > 1
 
 
+@pytest.mark.parametrize("number", [2, 13, 70])
+async def test_results_of_one_call_are_stored_with_the_next_begun(
+    store: Store, endpoint: Endpoint, tmp_path: Path, number: int
+) -> None:
+    captures = await queue(store, endpoint, number + 3)
+    due = [one.delivery for one in await store.deliveries.queued(endpoint.targets[0].id, number + 3)]
+    gone = {captures[0].id, captures[number].id}
+    await store.captures.delete(sorted(gone))
+    ended = [done(delivery, FAILED if at % 3 else DELIVERED) for at, delivery in enumerate(due[:number])]
+    following = [one.id for one in due[number:]]
+    assert await store.deliveries.finish_all(ended, then_begin=following) == set(following[1:])
+    assert query(tmp_path, "SELECT count(*) FROM delivery WHERE sending_at IS NOT NULL") == [(2,)]
+    assert query(tmp_path, "SELECT count(*) FROM attempt") == [(number - 1,)]
+    for after, _ in ended[1:]:
+        assert await store.deliveries.of_capture(after.capture_id) == [after]
+    shown = query(tmp_path, "SELECT mirror, count(*) FROM capture GROUP BY mirror ORDER BY mirror")
+    failed = sum(after.state is FAILED for after, _ in ended[1:])
+    expected = {"d": number - 1 - failed, "f": failed, "q": 2}
+    assert shown == [(code, count) for code, count in expected.items() if count]
+    assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
+    counted = store.captures.counts(endpoint.id).stored_bytes
+    assert counted == kept_bytes(tmp_path)[endpoint.id]
+
+
+async def test_of_results_of_one_call_all_are_stored_or_none(store: Store, endpoint: Endpoint, tmp_path: Path) -> None:
+    await queue(store, endpoint, 4)
+    results = [done(one.delivery) for one in await queued(store, endpoint)]
+    bad, [(attempt, body)] = results[1]
+    results[1] = bad, [(replace(attempt, url=None), body)]
+    with pytest.raises(sqlite3.IntegrityError):
+        await store.deliveries.finish_all(results)
+    assert query(tmp_path, "SELECT count(*) FROM attempt") == [(0,)]
+    assert len(await queued(store, endpoint)) == 4
+
+
 async def test_after_a_restart_failures_in_a_row_are_still_forgotten_by_a_success(
     store: Store, endpoint: Endpoint, tmp_path: Path
 ) -> None:

@@ -46,6 +46,16 @@ def test_what_h11_accepts_is_read_the_same(lines: list[bytes], status: bytes) ->
         assert list(head.headers) == expected
 
 
+@pytest.mark.parametrize("value", ["short", "long " * 100])
+def test_a_line_that_came_before_is_read_the_same(value: str) -> None:
+    data = f"HTTP/1.1 200 OK\r\nX-Note:  {value} \r\nCONTENT-length: 3\r\n\r\n".encode()
+    first, second = (take_head(bytearray(data), "POST") for _ in range(2))
+    assert first == second
+    assert first is not None
+    assert first.headers == (("X-Note", value.strip()), ("CONTENT-length", "3"))
+    assert first.length == 3
+
+
 def test_what_follows_a_head_stays() -> None:
     buffer = bytearray(b"HTTP/1.1 204 x\r\nA: 1\r\n\r\nrest")
     head = take_head(buffer, "GET")
