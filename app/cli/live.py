@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import NamedTuple
 
 import httpx
 
@@ -14,19 +13,12 @@ from app.cli.client import ApiClient
 from app.cli.connect import responds, running_api
 from app.cli.errors import CliError, Exit, UnavailableError
 from app.cli.output import Output
+from hookline.client.event_stream import EventParser, ServerEvent
 from hookline.running import ApiAddress
 
 RETRY_S = 0.5
 PATIENCE = httpx.Timeout(45, connect=5)
 """Three heartbeats: a connection that brings none is dead."""
-
-
-class ServerEvent(NamedTuple):
-    """`id` is empty for an event without one, `data` its JSON."""
-
-    id: str
-    type: str
-    data: bytes
 
 
 class RunningProgram:
@@ -74,37 +66,19 @@ async def events(
 ) -> AsyncGenerator[ServerEvent, None]:
     """Events without end, across restarts. CliError when the API refuses to send them."""
     found: ApiAddress | None = address
-    last = ""
+    parser = EventParser()
     while found is not None:
-        after = {"after": last} if last else {}
+        parser.restart()
+        after = {"after": parser.last_id} if parser.last_id else {}
         try:
             async with (
                 ApiClient(found) as api,
                 api.stream("GET", "/events", params={**params, **after}, timeout=PATIENCE) as response,
             ):
                 program.connected()
-                async for event in _parsed(response):
-                    last = event.id or last
-                    yield event
+                async for piece in response.aiter_bytes():
+                    for event in parser.feed(piece):
+                        yield event
         except UnavailableError:
             pass
         found = await program.again()
-
-
-async def _parsed(response: httpx.Response) -> AsyncIterator[ServerEvent]:
-    """Lines end with a line feed only: httpx would also end them at U+2028, which a sender's text may contain."""
-    buffer, id_, kind = b"", "", ""
-    data: bytes | None = None
-    async for piece in response.aiter_bytes():
-        *lines, buffer = (buffer + piece).split(b"\n")
-        for line in lines:
-            name, _, value = line.partition(b": ")
-            if name == b"id":
-                id_ = value.decode()
-            elif name == b"event":
-                kind = value.decode()
-            elif name == b"data":
-                data = value
-            elif not line and data is not None:
-                yield ServerEvent(id_, kind, data)
-                id_, kind, data = "", "", None

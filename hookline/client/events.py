@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from typing import Literal
 
 import httpx
 
-from hookline.client.errors import UnreachableError
+from hookline.client.errors import ProblemError, UnreachableError
+from hookline.client.event_stream import EventParser, ServerEvent
 from hookline.client.records import DeliverySummary, EndpointChange, Gap, Record, Refusal, Replay, Summary
 from hookline.client.transport import AsyncTransport, Params, Transport, decoded, query_of
 
@@ -19,6 +20,8 @@ EventData = Summary | DeliverySummary | EndpointChange | Refusal | Replay | Gap
 PATH = "/events"
 TIMEOUT = httpx.Timeout(45, connect=5)
 """Hookline writes something every 15 s."""
+UNAVAILABLE = 503
+"""It is stopping, or too many callers follow events."""
 PAUSE_S = 1.0
 """Before it connects again."""
 
@@ -40,41 +43,11 @@ class Event(Record, frozen=True):
     data: EventData
 
 
-class EventParser:
-    """Makes events of a stream's bytes, however they are split. `last_id` is that of the last event."""
-
-    def __init__(self, last_id: str) -> None:
-        self.last_id = last_id
-        self._rest = b""
-        self._fields: dict[bytes, bytes] = {}
-
-    def feed(self, data: bytes) -> list[Event]:
-        """The events that are now complete."""
-        # Only line feeds end a line: JSON may contain what str.splitlines takes for one.
-        *lines, self._rest = (self._rest + data).split(b"\n")
-        return [event for line in lines if (event := self._line(line)) is not None]
-
-    def restart(self) -> None:
-        """Another stream begins."""
-        self._rest = b""
-        self._fields = {}
-
-    def _line(self, line: bytes) -> Event | None:
-        if line:
-            name, _, value = line.partition(b": ")
-            self._fields[name] = value
-            return None
-        fields, self._fields = self._fields, {}
-        self.last_id = fields.get(b"id", self.last_id.encode()).decode()
-        type_ = fields.get(b"event", b"").decode()
-        kind = KINDS.get(type_)
-        if kind is None:  # a position, a comment, or what only a newer program sends
-            return None
-        return decoded_event(self.last_id, type_, fields[b"data"], kind)
-
-
-def decoded_event(id_: str, type_: str, data: bytes, kind: type[EventData]) -> Event:
-    return Event(id=id_, type=type_, data=decoded(data, kind))  # type: ignore[arg-type]  # one of KINDS
+def decoded_events(events: Iterable[ServerEvent]) -> Iterator[Event]:
+    """Without positions, and what only a newer program sends."""
+    for id_, type_, data in events:
+        if type_ in KINDS:
+            yield Event(id=id_, type=type_, data=decoded(data, KINDS[type_]))  # type: ignore[arg-type]  # one of KINDS
 
 
 class Patience:
@@ -111,10 +84,14 @@ def follow(transport: Transport, params: Params, after: str | None, patience: fl
             with transport.stream("GET", PATH, params=params, timeout=TIMEOUT, headers=_headers(parser)) as response:
                 for data in response.iter_raw():
                     tries.connected()
-                    yield from parser.feed(data)
+                    yield from decoded_events(parser.feed(data))
             error = UnreachableError("Hookline ended the stream of events. Is it still running?")
         except UnreachableError as broken:
             error = broken
+        except ProblemError as problem:
+            if problem.status != UNAVAILABLE:
+                raise
+            error = UnreachableError(str(problem))
         time.sleep(tries.next_pause(error))
 
 
@@ -130,11 +107,15 @@ async def async_follow(
             async with opened as response:
                 async for data in response.aiter_raw():
                     tries.connected()
-                    for event in parser.feed(data):
+                    for event in decoded_events(parser.feed(data)):
                         yield event
             error = UnreachableError("Hookline ended the stream of events. Is it still running?")
         except UnreachableError as broken:
             error = broken
+        except ProblemError as problem:
+            if problem.status != UNAVAILABLE:
+                raise
+            error = UnreachableError(str(problem))
         await asyncio.sleep(tries.next_pause(error))
 
 

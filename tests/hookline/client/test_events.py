@@ -10,9 +10,11 @@ from itertools import islice
 
 import pytest
 
-from hookline.client import AsyncClient, Client, EndpointChange, Gap, Summary, UnreachableError
-from hookline.client.events import EventParser
-from hookline.testing import Hookline
+from hookline.client import AsyncClient, Client, EndpointChange, Gap, NotFoundError, Summary, UnreachableError
+from hookline.client.event_stream import EventParser
+from hookline.client.events import decoded_events
+from hookline.testing import Hookline, Response
+from hookline.testing.responder import Responder
 from tests.hookline.sending import send
 
 STREAM = (
@@ -27,7 +29,8 @@ STREAM = (
 @pytest.mark.parametrize("size", [1, 7, len(STREAM)])
 def test_a_stream_is_read_however_it_is_split(size: int) -> None:
     parser = EventParser("r-0-0")
-    events = [event for start in range(0, len(STREAM), size) for event in parser.feed(STREAM[start : start + size])]
+    pieces = (STREAM[start : start + size] for start in range(0, len(STREAM), size))
+    events = [event for piece in pieces for event in decoded_events(parser.feed(piece))]
     assert [(event.id, event.type) for event in events] == [("r-4-0", "gap"), ("r-6-0", "endpoint")]
     assert events[0].data == Gap(types=("refused",), reason="a\u2028b\x85c")
     assert isinstance(events[1].data, EndpointChange)
@@ -115,6 +118,18 @@ def test_a_broken_stream_goes_on_where_it_was(
         paths = [event.data.path for event in islice(events, 30) if isinstance(event.data, Summary)]
     assert paths == [f"/{number}" for number in range(30)]
     assert proxy.connections > 3
+
+
+def test_a_stopping_program_and_a_stream_that_ends_are_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hookline.client.events.PAUSE_S", 0.0)
+    stopping = Response(503, json={"title": "Stopping", "type": "urn:hookline:problem:stopping"})
+    unknown = Response(404, json={"title": "Not found", "type": "urn:hookline:problem:not-found"})
+    with closing(Responder([stopping, Response(body=STREAM), stopping, Response(body=STREAM), unknown])) as responder:
+        with Client(responder.url, "x" * 20) as client:
+            events = client.events()
+            assert [event.type for event in islice(events, 4)] == ["gap", "endpoint"] * 2
+            with pytest.raises(NotFoundError, match="Not found"):
+                next(events)
 
 
 async def test_it_gives_up_when_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
