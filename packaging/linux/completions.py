@@ -77,8 +77,8 @@ def completion(shell: str, grammar: argparse.ArgumentParser | None = None) -> st
                 # shtab would show a command's description, which may be a paragraph.
                 action.choices[shown.dest].description = shown.help
         if action.type is Path and action.nargs != 0:
-            # shtab reads this attribute; every path of the command line is a folder.
-            action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]
+            # shtab reads this attribute.
+            action.complete = shtab.FILE if action.metavar == "FILE" else shtab.DIRECTORY  # type: ignore[attr-defined]
         if action.metavar in STORED and not action.option_strings:
             action.complete = STORED[action.metavar]  # type: ignore[attr-defined]
     script = shtab.complete(parser, shell)

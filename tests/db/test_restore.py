@@ -18,9 +18,9 @@ import pytest
 
 from app.core.backup import BackupContents, BackupStep
 from app.core.clock import DAY_US, now_us
-from app.core.errors import BackupError, FolderInUseError, HooklineError, NewerDatabaseError
+from app.core.errors import BackupError, FolderInUseError, HooklineError, MissingDatabaseError, NewerDatabaseError
 from app.core.model import DeliveryState
-from app.db.folder import lock_folder
+from app.db.folder import lock_folder, require_database
 from app.db.restore import KEPT_NAME, STAGED_NAME, discard_staged, restore, restore_staged, stage
 from app.db.store import Store
 from tests import factories
@@ -413,6 +413,14 @@ async def test_a_disk_that_fills_up_is_told_in_words_and_changes_nothing(data: P
     assert "cannot be restored, and nothing was changed. The disk" in done.stdout
     assert endpoint_in(data / "hookline.db") == "old"
     assert names(data) == ["hookline.db", "hookline.lock"]
+
+
+async def test_a_database_that_is_missing_beside_one_that_was_replaced_is_told(data: Path, backup: Path) -> None:
+    kept = restore(data, backup, silent, accept)
+    (data / "hookline.db").unlink()
+    assert kept is not None
+    with pytest.raises(MissingDatabaseError, match=f"{kept.name} beside it shows"):
+        require_database(data)
 
 
 async def test_a_start_deletes_what_a_killed_restore_left(data: Path, backup: Path) -> None:

@@ -149,6 +149,11 @@ def test_bash_completes_folders_where_one_is_wanted(bash: Complete, tmp_path: Pa
     assert bash(f"hookline --data-dir {tmp_path} end") == ["endpoint"]
 
 
+def test_bash_completes_files_where_one_is_wanted(bash: Complete, tmp_path: Path) -> None:
+    (tmp_path / "backup.db").touch()
+    assert bash(f"hookline restore {tmp_path}/ba") == [f"{tmp_path}/backup.db"]
+
+
 def test_fish_completes_commands_verbs_and_options(fish: Complete) -> None:
     assert {"serve", "endpoint", "requests", "show", "version"} <= set(fish("hookline "))
     assert fish("hookline end") == ["endpoint"]
