@@ -1,0 +1,139 @@
+"""What a tunnel program's output says: its public URL, that it works, and what went wrong."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from app.core.model import Record
+from app.core.tunnel.spec import FailureRule, LineRule, ProgramSpec, UrlRule
+from app.core.tunnel.template import filled, is_complete
+
+URL_MAX = 500
+
+
+class Failure(Record, frozen=True):
+    """What went wrong, in a sentence, and what to do. `ends` and `retry` as in the catalogue."""
+
+    message: str
+    ends: bool = False
+    retry: bool = False
+
+
+class Reading(Record, frozen=True):
+    """All that the output has said so far. `up`: the program works; `failure` is the last one."""
+
+    url: str | None = None
+    up: bool = False
+    failure: Failure | None = None
+
+
+def public_url(text: str, not_hosts: tuple[str, ...] = ()) -> str | None:
+    """A base URL such as `https://a-b.example.com`, without a path; None for what is none, or has another host."""
+    text = text.strip().rstrip(".,;")
+    if "://" not in text:
+        text = f"https://{text}"
+    try:
+        parts = urlsplit(text)
+        port, host = parts.port, (parts.hostname or "").lower()
+    except ValueError:
+        return None
+    if parts.scheme not in ("http", "https") or not re.fullmatch(r"[a-z0-9_.:-]+", host) or parts.username is not None:
+        return None
+    if len(text) > URL_MAX or any(re.fullmatch(pattern, host) for pattern in not_hosts):
+        return None
+    netloc = f"[{host}]" if ":" in host else host
+    return f"{parts.scheme}://{netloc}" + (f":{port}" if port is not None else "")
+
+
+def known_url(spec: ProgramSpec, values: Mapping[str, str]) -> str | None:
+    """The public URL if the options tell it."""
+    texts = (filled(text, values) for text in spec.run.known_urls if is_complete(text, values))
+    return next((url for text in texts if (url := public_url(text, spec.not_hosts))), None)
+
+
+class OutputReader:
+    """Reads the lines of one run of a program. `values` are those of the templates."""
+
+    def __init__(self, spec: ProgramSpec, values: Mapping[str, str]) -> None:
+        self._spec, self._values = spec, values
+        self._rules = {id(rule): _Rule(rule, values) for rule in (*spec.urls, *spec.up, *spec.failures)}
+        self._known = known_url(spec, values)
+        self.reading = Reading(url=self._known, up=False)
+
+    def read(self, stream: str, line: str) -> Reading:
+        """All that is known after this line."""
+        found = _Line(stream, line)
+        matches = {key: rule.match(found) for key, rule in self._rules.items()}
+        url, up, failure = self.reading.url, self.reading.up, self.reading.failure
+        if self._known is None:
+            url = next((text for rule in self._spec.urls if (text := self._url(rule, matches[id(rule)]))), url)
+        if any(matches[id(rule)] is not None for rule in self._spec.up):
+            up, failure = True, None
+        elif not self._spec.up:
+            up = url is not None and self._known is None
+        for rule in self._spec.failures:
+            text = matches[id(rule)]
+            if text is not None:
+                message = filled(rule.message, {**self._values, "found": text})
+                failure = Failure(message=message, ends=rule.ends, retry=rule.retry)
+                break
+        self.reading = Reading(url=url, up=up, failure=failure)
+        return self.reading
+
+    def _url(self, rule: UrlRule, text: str | None) -> str | None:
+        if not text:
+            return None
+        return public_url(filled(rule.url, {**self._values, "found": text}), self._spec.not_hosts)
+
+
+class _Line:
+    """A line, and the JSON object that it is."""
+
+    def __init__(self, stream: str, text: str) -> None:
+        self.stream, self.text = stream, text
+        self._fields: dict[str, Any] | None = None
+
+    @property
+    def fields(self) -> dict[str, Any]:
+        if self._fields is None:
+            try:
+                fields = json.loads(self.text) if self.text.startswith("{") else {}
+            except (ValueError, RecursionError):
+                fields = {}
+            self._fields = fields if isinstance(fields, dict) else {}
+        return self._fields
+
+
+class _Rule:
+    """A compiled rule, which remembers whether the line it waits for was printed."""
+
+    def __init__(self, rule: UrlRule | FailureRule | LineRule, values: Mapping[str, str]) -> None:
+        self._stream, self._where = rule.stream, rule.where
+        self._key = rule.key if isinstance(rule, UrlRule) else ""
+        names = re.findall(r"\{([a-z][a-z0-9_]*)\}", rule.pattern)
+        # A rule about an option that has no value matches nothing.
+        self._usable = all(values.get(name) for name in names)
+        self._pattern = re.compile(filled(rule.pattern, values, re.escape)) if rule.pattern else None
+        self._after = filled(rule.after, values)
+
+    def match(self, line: _Line) -> str | None:
+        """Group 1 of the pattern, or the JSON value; "" where there is none; None for no match."""
+        if not self._usable or self._stream not in ("any", line.stream):
+            return None
+        if self._after:
+            if self._after in line.text:
+                self._after = ""
+            return None
+        if self._pattern is not None:
+            found = self._pattern.search(line.text)
+            return None if found is None else (found[1] or "") if self._pattern.groups else ""
+        if any(line.fields.get(name) != value for name, value in self._where.items()):
+            return None
+        value = line.fields.get(self._key) if self._key else ""
+        if isinstance(value, list):
+            value = next(iter(value), None)
+        return value if isinstance(value, str) else None

@@ -1,0 +1,197 @@
+"""A file of the catalogue of tunnel programs: how one is started, what its output means, how it is stopped."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from app.core.model import Headers, Record
+from app.core.tunnel.program import TunnelProgram
+from app.core.tunnel.template import names_in
+
+SYSTEMS = ("linux", "macos", "windows")
+GIVEN = ("port", "local_host", "target", "folder", "data")
+"""Names that have a value in every template: the capture port, its host, both (`127.0.0.1:8787`), a folder that is
+deleted when the program ends, and one that stays."""
+COMMAND = "command"
+"""The option of a program without executables: the user's own command line."""
+
+
+class TunnelCatalogueError(ValueError):
+    """An invalid file of the catalogue; the text names the file and the key."""
+
+
+class RunSpec(Record, frozen=True):
+    """How a program is started.
+
+    `arguments` as `template.arguments_of` reads them. `files` are written to its folder, contents by name. `set` and
+    `drop` change its environment. What names an option without a value is left out. `known_urls`: the URL, if the
+    options tell it; the first one whose names all have values counts. `start_s`: how long it may take until it works.
+    """
+
+    arguments: tuple[str | tuple[str, ...], ...]
+    files: dict[str, str] = {}
+    set: dict[str, str] = {}
+    drop: tuple[str, ...] = ()
+    known_urls: tuple[str, ...] = ()
+    start_s: float = 40.0
+
+
+class LineRule(Record, frozen=True):
+    """Which lines of output are meant: those of `stream` in which `pattern` is found, or JSON objects that have these
+    values (`where`). `after`: only once a line with this text was printed."""
+
+    stream: Literal["any", "stdout", "stderr"] = "any"
+    pattern: str = ""
+    where: dict[str, str] = {}
+    after: str = ""
+
+
+class UrlRule(LineRule, frozen=True, kw_only=True):
+    """Lines that name the public URL: `url` is made from the pattern's group 1, or from the JSON value at `key`, and
+    has the name `found` for it."""
+
+    key: str = ""
+    url: str = "{found}"
+
+
+class FailureRule(LineRule, frozen=True, kw_only=True):
+    """Lines that say what went wrong. `message` says it to the user, and what to do; `{found}` is group 1.
+
+    `ends`: the program would go on without ever working, so it is ended. `retry`: starting it again can help.
+    """
+
+    message: str
+    ends: bool = False
+    retry: bool = False
+
+
+class ProbeSpec(Record, frozen=True):
+    """Headers that skip the program's warning page; how long to wait before the URL's name may be looked up; whether
+    a program whose URL no longer works has to be started again."""
+
+    headers: Headers = ()
+    first_s: float = 1.0
+    restarts: bool = False
+
+
+class StopSpec(Record, frozen=True):
+    """The signal that ends it, and how long it may take to clean up before it is killed."""
+
+    signal: Literal["int", "term"] = "int"
+    grace_s: float = 1.5
+
+
+class ProgramSpec(Record, frozen=True):
+    """A tunnel program. Without `up` it works once its URL is known; lines that match `hidden` are not shown.
+
+    `not_hosts` are patterns of hosts in its output that are never the public URL's. `failures_like`: the id of a
+    program whose failures it has too, after its own.
+    """
+
+    program: TunnelProgram
+    run: RunSpec
+    urls: tuple[UrlRule, ...] = ()
+    not_hosts: tuple[str, ...] = ()
+    up: tuple[LineRule, ...] = ()
+    failures: tuple[FailureRule, ...] = ()
+    failures_like: str = ""
+    hidden: str = ""
+    probe: ProbeSpec = ProbeSpec()
+    stop: StopSpec = StopSpec()
+
+
+def read_folder(folder: Path) -> dict[str, ProgramSpec]:
+    """All programs in a folder of TOML files by id, which is the file name; TunnelCatalogueError."""
+    specs = [read_spec(file.name, file.read_text("utf-8")) for file in sorted(folder.glob("*.toml"))]
+    if not specs:
+        raise TunnelCatalogueError(f"{folder} contains no tunnel programs")
+    by_id = {spec.program.id: spec for spec in specs}
+    for spec in specs:
+        if spec.failures_like:
+            if spec.failures_like not in by_id:
+                raise TunnelCatalogueError(f"{spec.program.id}.toml: failures_like: no program {spec.failures_like!r}")
+            failures = (*spec.failures, *by_id[spec.failures_like].failures)
+            by_id[spec.program.id] = msgspec.structs.replace(spec, failures=failures)
+    return by_id
+
+
+def read_spec(file: str, text: str) -> ProgramSpec:
+    """Raises TunnelCatalogueError for an invalid file."""
+    try:
+        fields = tomllib.loads(text)
+        described = {name: fields.pop(name) for name in TunnelProgram.__struct_fields__ if name in fields}
+        described["id"] = file.removesuffix(".toml")
+        spec = msgspec.convert({**fields, "program": described}, ProgramSpec)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise TunnelCatalogueError(f"{file}: {error}") from error
+    if wrong := _error_in(spec):
+        raise TunnelCatalogueError(f"{file}: {wrong}")
+    return spec
+
+
+def _error_in(spec: ProgramSpec) -> str | None:
+    return _program_error(spec.program) or _names_error(spec) or _rules_error(spec)
+
+
+def _program_error(program: TunnelProgram) -> str | None:
+    options = {option.name: option for option in program.options}
+    if not program.executables and COMMAND not in options:
+        return f"executables: one is required, or an option {COMMAND}"
+    if missing := [system for system in SYSTEMS if not program.install.get(system)]:
+        return f"install.{missing[0]} is missing"
+    for option in program.options:
+        if option.name in GIVEN or option.name == "found":
+            return f"options: {option.name} has a value already"
+        if not _compiles(option.pattern):
+            return f"options: the pattern of {option.name} is invalid"
+        if option.choices and option.default and option.default not in option.choices:
+            return f"options: the default of {option.name} is not one of its choices"
+    return None
+
+
+def _names_error(spec: ProgramSpec) -> str | None:
+    run, known = spec.run, {*GIVEN, *(option.name for option in spec.program.options)}
+    groups = [(one,) if isinstance(one, str) else one for one in run.arguments]
+    conditions = [group[0][1:] for group in groups if group and group[0][:1] in ("?", "!")]
+    texts = [*(text for group in groups for text in group), *run.files.values(), *run.set.values(), *run.known_urls]
+    rules: list[LineRule] = [*spec.urls, *spec.up, *spec.failures]
+    texts += [text for rule in rules for text in (rule.pattern, rule.after)]
+    texts += [text.replace("{found}", "") for text in (*(rule.url for rule in spec.urls), *_messages(spec))]
+    for name in (*conditions, *(name for text in texts for name in names_in(text))):
+        if name not in known:
+            return f"{{{name}}} has no value"
+    return None
+
+
+def _messages(spec: ProgramSpec) -> list[str]:
+    return [rule.message for rule in spec.failures]
+
+
+def _rules_error(spec: ProgramSpec) -> str | None:
+    if not spec.urls and not spec.run.known_urls:
+        return "urls: nothing tells the public URL"
+    rules: list[LineRule] = [*spec.urls, *spec.up, *spec.failures]
+    if any(bool(rule.pattern) is bool(rule.where) for rule in rules):
+        return "a rule needs a pattern, or where"
+    for pattern in (*(rule.pattern for rule in rules), *spec.not_hosts, spec.hidden):
+        if not _compiles(pattern):
+            return f"pattern {pattern!r} is invalid"
+    with_group = [url.pattern for url in spec.urls if url.pattern]
+    with_group += [failure.pattern for failure in spec.failures if "{found}" in failure.message]
+    for pattern in with_group:
+        if re.compile(pattern).groups != 1:
+            return f"pattern {pattern!r} needs one group"
+    return "urls: where needs a key" if any(url.where and not url.key for url in spec.urls) else None
+
+
+def _compiles(pattern: str) -> bool:
+    try:
+        re.compile(pattern)
+    except re.error:
+        return False
+    return True
