@@ -13,20 +13,22 @@ import logging
 import os
 import time
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from app import __version__
-from app.core.errors import DataFolderError, InvalidFieldsError, PortInUseError
+from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, PortInUseError
 from app.core.events import Bus, DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
 from app.core.model import Endpoint
 from app.core.own_urls import ALL_ADDRESSES, CAPTURE_PATH
 from app.core.providers import catalogue
 from app.core.resources import resource
 from app.core.settings import Settings, check
-from app.db import runtime_file, settings_file
+from app.core.tunnel.spec import read_folder as read_tunnel_programs
+from app.db import runtime_file, settings_file, tunnel_options
 from app.db.folder import FolderLock, lock_folder, require_database
 from app.db.restore import discard_staged
 from app.db.store import Store
@@ -34,15 +36,20 @@ from app.server.api import ApiServer, ApiServices
 from app.server.api.auth import load_or_create_token
 from app.server.api.event_log import EventLog
 from app.server.capture import CaptureServer
+from app.server.capture.tunnel_client import tunnel_client
 from app.server.forward import Forwarder
+from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 from app.server.target_responses import TargetResponses
+from app.server.tunnel.service import OptionsFile, TunnelService
 from app.system import installation
 
 log = logging.getLogger(__name__)
 
 LOOPBACK = "127.0.0.1"
+TUNNEL_FOLDER = "tunnels"
+"""In the data folder: what tunnel programs keep, such as the keys of SSH servers."""
 
 
 class Application:
@@ -63,6 +70,8 @@ class Application:
         self._target_responses = TargetResponses()
         self.settings = Settings()
         self.catalogue = catalogue.load(resource("providers"))
+        self._tunnel_programs = read_tunnel_programs(resource("tunnels"))
+        self._probe_key = ProbeKey()
         self.storage_trouble: str | None = None
         self.file_trouble: str | None = None
         self.damage: str | None = None
@@ -73,6 +82,7 @@ class Application:
         self._forwarder: Forwarder | None = None
         self.replays: ReplayService
         self._events: EventLog
+        self.tunnels: TunnelService
         self._retiring: set[asyncio.Task[None]] = set()
         self._opened = False
         self._started_at = time.monotonic()
@@ -102,6 +112,8 @@ class Application:
             self._saved = settings_file.with_storage_limit(self.folder, self._saved, self.store.limits.use().used)
             self.settings = msgspec.structs.replace(self._saved, **self._overrides)
             self.store.limits.set_limit(self.settings.storage_limit, self.settings.when_full)
+            self.tunnels = self._tunnel_service()
+            await self.tunnels.load()
         except BaseException:
             self.folder_lock.release(unchecked=self.folder_lock.was_unclean)
             raise
@@ -131,6 +143,16 @@ class Application:
         if self.folder_lock.was_unclean:
             self.store.integrity.start()
         self._write_runtime()
+        await self._start_tunnel()
+
+    async def _start_tunnel(self) -> None:
+        """Start the tunnel that starts with Hookline; that it cannot be started is no reason not to start."""
+        program = self.settings.tunnel_program
+        if self.settings.tunnel_autostart and program is not None:
+            try:
+                await self.tunnels.start(program, persistent=True)
+            except HooklineError as error:
+                self.tunnels.could_not_start(program, str(error))
 
     def _record_free_ports(self, capture: CaptureServer, api: ApiServer | None) -> None:
         """Record the ports that port 0 took: 0 itself is not a valid setting, and no other could be saved with it."""
@@ -147,6 +169,7 @@ class Application:
 
     async def close(self) -> None:
         """Stop everything in order; may be called twice, and after a failed start."""
+        tunnel = asyncio.create_task(self._close_tunnel(), name="end of the tunnel")
         if self._capture is not None:
             await self._capture.stop()
         if self._opened:
@@ -157,7 +180,7 @@ class Application:
             await self.replays.stop()
         if self._api is not None:
             await self._api.stop()
-        await asyncio.gather(*self._retiring)
+        await asyncio.gather(tunnel, *self._retiring)
         if self._opened:
             self._events.close()
         self._capture = self._forwarder = self._api = None
@@ -166,6 +189,10 @@ class Application:
             await self.store.close()
             runtime_file.remove(self.folder)
             self.folder_lock.release(unchecked=self.folder_lock.was_unclean and not self.store.integrity.sound)
+
+    async def _close_tunnel(self) -> None:
+        if self._opened:
+            await self.tunnels.close()
 
     # -- addresses ------------------------------------------------------------------------------------------------
 
@@ -191,8 +218,16 @@ class Application:
 
     def capture_url(self, endpoint: Endpoint) -> str:
         """The URL to give to senders of `endpoint`."""
-        base = self.settings.base_url or self.local_base()
-        return f"{base.rstrip('/')}/catch/{endpoint.slug}"
+        return f"{self.base_url().rstrip('/')}/catch/{endpoint.slug}"
+
+    def base_url(self) -> str:
+        """What capture URLs begin with: the tunnel's URL while it is up, else the public base URL of the settings, else
+        the capture port's own address."""
+        return self.tunnels.base or self.settings.base_url or self.local_base()
+
+    def public_base(self) -> str | None:
+        """The same, None for the capture port's own address."""
+        return self.tunnels.base or self.settings.base_url
 
     def local_url(self, endpoint: Endpoint) -> str:
         """The URL by which this machine reaches `endpoint`, regardless of the public base URL."""
@@ -203,6 +238,7 @@ class Application:
         bases = [self.local_base(), f"http://{LOOPBACK}:{(self.listening or ('', self.settings.port))[1]}"]
         if self.settings.base_url:
             bases.append(self.settings.base_url)
+        bases.extend(self.tunnels.bases if self._opened else ())
         api_ports = {self.settings.api_port} | ({self._api.address[1]} if self._api is not None else set())
         return (
             *dict.fromkeys(base.rstrip("/") + CAPTURE_PATH for base in bases),
@@ -256,6 +292,7 @@ class Application:
         self.settings, self._capture, self._api = new, capture, api
         if old_capture is not None and old_capture is not capture:
             await old_capture.stop()
+            await self.tunnels.port_changed()
         if api is not None and self._forwarder is not None:
             self._write_runtime()
         self.store.limits.set_limit(new.storage_limit, new.when_full)
@@ -279,6 +316,8 @@ class Application:
             instance_id=self.store.account.instance_id,
             target_responses=self._target_responses,
             identify=self.catalogue.identify,
+            tunnel_client=tunnel_client(lambda: self.tunnels.address_header),
+            probe_key=self._probe_key,
         )
         await server.start(settings.host, settings.port)
         return server
@@ -296,6 +335,18 @@ class Application:
             local_base=self.local_base,
         )
 
+    def _tunnel_service(self) -> TunnelService:
+        return TunnelService(
+            self._tunnel_programs,
+            self.store.tunnels,
+            self.store.endpoints,
+            OptionsFile(partial(tunnel_options.load, self.folder), partial(tunnel_options.save, self.folder)),
+            self.bus,
+            probe_key=self._probe_key,
+            address=lambda: self.listening,
+            folder=self.folder / TUNNEL_FOLDER,
+        )
+
     def _api_services(self) -> ApiServices:
         store = self.store
         return ApiServices(
@@ -306,6 +357,7 @@ class Application:
             events=self._events,
             deliveries=store.deliveries,
             replays=self.replays,
+            tunnels=self.tunnels,
             response_pairs=store.response_pairs,
             refused=self.refused,
             account=store.account,
@@ -313,7 +365,7 @@ class Application:
             limits=store.limits,
             backups=store.backups,
             version=__version__,
-            base_url=lambda: self.settings.base_url or self.local_base(),
+            base_url=self.base_url,
             capture_url=lambda: self.local_base() if self.listening else None,
             endpoint_url=self.capture_url,
             storage_trouble=lambda: self.storage_trouble,

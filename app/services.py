@@ -39,7 +39,7 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         refused=refused,
         settings=lambda: application.settings,
         listening=lambda: application.listening,
-        base_url=lambda: application.settings.base_url or application.local_base(),
+        base_url=application.base_url,
         storage_trouble=lambda: application.storage_trouble,
         uptime_s=lambda: application.uptime_s,
     )
@@ -50,7 +50,7 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         listening=lambda: application.listening,
         local_base=application.local_base,
         local_url=application.local_url,
-        base_url=lambda: application.settings.base_url,
+        base_url=application.public_base,
         capture_url=application.capture_url,
     )
     return Services(
@@ -62,6 +62,7 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         targets=store.targets,
         response_pairs=store.response_pairs,
         replays=application.replays,
+        tunnels=application.tunnels,
         account=store.account,
         retention=store.retention,
         limits=store.limits,

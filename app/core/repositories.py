@@ -38,6 +38,7 @@ from app.core.model import (
 )
 from app.core.replay.spec import Replay
 from app.core.search.query import Query
+from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
 
 
 class EndpointRepository(Protocol):
@@ -428,6 +429,33 @@ class ReplayRepository(Protocol):
 
     async def results(self, replay_id: str) -> dict[str, str]:
         """What came of its deliveries, by request: a character for each in the order sent, `1` if it was delivered."""
+        ...
+
+
+class TunnelRepository(Protocol):
+    """The public URLs that the tunnel had, and which of them were copied. Every coroutine raises
+    StorageUnavailableError."""
+
+    async def opened(self, url: str, program: str, at: int) -> None:
+        """The tunnel has this URL from now on, and no other."""
+        ...
+
+    async def closed(self, at: int) -> None:
+        """The tunnel has no URL any more."""
+        ...
+
+    async def history(self, limit: int = 50) -> list[TunnelUrl]:
+        """Newest first; at most the newest 1,000 are kept."""
+        ...
+
+    async def copies(self) -> list[TunnelCopy]: ...
+
+    async def copied(self, endpoint_id: int, base: str, at: int) -> None:
+        """The endpoint's capture URL was copied under this URL."""
+        ...
+
+    async def updated(self, endpoint_id: int, base: str, at: int) -> None:
+        """The provider has the capture URL under this URL, and no older one."""
         ...
 
 

@@ -280,6 +280,19 @@ def add_replays(database: SqliteDatabase) -> None:
     raw(database).execute("CREATE INDEX delivery_replay ON delivery (replay_id, seq) WHERE replay_id IS NOT NULL")
 
 
+def add_tunnels(database: SqliteDatabase) -> None:
+    """The public URLs that the tunnel had, and which of them the user copied."""
+    raw(database).execute(
+        "CREATE TABLE tunnel_url (id INTEGER NOT NULL PRIMARY KEY, url TEXT NOT NULL, program TEXT NOT NULL,"
+        " since INTEGER NOT NULL, until INTEGER) STRICT"
+    )
+    raw(database).execute(
+        "CREATE TABLE tunnel_copy (endpoint_id INTEGER NOT NULL, base TEXT NOT NULL, copied_at INTEGER NOT NULL,"
+        " PRIMARY KEY (endpoint_id, base),"
+        " FOREIGN KEY (endpoint_id) REFERENCES endpoint (id) ON DELETE CASCADE) STRICT"
+    )
+
+
 def add_late_captures(database: SqliteDatabase) -> None:
     """Captures stored after ones with higher numbers. Of those stored so far none is known: nobody followed them."""
     raw(database).execute(
@@ -299,6 +312,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0009_endpoint_position", add_endpoint_position),
     ("0010_targets", add_targets),
     ("0011_replays", add_replays),
+    ("0012_tunnels", add_tunnels),
     ("0013_late_captures", add_late_captures),
 )
 """In order of application. A released name never changes its meaning."""

@@ -15,6 +15,7 @@ from peewee import (
     BlobField,
     BooleanField,
     Check,
+    CompositeKey,
     FloatField,
     ForeignKeyField,
     IntegerField,
@@ -418,6 +419,31 @@ class ReplayModel(StoreModel):
         table_name = "replay"
 
 
+class TunnelUrlModel(StoreModel):
+    """A public URL that the tunnel had, see `core.tunnel.tunnel.TunnelUrl`."""
+
+    id = AutoField()
+    url = TextField()
+    program = TextField()
+    since = IntegerField()
+    until = IntegerField(null=True)
+
+    class Meta:
+        table_name = "tunnel_url"
+
+
+class TunnelCopyModel(StoreModel):
+    """When the user last copied an endpoint's capture URL under a public URL (`base`) of the tunnel."""
+
+    endpoint = ForeignKeyField(EndpointModel, column_name="endpoint_id", on_delete="CASCADE", index=False)
+    base = TextField()
+    copied_at = IntegerField()
+
+    class Meta:
+        table_name = "tunnel_copy"
+        primary_key = CompositeKey("endpoint", "base")
+
+
 class ClockModel(StoreModel):
     """When the store last saw the time.
 
@@ -467,6 +493,8 @@ MODELS: tuple[type[StoreModel], ...] = (
     DeliveryModel,
     AttemptModel,
     ReplayModel,
+    TunnelUrlModel,
+    TunnelCopyModel,
     ClockModel,
     MisdatedModel,
 )

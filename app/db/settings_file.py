@@ -53,18 +53,22 @@ def _read(folder: Path) -> dict[str, object]:
 
 
 def save(folder: Path, settings: Settings) -> None:
-    """Save the settings with mode 0600; DataFolderError when that fails, and the old file stays."""
-    file = folder / FILE_NAME
-    text = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
+    """Save the settings; DataFolderError when that fails, and the old file stays."""
+    write_private(folder / FILE_NAME, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
+
+
+def write_private(file: Path, text: bytes) -> None:
+    """Write a file of the data folder with mode 0600; DataFolderError when that fails, and the old file stays."""
     try:
         try:
             _replace(file, text)
         except OSError:
-            if not empty_for_small_file(folder):
+            if not empty_for_small_file(file.parent):
                 raise
             _replace(file, text)
     except OSError as error:
-        raise DataFolderError(f"{file} cannot be written: {error.strerror}. Check its permissions.", folder) from error
+        message = f"{file} cannot be written: {error.strerror}. Check its permissions."
+        raise DataFolderError(message, file.parent) from error
 
 
 def _replace(file: Path, text: bytes) -> None:

@@ -42,6 +42,7 @@ from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.statistics import Activity, ProviderStats
 from app.db.storage_limits import StorageLimits
 from app.db.targets import Targets
+from app.db.tunnels import Tunnels
 from app.db.writer import Writer
 from app.db.writer_jobs import Job
 
@@ -98,6 +99,7 @@ class Store:
             publish=publish,
         )
         self.replays = Replays(self._writer, self._readers)
+        self.tunnels = Tunnels(self._writer, self._readers)
         self.response_pairs = ResponsePairReader(self._readers)
         self.activity = Activity(self._readers)
         self.senders = ProviderStats(self._readers)
@@ -251,5 +253,6 @@ class Store:
         await self.captures.load()
         await self.deliveries.load()
         await self.replays.load()
+        await self.tunnels.load()
         await self.retention.load()
         self._identification.wake()

@@ -54,7 +54,7 @@ async def send_test_request(url: str, request: ProbeRequest, timeout_ms: int = T
         ):
             return response.status_code
     except (httpx.HTTPError, httpx.InvalidURL, TimeoutError) as error:
-        raise HooklineError(_reason(error, url, proxy, timeout_ms)) from error
+        raise HooklineError(failure_reason(error, url, proxy, timeout_ms)) from error
 
 
 async def accepts(host: str, port: int) -> bool:
@@ -100,7 +100,8 @@ def _is_near(host: str) -> bool:
     return address.is_loopback or address.is_private
 
 
-def _reason(error: Exception, url: str, proxy: str | None, timeout_ms: int) -> str:
+def failure_reason(error: Exception, url: str, proxy: str | None, timeout_ms: int) -> str:
+    """Why a request to `url`, sent through `proxy`, got no response."""
     if proxy is None:
         return failure_text(error, url, timeout_ms) or str(error)
     if isinstance(error, httpx.ProxyError):

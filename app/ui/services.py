@@ -132,6 +132,7 @@ class Services:
     targets: TargetRepository
     response_pairs: ResponsePairRepository
     replays: ReplayControl
+    tunnels: TunnelControl
     account: AccountRepository
     retention: RetentionRepository
     limits: StorageLimitRepository

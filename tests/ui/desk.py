@@ -27,7 +27,7 @@ from app.ui.services import Services
 from app.ui.shell.main_window import MainWindow
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from tests import factories
+from tests import factories, tunnels
 from tests.ui.waiting import activate, settle
 
 BASE = "http://127.0.0.1:8787"
@@ -81,6 +81,7 @@ class Desk:
             own_bases=lambda: (BASE + "/catch/",),
             local_base=lambda: BASE,
         )
+        self.tunnels = tunnels.service(self.store, self.bus, self.folder)
         self.services = Services(
             endpoints=self.store.endpoints,
             captures=self.store.captures,
@@ -90,6 +91,7 @@ class Desk:
             targets=self.store.targets,
             response_pairs=self.store.response_pairs,
             replays=self.replays,
+            tunnels=self.tunnels,
             account=self.store.account,
             retention=self.store.retention,
             limits=self.store.limits,

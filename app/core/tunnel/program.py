@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Literal
 
 from app.core.model import Record
@@ -57,3 +58,8 @@ class FoundProgram(Record, frozen=True):
     path: str | None
     values: dict[str, str]
     secrets_set: tuple[str, ...] = ()
+
+
+def install_text(program: TunnelProgram) -> str:
+    """The command or sentence that installs it on this system."""
+    return program.install[{"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")]

@@ -40,6 +40,14 @@ class OutdatedUrl(Record, frozen=True):
     copied_at: int
 
 
+class TunnelCopy(Record, frozen=True):
+    """When an endpoint's capture URL was last copied under the public URL `base`."""
+
+    endpoint_id: int
+    base: str
+    copied_at: int
+
+
 class TunnelUrl(Record, frozen=True):
     """A public base URL that a tunnel had, such as `https://a-b.example.com`. `until` is None while it has it."""
 

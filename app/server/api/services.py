@@ -23,6 +23,7 @@ from app.core.settings import Settings
 from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
+from app.server.tunnel.service import TunnelService
 
 REPLAYS_KEPT = 1_000
 """More replays than are ever kept."""
@@ -39,6 +40,7 @@ class ApiServices:
     events: EventLog
     deliveries: DeliveryRepository
     replays: ReplayService
+    tunnels: TunnelService
     response_pairs: ResponsePairRepository
     refused: RefusedLog
     account: AccountRepository
@@ -47,7 +49,7 @@ class ApiServices:
     backups: BackupRepository
     version: str
     base_url: Callable[[], str]
-    """What capture URLs start with: the public base URL, or the capture port's own address."""
+    """What capture URLs start with: the tunnel's URL, the public base URL, or the capture port's own address."""
     capture_url: Callable[[], str | None]
     """The capture port's own address; None while it is closed."""
     endpoint_url: Callable[[Endpoint], str]

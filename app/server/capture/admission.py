@@ -12,6 +12,7 @@ from app.server.capture import responses
 from app.server.capture.auth import CredentialCheck
 from app.server.capture.reader import Incoming
 from app.server.capture.responses import Response
+from app.server.probe_key import ProbeKey
 
 LOOP_HEADER = "X-Hookline-Mirror"
 _METHODS = frozenset(METHODS)
@@ -81,20 +82,24 @@ def over_storage_limit(error: StorageLimitError) -> Rejection:
 class Admission:
     """Decides on heads. Caches the configuration of each endpoint until it changes."""
 
-    def __init__(self, endpoints: EndpointRepository, instance_id: str) -> None:
+    def __init__(self, endpoints: EndpointRepository, instance_id: str, probe_key: ProbeKey | None = None) -> None:
         self._endpoints = endpoints
+        self._probe_key = probe_key
         self._instance_id = instance_id
         self._configs: dict[str, CaptureConfig] = {}
 
-    def decide(self, request: Incoming, limit: int) -> CaptureConfig | Rejection:
-        """How to continue with a request whose head was received. `limit` is the largest body in bytes."""
+    def decide(self, request: Incoming, limit: int) -> CaptureConfig | Rejection | Response:
+        """How to continue with a request whose head was received. `limit` is the largest body in bytes.
+
+        A response by itself is one to Hookline's own probe, which is neither captured nor refused.
+        """
         message = request.message
         if message.method not in _METHODS:
             return wrong_method(message.method)
         slug = slug_of(message.path)
         endpoint = self._endpoints.by_slug(slug) if slug else None
         if endpoint is None:
-            return _NOT_FOUND
+            return self._probe_response(message.path) or _NOT_FOUND
         headers = message.headers
         if LOOP_HEADER in headers and self._is_own(headers.getall(LOOP_HEADER)):
             return _LOOP
@@ -117,6 +122,10 @@ class Admission:
         if endpoint is None or endpoint.id != config.endpoint.id:
             return _NOT_FOUND
         return None if endpoint.active else inactive(endpoint)
+
+    def _probe_response(self, target: str) -> Response | None:
+        proof = self._probe_key.proof_for(target) if self._probe_key is not None else None
+        return None if proof is None else Response(200, (("Cache-Control", "no-store"),), proof)
 
     def _is_own(self, values: list[str]) -> bool:
         return any(self._instance_id == mark.strip() for value in values for mark in value.split(","))

@@ -25,6 +25,8 @@ from app.server.capture.connection import Connection
 from app.server.capture.head import REQUEST_LINE, MalformedError
 from app.server.capture.reader import Break, Incoming, UnknownMethodError
 from app.server.capture.responses import Response
+from app.server.capture.tunnel_client import Client, TunnelClient, direct_client
+from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
 
@@ -71,9 +73,12 @@ class Handler:
         instance_id: str,
         target_responses: TargetResponses,
         identify: Identify,
+        tunnel_client: TunnelClient = direct_client,
+        probe_key: ProbeKey | None = None,
     ) -> None:
         self._target_responses = target_responses
-        self._admission = Admission(endpoints, instance_id)
+        self._tunnel_client = tunnel_client
+        self._admission = Admission(endpoints, instance_id, probe_key)
         self._captures = captures
         self._refused = refused
         self._body_limit = body_limit
@@ -85,6 +90,9 @@ class Handler:
         try:
             limit = self._body_limit()
             decision = self._admission.decide(request, limit)
+            if isinstance(decision, Response):
+                self._respond_only(connection, request, decision)
+                return
             if isinstance(decision, CaptureConfig):
                 rejected = await self._capture(connection, request, decision, limit)
             else:
@@ -145,7 +153,7 @@ class Handler:
                 config.endpoint,
                 config.targets,
                 body,
-                peer=connection.peer,
+                client=self._tunnel_client(connection.peer, request.message.raw_headers),
                 seq=self._captures.new_seq() if buffer is None else buffer.seq,
                 reply_status=response.status,
                 identify=self._identify,
@@ -226,6 +234,12 @@ class Handler:
         request.responded = True
         return connection.send(response.compose(capture_id, line, message.method == "HEAD"))
 
+    def _respond_only(self, connection: Connection, request: Incoming, response: Response) -> None:
+        """Respond to what is neither captured nor listed. A body is not read."""
+        if not request.payload.is_eof():
+            connection.closing = True
+        self._send(connection, request, response)
+
     async def _refuse(self, connection: Connection, request: Incoming, rejected: Rejection) -> None:
         message = request.message
         if rejected.response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not _may_be_skipped(request):
@@ -272,13 +286,12 @@ def _record(
     targets: Sequence[Target],
     body: Body,
     *,
-    peer: tuple[str, int],
+    client: Client,
     seq: int,
     reply_status: int,
     identify: Identify,
 ) -> Capture:
     message, complete = request.message, request.broken is None
-    address, port = peer
     major, minor = message.version
     headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.raw_headers])
     content_type = _latin1(message.headers.get(CONTENT_TYPE, ""))
@@ -299,9 +312,9 @@ def _record(
         content_type=content_type,
         size=body.size,
         sha256=body.sha256,
-        source_address=address,
-        source_port=port,
-        scheme="http",
+        source_address=client.address,
+        source_port=client.port,
+        scheme=client.scheme,
         complete=complete,
         reply_status=reply_status,
         mirror=DeliveryState.QUEUED if complete and targets else DeliveryState.NONE,

@@ -18,7 +18,9 @@ from app.server.capture.connection_eviction import ConnectionEviction, EvictionS
 from app.server.capture.handler import RETRY_AFTER, Handler
 from app.server.capture.limits import Limits, affordable
 from app.server.capture.reader import Break
+from app.server.capture.tunnel_client import TunnelClient, direct_client
 from app.server.listening import find_holder, stop_listening
+from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
 
@@ -45,6 +47,8 @@ class CaptureServer:
         limits: Limits = _DEFAULTS,
         identify: Identify = no_provider,
         target_responses: TargetResponses | None = None,
+        tunnel_client: TunnelClient = direct_client,
+        probe_key: ProbeKey | None = None,
     ) -> None:
         self.limits = limits
         self.body_memory = BodyMemory(limits.body_memory)
@@ -57,6 +61,8 @@ class CaptureServer:
             instance_id=instance_id,
             target_responses=target_responses or TargetResponses(),
             identify=identify,
+            tunnel_client=tunnel_client,
+            probe_key=probe_key,
         )
         self._server: asyncio.Server | None = None
         self._stopping = False

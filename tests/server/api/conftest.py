@@ -18,7 +18,7 @@ from app.server.api import ApiServer, ApiServices
 from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
-from tests import factories
+from tests import factories, tunnels
 
 TOKEN = "a-token-for-tests-only"
 
@@ -26,7 +26,7 @@ TOKEN = "a-token-for-tests-only"
 class Desk:
     """A store, the API in front of it, and the values that the application would hand in."""
 
-    def __init__(self, store: Store, bus: Bus) -> None:
+    def __init__(self, store: Store, bus: Bus, folder: Path) -> None:
         self.store = store
         self.refused = RefusedLog(bus.publish)
         self.events = EventLog(bus, store.captures)
@@ -40,6 +40,7 @@ class Desk:
             own_bases=lambda: ("http://127.0.0.1:8787/catch/",),
             local_base=lambda: self.capture_url or "",
         )
+        self.tunnels = tunnels.service(store, bus, folder, {"stand-in": tunnels.spec("in pieces")})
         self.capture_url: str | None = "http://127.0.0.1:8787"
         self.trouble: str | None = None
         self.warnings: list[str] = []
@@ -58,6 +59,7 @@ class Desk:
             events=self.events,
             deliveries=self.store.deliveries,
             replays=self.replays,
+            tunnels=self.tunnels,
             response_pairs=self.store.response_pairs,
             refused=self.refused,
             account=self.store.account,
@@ -103,7 +105,7 @@ def bus() -> Bus:
 @pytest.fixture
 async def desk(tmp_path: Path, bus: Bus) -> AsyncIterator[Desk]:
     store = await Store.open(tmp_path, bus.publish)
-    desk = Desk(store, bus)
+    desk = Desk(store, bus, tmp_path)
     await desk.server.start("127.0.0.1", 0)
     host, port = desk.server.address
     headers = {"Authorization": f"Bearer {TOKEN}"}
@@ -112,6 +114,7 @@ async def desk(tmp_path: Path, bus: Bus) -> AsyncIterator[Desk]:
     ) as client:
         desk.client = client
         yield desk
+    await desk.tunnels.close()
     await desk.replays.stop()
     await desk.server.stop()
     desk.events.close()

@@ -1,0 +1,1 @@
+"""Runs a tunnel program, watches it, and starts it again."""

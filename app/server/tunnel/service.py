@@ -1,0 +1,266 @@
+"""The one tunnel: starts its program, watches it, starts it again, and remembers its URLs."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from app.core.clock import now_us
+from app.core.errors import HooklineError, NotFoundError, StorageUnavailableError
+from app.core.events import Bus, EndpointRemoved, TunnelChanged
+from app.core.own_urls import CAPTURE_PATH
+from app.core.repositories import EndpointRepository, TunnelRepository
+from app.core.tunnel.options import saved_after, shown_values, values_to_run
+from app.core.tunnel.program import AddressHeader, FoundProgram
+from app.core.tunnel.spec import ProgramSpec
+from app.core.tunnel.tunnel import OutdatedUrl, Probe, Tunnel, TunnelCopy, TunnelState, TunnelUrl
+from app.server.probe_key import ProbeKey
+from app.server.tunnel.environment import find_program
+from app.server.tunnel.launch import Launch, command_path
+from app.server.tunnel.session import Session, Timing
+
+log = logging.getLogger(__name__)
+
+ENDING = (TunnelState.OFF, TunnelState.FAILED)
+CLOSE_GRACE_S = 1.0
+_DEFAULT_TIMING = Timing()
+Saved = dict[str, dict[str, str]]
+
+
+class OptionsFile(NamedTuple):
+    """Reads and writes what the user has saved for programs. Both block, and raise DataFolderError."""
+
+    load: Callable[[], Saved]
+    save: Callable[[Mapping[str, Mapping[str, str]]], None]
+
+
+class TunnelService:
+    """Implements the window's `TunnelControl`. All of it runs on the loop's thread.
+
+    `address` returns the capture port's host and port, None while it is closed. `folder` is for what programs keep,
+    such as the keys of SSH servers.
+    """
+
+    def __init__(
+        self,
+        specs: Mapping[str, ProgramSpec],
+        repository: TunnelRepository,
+        endpoints: EndpointRepository,
+        options: OptionsFile,
+        bus: Bus,
+        *,
+        probe_key: ProbeKey,
+        address: Callable[[], tuple[str, int] | None],
+        folder: Path,
+        timing: Timing = _DEFAULT_TIMING,
+    ) -> None:
+        self._specs, self._repository, self._endpoints = specs, repository, endpoints
+        self._options, self._bus = options, bus
+        self._probe_key, self._address, self._folder, self._timing = probe_key, address, folder, timing
+        self._tunnel = Tunnel()
+        self._session: Session | None = None
+        self._changing = asyncio.Lock()
+        self._saved: Saved = {}
+        self._copies: list[TunnelCopy] = []
+        self._last_url: str | None = None
+        self._bases: dict[str, None] = {}
+        self._published_base: str | None = None
+        bus.subscribe(EndpointRemoved, self._forget_endpoint)
+
+    async def load(self) -> None:
+        """Read what earlier runs have stored. Raises DataFolderError or StorageUnavailableError."""
+        self._saved = await asyncio.to_thread(self._options.load)
+        self._copies = await self._repository.copies()
+        newest = await self._repository.history(1)
+        if newest:
+            self._last_url = newest[0].url
+        self._tunnel = msgspec.structs.replace(self._tunnel, outdated=self._outdated())
+
+    # -- what others ask ------------------------------------------------------------------------------------------
+
+    @property
+    def tunnel(self) -> Tunnel:
+        return self._tunnel
+
+    @property
+    def base(self) -> str | None:
+        """What capture URLs begin with because of the tunnel: its URL while it is up, and while it is started again
+        if it comes back with the same one."""
+        tunnel, spec = self._tunnel, self._specs.get(self._tunnel.program or "")
+        if tunnel.state is TunnelState.UP:
+            return tunnel.url
+        again = tunnel.state is TunnelState.RESTARTING or (tunnel.state is TunnelState.STARTING and tunnel.restarts > 0)
+        return tunnel.url if again and spec is not None and spec.program.fixed_url else None
+
+    @property
+    def bases(self) -> Sequence[str]:
+        """All URLs that the tunnel had since Hookline started."""
+        return tuple(self._bases)
+
+    @property
+    def address_header(self) -> AddressHeader | None:
+        """The header to believe about clients' addresses; None unless the tunnel is up and sends one."""
+        if self._tunnel.state is not TunnelState.UP or self._session is None:
+            return None
+        return self._session.launch.address_header
+
+    async def programs(self) -> list[FoundProgram]:
+        found = []
+        for spec in self._specs.values():
+            program, saved = spec.program, self._saved.get(spec.program.id, {})
+            if program.executables:
+                path = await asyncio.to_thread(find_program, program.executables)
+            else:
+                path = await asyncio.to_thread(command_path, spec, saved)
+            values, secrets = shown_values(program, saved)
+            found.append(FoundProgram(program=program, path=path, values=values, secrets_set=secrets))
+        return found
+
+    async def history(self, limit: int = 50) -> list[TunnelUrl]:
+        return await self._repository.history(limit)
+
+    # -- what the user does ---------------------------------------------------------------------------------------
+
+    async def configure(self, program_id: str, values: Mapping[str, str]) -> None:
+        """Save options of a program; they apply from its next start on."""
+        spec = self._spec(program_id)
+        after = saved_after(spec.program, self._saved.get(program_id, {}), values)
+        saved = {**self._saved, program_id: after}
+        await asyncio.to_thread(self._options.save, saved)
+        self._saved = saved
+
+    async def start(self, program_id: str, *, persistent: bool = False) -> Tunnel:
+        """`persistent`: go on trying even if the first start fails."""
+        spec = self._spec(program_id)
+        values = values_to_run(spec, self._saved.get(program_id, {}))
+        if self._address() is None:
+            raise HooklineError("Hookline is not listening, so a tunnel would lead nowhere. Start Hookline first.")
+        launch = await asyncio.to_thread(Launch.find, spec, values, self._folder)
+        async with self._changing:
+            await self._end_session()
+            outdated = self._outdated()
+            self._set(Tunnel(state=TunnelState.STARTING, program=program_id, started_at=now_us(), outdated=outdated))
+            self._session = Session(self, launch, self._timing, self._probe_key, persistent=persistent)
+            self._session.start()
+        return self._tunnel
+
+    def could_not_start(self, program_id: str, problem: str) -> None:
+        """Show why the tunnel that starts with Hookline did not."""
+        self._set(Tunnel(state=TunnelState.FAILED, program=program_id, problem=problem, outdated=self._outdated()))
+
+    async def stop(self) -> Tunnel:
+        async with self._changing:
+            if self._tunnel.state is not TunnelState.OFF:
+                if self._tunnel.state not in ENDING:
+                    self.change(state=TunnelState.STOPPING, restart_at=None)
+                await self._end_session()
+                self.change(state=TunnelState.OFF, url=None, up_since=None, restart_at=None, problem=None, probe=None)
+        return self._tunnel
+
+    async def probe(self) -> Probe:
+        session = self._session
+        if session is None or self._tunnel.state is not TunnelState.UP:
+            raise NotFoundError("The tunnel is not up, so there is nothing to check.")
+        return await session.probe_now()
+
+    async def port_changed(self) -> None:
+        """The capture port has another address: the program is started again for it."""
+        program = self._tunnel.program
+        if program is not None and self._session is not None and self._tunnel.state not in ENDING:
+            with contextlib.suppress(HooklineError):
+                await self.start(program, persistent=True)
+
+    async def close(self) -> None:
+        """End the program for good; what is stored says that it ended."""
+        if self._session is not None:
+            self._session.grace_s = CLOSE_GRACE_S
+        await self.stop()
+
+    async def copied(self, endpoint_id: int) -> None:
+        base = self.base
+        if base is None:
+            return
+        at = now_us()
+        await self._repository.copied(endpoint_id, base, at)
+        kept = [one for one in self._copies if (one.endpoint_id, one.base) != (endpoint_id, base)]
+        self._copies = [*kept, TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at)]
+
+    async def updated(self, endpoint_id: int) -> None:
+        base, at = self._last_url, now_us()
+        if base is None:
+            return
+        await self._repository.updated(endpoint_id, base, at)
+        self._copies = [one for one in self._copies if one.endpoint_id != endpoint_id]
+        self._copies.append(TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at))
+        self.change(outdated=self._outdated())
+
+    # -- what the session reports ---------------------------------------------------------------------------------
+
+    def local_address(self) -> tuple[str, int] | None:
+        return self._address()
+
+    def change(self, **fields: object) -> None:
+        self._set(msgspec.structs.replace(self._tunnel, **fields))
+
+    async def went_up(self, url: str) -> None:
+        """The tunnel has this URL from now on."""
+        at = now_us()
+        await self._store(self._repository.opened(url, self._tunnel.program or "", at))
+        self._last_url = url
+        self._bases[url] = None
+        outdated = self._outdated()
+        self.change(
+            state=TunnelState.UP, url=url, up_since=at, restart_at=None, problem=None, probe=None, outdated=outdated
+        )
+
+    async def went_down(self) -> None:
+        """The tunnel's URL does not work any more."""
+        await self._store(self._repository.closed(now_us()))
+        self.change(up_since=None)
+
+    # -- within ---------------------------------------------------------------------------------------------------
+
+    def _spec(self, program_id: str) -> ProgramSpec:
+        spec = self._specs.get(program_id)
+        if spec is None:
+            raise NotFoundError(f"There is no tunnel program {program_id!r}. There are {', '.join(self._specs)}.")
+        return spec
+
+    async def _end_session(self) -> None:
+        session, self._session = self._session, None
+        if session is not None:
+            await session.end()
+
+    async def _store(self, storing: Awaitable[None]) -> None:
+        try:
+            await storing
+        except StorageUnavailableError as error:
+            log.warning("the tunnel's URL is missing in its history: %s", error)
+
+    def _set(self, tunnel: Tunnel) -> None:
+        if tunnel == self._tunnel:
+            return
+        self._tunnel = tunnel
+        base = self.base
+        changed, self._published_base = base != self._published_base, base
+        self._bus.publish(TunnelChanged(tunnel=tunnel, url_changed=changed))
+
+    def _forget_endpoint(self, event: EndpointRemoved) -> None:
+        self._copies = [one for one in self._copies if one.endpoint_id != event.endpoint.id]
+        self.change(outdated=self._outdated())
+
+    def _outdated(self) -> tuple[OutdatedUrl, ...]:
+        """Of each endpoint the last URL that was copied and is not the tunnel's any more."""
+        found: dict[int, OutdatedUrl] = {}
+        for copy in sorted(self._copies, key=lambda one: one.copied_at):
+            endpoint = self._endpoints.by_id(copy.endpoint_id)
+            if endpoint is not None and copy.base != self._last_url:
+                url = f"{copy.base}{CAPTURE_PATH}{endpoint.slug}"
+                found[endpoint.id] = OutdatedUrl(endpoint_id=endpoint.id, url=url, copied_at=copy.copied_at)
+        return tuple(found.values())

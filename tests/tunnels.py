@@ -1,0 +1,91 @@
+"""Tunnel services on stand-in programs."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from app.core.events import Bus
+from app.core.tunnel.program import AddressHeader, TunnelOption, TunnelProgram
+from app.core.tunnel.spec import FailureRule, ProbeSpec, ProgramSpec, RunSpec, StopSpec, UrlRule
+from app.db import tunnel_options
+from app.db.store import Store
+from app.server.probe_key import ProbeKey
+from app.server.tunnel.service import OptionsFile, TunnelService
+from app.server.tunnel.session import Timing
+
+SCRIPT = Path(__file__).with_name("stand_in_tunnel.py")
+FAST = Timing(settle=0.2, probe=600, probe_again=0.05, patience=0, tick=0.02, output=0.01, unit=0.01, first_probe=600)
+"""No probe by itself."""
+
+
+def spec(mode: str, *more: str, name: str = "stand-in", **changed: Any) -> ProgramSpec:
+    """A program that runs the stand-in in `mode`."""
+    fields: dict[str, Any] = {
+        "program": TunnelProgram(
+            id=name,
+            name="Stand-in",
+            summary="For tests.",
+            website="https://example.com/",
+            executables=(sys.executable,),
+            install={"linux": "a", "macos": "b", "windows": "c"},
+            options=(
+                TunnelOption(name="name", label="Name", pattern="[a-z]+"),
+                TunnelOption(name="key", label="Key", secret=True),
+            ),
+            address_header=AddressHeader(name="X-Forwarded-For", take="last"),
+            fixed_url=changed.pop("fixed_url", False),
+        ),
+        "run": RunSpec(arguments=(str(SCRIPT), mode, "{port}", *more), start_s=30),
+        "urls": (UrlRule(stream="stdout", pattern=r"^your url is: (https?://\S+)"),),
+        "not_hosts": (r"(?:.*\.)?wrong\.example",),
+        "failures": (
+            FailureRule(pattern=r"token refused: (\S+)", message="The token {found} was refused.", ends=True),
+        ),
+        "probe": ProbeSpec(headers=(("X-Skip", "1"),)),
+        "stop": StopSpec(signal="int", grace_s=0.3),
+    }
+    return ProgramSpec(**{**fields, **changed})
+
+
+def without_program(spec: ProgramSpec) -> ProgramSpec:
+    program = msgspec.structs.replace(spec.program, executables=("no-such-tunnel-program",))
+    return msgspec.structs.replace(spec, program=program)
+
+
+def service(
+    store: Store,
+    bus: Bus,
+    folder: Path,
+    specs: Mapping[str, ProgramSpec] | None = None,
+    *,
+    address: Callable[[], tuple[str, int] | None] = lambda: ("127.0.0.1", 1),
+    timing: Timing = FAST,
+    probe_key: ProbeKey | None = None,
+) -> TunnelService:
+    return TunnelService(
+        specs or {},
+        store.tunnels,
+        store.endpoints,
+        OptionsFile(lambda: tunnel_options.load(folder), lambda saved: tunnel_options.save(folder, saved)),
+        bus,
+        probe_key=probe_key or ProbeKey(),
+        address=address,
+        folder=folder / "tunnels",
+        timing=timing,
+    )
+
+
+def is_running(process: int) -> bool:
+    """Whether this process runs; one that ended and waits to be collected does not."""
+    try:
+        os.kill(process, 0)
+        state = Path(f"/proc/{process}/stat")
+        return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+    except (ProcessLookupError, FileNotFoundError):
+        return False
