@@ -26,6 +26,7 @@ from app.core.model import Endpoint
 from app.core.own_urls import ALL_ADDRESSES, CAPTURE_PATH
 from app.core.providers import catalogue
 from app.core.resources import resource
+from app.core.rules import FieldError
 from app.core.settings import Settings, check
 from app.core.tunnel.spec import read_folder as read_tunnel_programs
 from app.db import runtime_file, settings_file, tunnel_options
@@ -273,7 +274,7 @@ class Application:
 
     async def _apply(self, new: Settings) -> ApiServer | None:
         """Returns the API's previous listener if it has to be stopped."""
-        if errors := check(new):
+        if errors := [*check(new), *self._tunnel_errors(new)]:
             raise InvalidFieldsError(errors)
         old, old_capture, old_api = self.settings, self._capture, self._api
         capture, api = old_capture, old_api
@@ -298,6 +299,13 @@ class Application:
         self.store.limits.set_limit(new.storage_limit, new.when_full)
         self.bus.publish(SettingsChanged(settings=new))
         return old_api if old_api is not api else None
+
+    def _tunnel_errors(self, new: Settings) -> list[FieldError]:
+        if new.tunnel_program is None or new.tunnel_program in self._tunnel_programs:
+            return []
+        names = ", ".join(self._tunnel_programs)
+        text = f"There is no tunnel program {new.tunnel_program!r}. There are {names}."
+        return [FieldError(field="tunnel_program", message=text)]
 
     async def _save(self, old: Settings, new: Settings) -> None:
         changed = {key: getattr(new, key) for key in new.__struct_fields__ if getattr(new, key) != getattr(old, key)}

@@ -18,10 +18,11 @@ from app.cli.options import ServeOptions
 from app.cli.text import local_seconds, visible
 from app.core.curl import ready_curl
 from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, MissingDatabaseError
-from app.core.events import Captured, StorageLimitChanged
+from app.core.events import Captured, StorageLimitChanged, TunnelChanged
 from app.core.model import Endpoint, EndpointDraft, Summary
 from app.core.raw_request import below_slug
 from app.core.text import limit_text, size_text
+from app.core.tunnel.tunnel import TunnelState
 from app.db import runtime_file
 from app.db.folder import set_aside
 from app.system import installation, updates
@@ -47,10 +48,13 @@ async def _serve(options: ServeOptions) -> int:
     program_file = updates.ProgramFile(installation.executable())
     application = Application(options.data_dir, options.overrides())
     logging_to_file = contextlib.ExitStack()
+    if options.tunnel is not None:
+        application.override(tunnel_program=options.tunnel, tunnel_autostart=True)
     try:
         await _open(application, options)
         logging_to_file.enter_context(write_log(application.folder))
         endpoints = [await _ensure_endpoint(application, name) for name in options.endpoints]
+        application.bus.subscribe(TunnelChanged, TunnelReport(application, endpoints).show)
         await application.listen()
         _say(f"listening on {application.local_base()}")
         _print_endpoints(application, endpoints)
@@ -169,6 +173,23 @@ def _report_limit(event: StorageLimitChanged) -> None:
 def _report(text: str) -> None:
     with contextlib.suppress(OSError):
         print(f"hookline: {text}", file=sys.stderr, flush=True)
+
+
+class TunnelReport:
+    """Prints each new public URL of the tunnel with the endpoints' URLs, and what goes wrong."""
+
+    def __init__(self, application: Application, endpoints: Sequence[Endpoint]) -> None:
+        self._application, self._endpoints = application, endpoints
+        self._problem: str | None = None
+
+    def show(self, event: TunnelChanged) -> None:
+        tunnel = event.tunnel
+        if event.url_changed and tunnel.state is TunnelState.UP:
+            _say(f"tunnel {tunnel.url}")
+            _print_endpoints(self._application, self._endpoints)
+        if tunnel.problem is not None and tunnel.problem != self._problem:
+            _report(f"tunnel: {tunnel.problem}")
+        self._problem = tunnel.problem
 
 
 class Tail:

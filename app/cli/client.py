@@ -7,8 +7,8 @@ from typing import cast
 
 import httpx
 
-from app.cli.replay_client import ReplayClient
 from app.cli.transport import NO_READ_TIMEOUT, path_of, query_of
+from app.cli.tunnel_client import TunnelClient
 from app.cli.views import (
     AccountView,
     BackupView,
@@ -28,7 +28,7 @@ SLACK_S = 30.0
 """How much longer than its timeout a call that waits may take."""
 
 
-class ApiClient(ReplayClient):
+class ApiClient(TunnelClient):
     """All calls that commands make."""
 
     async def status(self) -> StatusView:

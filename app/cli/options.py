@@ -14,6 +14,7 @@ from app.core.errors import HooklineError
 from app.core.launch_request import LaunchAction, parse_or_broken_link
 from app.core.links import BrokenLink, Link, LinkError, parse_link
 from app.core.model import Record
+from app.core.resources import tunnel_ids
 from app.core.rules import name_error
 from app.core.settings import Settings, check
 from hookline.running import FOLDER_VARIABLE, usual_folder
@@ -44,10 +45,11 @@ class ListenOptions(Record, frozen=True):
 
 
 class ServeOptions(ListenOptions, frozen=True):
-    """`hookline serve`. `endpoints` are names: each is created unless it exists."""
+    """`hookline serve`. `endpoints` are names: each is created unless it exists. `tunnel` is a program's id."""
 
     endpoints: tuple[str, ...] = ()
     tail: bool = False
+    tunnel: str | None = None
     set_aside_damaged: bool = False
     new_database: bool = False
     exit_on_stdin_close: bool = False
@@ -98,7 +100,8 @@ SERVE_EXAMPLES = (
         "Capture without a window, with an endpoint, and print each request",
         'hookline serve --endpoint "Stripe test" --tail',
     ),
-    ("Capture through a tunnel", "hookline serve --base-url https://example.ngrok.app"),
+    ("Capture through a tunnel", "hookline serve --tunnel cloudflared-quick"),
+    ("Capture through a tunnel of your own", "hookline serve --base-url https://hooks.example.com"),
 )
 START_NAMES = ("new_endpoint", "minimized")
 
@@ -137,6 +140,9 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         help="print the URL of this endpoint, and create it if it does not exist; may be repeated",
     )
     serve.add_argument("--tail", action="store_true", help="print a line for each captured request")
+    ids = tunnel_ids()
+    text = f"start this tunnel, and print its public URL: {', '.join(ids)}"
+    serve.add_argument("--tunnel", metavar="PROGRAM", choices=ids, help=text)
     serve.add_argument(
         "--set-aside-damaged", action="store_true", help="if the database is damaged, move it aside and start fresh"
     )
@@ -173,6 +179,7 @@ def serve_options(options: argparse.Namespace, folder: Path) -> ServeOptions:
         data_dir=folder,
         endpoints=tuple(map(_endpoint_name, options.endpoints)),
         tail=options.tail,
+        tunnel=options.tunnel,
         set_aside_damaged=options.set_aside_damaged,
         new_database=options.new_database,
         exit_on_stdin_close=options.exit_on_stdin_close,

@@ -32,6 +32,7 @@ from app.cli.commands import (
     status,
     tail,
     target,
+    tunnel,
     wait,
 )
 from app.cli.errors import CliError, Exit
@@ -69,6 +70,7 @@ OTHER_NAMES = {
     "pause": ("stop", "hold"),
     "resume": ("continue", "start"),
     "show": ("get", "cat", "view"),
+    "tunnel": ("tunnels", "expose", "share", "forward"),
 }
 """Common names of commands and verbs in other programs, by their names here."""
 WINDOW, SERVE, VERSION = "window", "serve", "version"
@@ -147,6 +149,7 @@ def build_parser() -> argparse.ArgumentParser:
         replays,
         compare,
         refused,
+        tunnel,
         status,
         plan,
         settings,

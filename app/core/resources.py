@@ -11,3 +11,8 @@ def resource(name: str) -> Path:
     """The path of `resources/<name>`."""
     inside = _PACKAGE / "resources" / name
     return inside if inside.exists() else _PACKAGE.parent / "resources" / name
+
+
+def tunnel_ids() -> list[str]:
+    """The ids of the tunnel programs, which are the names of their files. The files are not read."""
+    return sorted(file.stem for file in resource("tunnels").glob("*.toml"))

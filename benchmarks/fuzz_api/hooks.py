@@ -14,6 +14,8 @@ NOBODY = "http://127.0.0.1:1/"
 URLS = ("url", "forward_url")
 NO_FOLDER = "/nowhere/at/all"
 """A backup that was asked for would overwrite a file of this computer."""
+NO_PROGRAM = "none"
+"""A tunnel program that was started would make this computer reachable."""
 _SECONDS = re.compile(r"[0-9]{1,3}(\.[0-9]*)?")
 _URL = re.compile(r"(?=.{1,2000}$)[Hh][Tt][Tt][Pp][Ss]?://\S+")
 _ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[1-9][0-9]{0,17}")
@@ -34,6 +36,8 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
         _stay(case.body)
     if case.operation.path == "/backup" and isinstance(case.body.get("path"), str):
         case.body["path"] = f"{NO_FOLDER}/{case.body['path']}"
+    if case.operation.path == "/tunnel/start" and isinstance(case.body.get("program"), str):
+        case.body["program"] = NO_PROGRAM
     for part in (case.body, case.body.get("edit")):
         if isinstance(part, dict):
             part.update({key: NOBODY for key in URLS if isinstance(part.get(key), str) and _URL.fullmatch(part[key])})

@@ -22,6 +22,7 @@ EXAMPLES = (
     ("Store at most 50 GB in total", "hookline settings storage_limit 50GB"),
 )
 NONE = "none"
+SWITCH = {"on": True, "off": False, "true": True, "false": False, "yes": True, "no": False}
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
@@ -60,6 +61,8 @@ def text_of(key: str, value: Any) -> str:
     """A value as the user types it."""
     if value is None:
         return NONE
+    if isinstance(value, bool):
+        return "on" if value else "off"
     return exact_size(value) if is_size(key) else str(value)
 
 
@@ -74,6 +77,10 @@ def parse_value(key: str, text: str) -> Any:
         if text not in get_args(kind):
             raise CliError(f"{title} is {' or '.join(get_args(kind))}, not {text!r}.", Exit.USAGE)
         return text
+    if kind is bool:
+        if text.lower() not in SWITCH:
+            raise CliError(f"{title} is on or off, not {text!r}.", Exit.USAGE)
+        return SWITCH[text.lower()]
     if kind is not int:
         return text
     number = parse_size(text) if is_size(key) else _whole(text)

@@ -37,6 +37,7 @@ PLACEHOLDERS: dict[str, tuple[str, dict[str, Any], Any]] = {
     "deliveries/{id}": ("The delivery's ID.", _UUID, "0199c2a4-6f3c-7a2e-9c40-5b1de07f6a12"),
     "attempts/{number}": ("The attempt's number, from 1.", _NUMBER, 1),
     "replays/{id}": ("The replay's ID.", _UUID, "0199c2b0-11d2-7c55-b3f1-90ad24e8c6f0"),
+    "programs/{id}": ("The program's ID.", {"type": "string"}, "ngrok"),
     "refused/{id}": ("The refused request's ID.", _NUMBER, 3),
 }
 """What stands in paths: description, schema and example, by the segment before it."""

@@ -57,6 +57,7 @@ KINDS = {
     "invalid-query": Kind(400, "Invalid search"),
     "method-not-allowed": Kind(405, "The method is not allowed here"),
     "not-found": Kind(404, "Not found"),
+    "not-running": Kind(409, "Hookline is not running"),
     "plan-limit": Kind(409, "The plan does not allow this"),
     "position-unknown": Kind(409, "The position is not known"),
     "port-in-use": Kind(409, "The port is already in use"),
@@ -64,6 +65,7 @@ KINDS = {
     "stopping": Kind(503, "Hookline is stopping"),
     "storage-unavailable": Kind(503, "Requests cannot be stored right now"),
     "too-many-followers": Kind(503, "Too many callers wait for events"),
+    "tunnel-down": Kind(409, "The tunnel is not up"),
     "unauthorized": Kind(401, "The token is missing or wrong"),
 }
 """All problems by the last part of their type. Only `bad-request` has other statuses too: what aiohttp refuses."""

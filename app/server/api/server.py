@@ -26,6 +26,7 @@ from app.server.api.services import ApiServices
 from app.server.api.settings import SettingsCalls
 from app.server.api.status import StateCalls
 from app.server.api.targets import TargetCalls
+from app.server.api.tunnel import TunnelCalls
 from app.server.api.wait import WaitCalls
 from app.server.listening import find_holder, stop_listening
 
@@ -44,6 +45,7 @@ CALLS = (
     RequestCalls,
     DeliveryCalls,
     ReplayCalls,
+    TunnelCalls,
     ComparisonCalls,
     BackupCalls,
 )

@@ -94,7 +94,7 @@ def start_in_job(command: Sequence[str], environment: Mapping[str, str]) -> tupl
             env=dict(environment),
             creationflags=CREATE_SUSPENDED | subprocess.CREATE_NO_WINDOW | subprocess.CREATE_NEW_PROCESS_GROUP,
         )
-        handle = int(popen._handle)  # type: ignore[attr-defined]  # what subprocess itself waits for
+        handle = int(vars(popen)["_handle"])  # what subprocess itself waits for
         try:
             job.add(handle)
             # Popen closes the thread's handle, so the process is resumed as a whole.

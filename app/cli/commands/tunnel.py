@@ -1,0 +1,254 @@
+"""`hookline tunnel`: make the capture port reachable from the internet, and see how that is going."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+from typing import Any
+
+from app.cli.argument_types import row_count
+from app.cli.call import Call, Command
+from app.cli.errors import CliError, Exit
+from app.cli.identifiers import slug_given
+from app.cli.output import GREEN, RED, JsonList, Output
+from app.cli.table import Column, Table
+from app.cli.text import brief_time, when_text
+from app.cli.tunnel_views import ProbeView, TunnelProgramView, TunnelView
+from app.core.resources import tunnel_ids
+from app.core.text import ms_text
+
+HELP = "make the capture port reachable from the internet"
+POLL_S = 0.2
+WORKING = ("starting", "stopping")
+EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
+    "list": (("See which programs are installed", "hookline tunnel list"),),
+    "start": (
+        ("Get a public URL without an account", "hookline tunnel start cloudflared-quick"),
+        ("Keep the same URL with ngrok", "hookline tunnel start ngrok --set domain=name.ngrok-free.dev"),
+        ("Use your own server", "hookline tunnel start ssh --set host=example.com --set remote_port=9001"),
+        ("Read a secret from a file", "hookline tunnel start ngrok --set authtoken=@token.txt"),
+    ),
+    "status": (("Print the public URL", "hookline tunnel status --json | jq -r .url"),),
+}
+LIST_COLUMNS = (
+    Column("PROGRAM"),
+    Column("INSTALLED"),
+    Column("SAME URL", left_out=3),
+    Column("SUMMARY", least=20, left_out=1),
+    Column("OPTIONS", least=10, left_out=2, empty=""),
+)
+HISTORY_COLUMNS = (
+    Column("SINCE", short=brief_time, shortened=2),
+    Column("UNTIL", short=brief_time, shortened=2),
+    Column("PROGRAM", left_out=1),
+    Column("URL", least=20),
+)
+
+
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add the noun and its verbs to the command line."""
+    noun = commands.add_parser("tunnel", help=HELP, description=HELP)
+    verbs = noun.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
+
+    def verb(name: str, run: Command, text: str) -> argparse.ArgumentParser:
+        parser: argparse.ArgumentParser = verbs.add_parser(
+            name, parents=shared, help=text, description=text, examples=EXAMPLES.get(name, ())
+        )
+        parser.set_defaults(run=run)
+        return parser
+
+    verb("list", list_programs, "list the tunnel programs that Hookline can run")
+    begin = verb("start", start, "start a tunnel, and wait for its public URL; another one is stopped")
+    _add_program(begin)
+    begin.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE", help=_VALUE_HELP)
+    verb("stop", stop, "stop the tunnel")
+    verb("status", show_status, "show how the tunnel is")
+    verb("probe", probe, "check that the public URL reaches this Hookline")
+    history = verb("history", show_history, "list the public URLs that the tunnel had")
+    history.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number (50)")
+    change = verb("set", set_options, "save options of a tunnel program, for its next start")
+    _add_program(change)
+    change.add_argument("values", metavar="NAME=VALUE", nargs="+", help=_VALUE_HELP)
+    updated = verb("updated", mark_updated, "say that the provider has the new URL of an endpoint")
+    updated.add_argument("slug", metavar="SLUG", help="the last part of the endpoint's URL")
+
+
+_VALUE_HELP = "an option, as hookline tunnel list names it; =@FILE reads the value from a file, = removes it"
+
+
+def _add_program(parser: argparse.ArgumentParser) -> None:
+    ids = tunnel_ids()
+    parser.add_argument("program", metavar="PROGRAM", choices=ids, help=", ".join(ids))
+
+
+async def list_programs(call: Call) -> int:
+    programs = await call.api.tunnel_programs()
+    if call.out.as_json:
+        call.out.json(programs)
+        return Exit.DONE
+    with Table(call.out, LIST_COLUMNS) as table:
+        for program in programs:
+            found = program["path"] is not None
+            table.row(
+                program["id"],
+                "yes" if found else "no",
+                "yes" if program["fixed_url"] else "no",
+                program["summary"],
+                _options_text(program),
+                codes=("", GREEN if found else ""),
+            )
+    missing = [program for program in programs if program["path"] is None and program["id"] != "own"]
+    if missing and call.out.terminal:
+        call.out.line()
+        for program in missing:
+            call.out.line(f"To install {program['id']}: {program['install']}")
+    return Exit.DONE
+
+
+def _options_text(program: TunnelProgramView) -> str:
+    texts = []
+    for option in program["options"]:
+        value = option["value"] if option["value"] is not None else "(saved)" if option["is_set"] else option["default"]
+        needed = " (required)" if option["required"] and not option["is_set"] else ""
+        texts.append(f"{option['name']}={value}{needed}")
+    return ", ".join(texts)
+
+
+async def start(call: Call) -> int:
+    import asyncio  # start-up time: the shells' completions load this module
+
+    options = call.options
+    values = _given(options.values)
+    if values:
+        await call.api.set_tunnel_options(options.program, values)
+    tunnel = await call.api.start_tunnel(options.program)
+    if call.out.terminal:
+        for program in await call.api.tunnel_programs():
+            if program["id"] == options.program:
+                for warning in program["warnings"]:
+                    call.out.message(warning)
+    while tunnel["state"] in WORKING:
+        await asyncio.sleep(POLL_S)
+        tunnel = await call.api.tunnel()
+    if tunnel["state"] != "up":
+        raise CliError(tunnel["problem"] or "The tunnel was stopped before it was up.", Exit.ENVIRONMENT)
+    if call.out.as_json:
+        call.out.json(tunnel)
+    else:
+        call.out.line(tunnel["url"] or "")
+        _show_outdated(call.out, tunnel)
+    return Exit.DONE
+
+
+async def stop(call: Call) -> int:
+    before = await call.api.tunnel()
+    tunnel = await call.api.stop_tunnel()
+    if call.out.as_json:
+        call.out.json(tunnel)
+    else:
+        call.out.line("Stopped." if before["state"] != "off" else "No tunnel is running.")
+    return Exit.DONE
+
+
+async def show_status(call: Call) -> int:
+    tunnel, out = await call.api.tunnel(), call.out
+    if out.as_json:
+        out.json(tunnel)
+        return Exit.DONE
+    again = f" at {when_text(tunnel['restart_at'])}" if tunnel["restart_at"] else ""
+    out.field("Tunnel", tunnel["state"] + again)
+    if tunnel["program"] and tunnel["state"] != "off":
+        out.field("Program", tunnel["program"])
+    if tunnel["url"]:
+        out.field("URL", tunnel["url"])
+    if tunnel["up_since"]:
+        out.field("Since", when_text(tunnel["up_since"]))
+    if tunnel["restarts"]:
+        out.field("Restarts", str(tunnel["restarts"]))
+    if tunnel["probe"]:
+        out.field("Last check", f"{_probe_text(tunnel['probe'])} ({when_text(tunnel['probe']['at'])})")
+    if tunnel["problem"]:
+        out.field("Problem", tunnel["problem"])
+    _show_outdated(out, tunnel)
+    if tunnel["state"] in ("failed", "restarting"):
+        for line in tunnel["output"]:
+            out.line(f"  {line}")
+    return Exit.DONE
+
+
+async def probe(call: Call) -> int:
+    """Exit code 1 if the URL does not reach Hookline."""
+    result = await call.api.probe_tunnel()
+    if call.out.as_json:
+        call.out.json(result)
+    else:
+        worked = result["problem"] is None
+        call.out.marked("✓" if worked else "✗", GREEN if worked else RED, _probe_text(result))
+    return Exit.DONE if result["problem"] is None else Exit.FAILURE
+
+
+async def show_history(call: Call) -> int:
+    found = call.api.tunnel_history(call.options.count)
+    if call.out.as_json:
+        array = JsonList(call.out)
+        async for one in found:
+            array.add(one)
+        array.end()
+        return Exit.DONE
+    printed = 0
+    with Table(call.out, HISTORY_COLUMNS) as table:
+        async for one in found:
+            until = when_text(one["until"]) if one["until"] else "now"
+            table.row(when_text(one["since"]), until, one["program"], one["url"])
+            printed += 1
+    if not printed:
+        call.out.message("There has been no tunnel yet.")
+    return Exit.DONE
+
+
+async def set_options(call: Call) -> int:
+    program = await call.api.set_tunnel_options(call.options.program, _given(call.options.values))
+    if call.out.as_json:
+        call.out.json(program)
+    else:
+        call.out.line(_options_text(program))
+    return Exit.DONE
+
+
+async def mark_updated(call: Call) -> int:
+    tunnel = await call.api.tunnel_updated(slug_given(call.options.slug))
+    if call.out.as_json:
+        call.out.json(tunnel)
+    else:
+        call.out.line("Noted.")
+        _show_outdated(call.out, tunnel)
+    return Exit.DONE
+
+
+def _given(texts: list[str]) -> dict[str, str]:
+    """`NAME=VALUE` as options. CliError for any other text, and for a file that cannot be read."""
+    values = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise CliError(f"Write options as NAME=VALUE, not {text!r}.", Exit.USAGE)
+        values[name] = _read(value[1:]) if value.startswith("@") else value
+    return values
+
+
+def _read(file: str) -> str:
+    try:
+        return (sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise CliError(f"{file} cannot be read: {error}.", Exit.ENVIRONMENT) from error
+
+
+def _probe_text(probe: ProbeView) -> str:
+    return probe["problem"] or f"The public URL works, in {ms_text(probe['ms'] or 0)}."
+
+
+def _show_outdated(out: Output, tunnel: TunnelView) -> None:
+    for one in tunnel["outdated"]:
+        new = f" with {one['new_url']}" if one["new_url"] else ""
+        out.field("Outdated", f"{one['url']}: update it at the provider{new}")

@@ -1,0 +1,194 @@
+"""Calls about the tunnel: how it is, start, stop, probe; its programs with their options; its URLs."""
+
+from __future__ import annotations
+
+from aiohttp import web
+
+from app.core.clock import rfc3339
+from app.core.errors import NotFoundError
+from app.core.tunnel.program import FoundProgram, TunnelOption, install_text
+from app.core.tunnel.tunnel import OutdatedUrl, Probe, Tunnel, TunnelUrl
+from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
+from app.server.api.problems import Problem
+from app.server.api.routes import Body, Page, Returns, Route, endpoint_named, json_response
+from app.server.api.services import ApiServices
+from app.server.api.tunnel_schemas import (
+    OutdatedUrlOut,
+    ProbeOut,
+    TunnelOptionOut,
+    TunnelOut,
+    TunnelProgramOut,
+    TunnelProgramsOut,
+    TunnelStartIn,
+    TunnelUpdatedIn,
+    TunnelUrlOut,
+)
+
+ALL_KEPT = 1_000
+
+
+class TunnelCalls:
+    """Handlers of `/tunnel`."""
+
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
+
+    def routes(self) -> list[Route]:
+        tunnel, program = Returns(TunnelOut), "/tunnel/programs/{id}/options"
+        start = Body(TunnelStartIn, {"program": "cloudflared"})
+        updated, options = (
+            Body(TunnelUpdatedIn, {"endpoint": "orders"}),
+            Body(dict[str, str], {"domain": "a.ngrok.app"}),
+        )
+        started, missing = Returns(TunnelOut, 202), ("not-found",)
+        return [
+            Route("GET", "/tunnel", self.read, "Read the tunnel", tunnel),
+            Route("GET", "/tunnel/programs", self.programs, "List tunnel programs", programs),
+            Route("PUT", program, self.configure, "Set a program's options", Returns(TunnelProgramOut), body=options),
+            Route(
+                "POST",
+                "/tunnel/start",
+                self.start,
+                "Start the tunnel",
+                started,
+                body=start,
+                problems=("not-running", *missing),
+            ),
+            Route("POST", "/tunnel/stop", self.stop, "Stop the tunnel", tunnel),
+            Route(
+                "POST", "/tunnel/probe", self.probe, "Check the tunnel", Returns(ProbeOut), problems=("tunnel-down",)
+            ),
+            Route(
+                "GET", "/tunnel/history", self.history, "List the tunnel's URLs", Returns(Page[TunnelUrlOut]), PAGING
+            ),
+            Route(
+                "POST",
+                "/tunnel/updated",
+                self.updated,
+                "Say that a provider has the new URL",
+                tunnel,
+                body=updated,
+                problems=missing,
+            ),
+        ]
+
+    async def read(self, request: web.Request) -> web.Response:
+        """How the tunnel is."""
+        return self._out(self._services.tunnels.tunnel)
+
+    async def programs(self, request: web.Request) -> web.Response:
+        """All programs that Hookline can run as a tunnel, with the options that are saved, except secrets."""
+        found = await self._services.tunnels.programs()
+        return json_response(TunnelProgramsOut(items=tuple(map(_program_out, found))))
+
+    async def configure(self, request: web.Request, values: dict[str, str]) -> web.Response:
+        """Saves options of a program, texts by name; an empty text removes one, the others stay. They apply from its
+        next start on. Secrets can be written, never read."""
+        program_id = request.match_info["id"]
+        await self._services.tunnels.configure(program_id, values)
+        found = await self._services.tunnels.programs()
+        return json_response(next(_program_out(one) for one in found if one.program.id == program_id))
+
+    async def start(self, request: web.Request, given: TunnelStartIn) -> web.Response:
+        """Starts a program as the tunnel, after stopping another: 202. 404 if it is not installed, 409 while Hookline
+        does not capture."""
+        if self._services.capture_url() is None:
+            text = "Hookline is not running, so a tunnel would lead nowhere. Start it with hookline, or hookline serve."
+            raise Problem(409, "not-running", text)
+        return self._out(await self._services.tunnels.start(given.program), 202)
+
+    async def stop(self, request: web.Request) -> web.Response:
+        """Ends the tunnel's program; harmless when there is none."""
+        return self._out(await self._services.tunnels.stop())
+
+    async def probe(self, request: web.Request) -> web.Response:
+        """Checks that the public URL reaches this Hookline; 409 unless the tunnel is up."""
+        try:
+            return json_response(_probe_out(await self._services.tunnels.probe()))
+        except NotFoundError as error:
+            raise Problem(409, "tunnel-down", str(error)) from None
+
+    async def history(self, request: web.Request) -> web.Response:
+        """The public URLs that the tunnel had, newest first; the last 1,000 are kept."""
+        limit, begin = limit_of(request), cursor_of(request, int) or 0
+        rows = await self._services.tunnels.history(ALL_KEPT)
+        page = rows[max(begin, 0) :][:limit]
+        end = max(begin, 0) + len(page)
+        following = cursor_text(end) if end < len(rows) else None
+        return json_response(Page(tuple(map(_url_out, page)), following))
+
+    async def updated(self, request: web.Request, given: TunnelUpdatedIn) -> web.Response:
+        """The provider has the endpoint's new capture URL, so that the old one is no longer outdated."""
+        endpoint = endpoint_named(self._services.endpoints, given.endpoint)
+        await self._services.tunnels.updated(endpoint.id)
+        return self._out(self._services.tunnels.tunnel)
+
+    def _out(self, tunnel: Tunnel, status: int = 200) -> web.Response:
+        shape = TunnelOut(
+            state=tunnel.state,
+            program=tunnel.program,
+            url=tunnel.url,
+            started_at=_time(tunnel.started_at),
+            up_since=_time(tunnel.up_since),
+            restart_at=_time(tunnel.restart_at),
+            restarts=tunnel.restarts,
+            problem=tunnel.problem,
+            probe=None if tunnel.probe is None else _probe_out(tunnel.probe),
+            outdated=tuple(filter(None, map(self._outdated_out, tunnel.outdated))),
+            output=tunnel.output,
+        )
+        return json_response(shape, status)
+
+    def _outdated_out(self, outdated: OutdatedUrl) -> OutdatedUrlOut | None:
+        endpoint = self._services.endpoints.by_id(outdated.endpoint_id)
+        if endpoint is None:
+            return None
+        return OutdatedUrlOut(
+            endpoint=endpoint.slug,
+            url=outdated.url,
+            new_url=self._services.endpoint_url(endpoint) if self._services.tunnels.base else None,
+            copied_at=rfc3339(outdated.copied_at),
+        )
+
+
+def _time(at: int | None) -> str | None:
+    return None if at is None else rfc3339(at)
+
+
+def _probe_out(probe: Probe) -> ProbeOut:
+    return ProbeOut(at=rfc3339(probe.at), ms=probe.ms, problem=probe.problem)
+
+
+def _program_out(found: FoundProgram) -> TunnelProgramOut:
+    program = found.program
+    return TunnelProgramOut(
+        id=program.id,
+        name=program.name,
+        summary=program.summary,
+        website=program.website,
+        path=found.path,
+        install=install_text(program),
+        fixed_url=program.fixed_url,
+        warnings=program.warnings,
+        options=tuple(_option_out(option, found) for option in program.options),
+    )
+
+
+def _option_out(option: TunnelOption, found: FoundProgram) -> TunnelOptionOut:
+    return TunnelOptionOut(
+        name=option.name,
+        label=option.label,
+        help=option.help,
+        required=option.required,
+        secret=option.secret,
+        default=option.default,
+        placeholder=option.placeholder,
+        pattern=option.pattern,
+        choices=option.choices,
+        value=found.values.get(option.name),
+        is_set=option.name in found.values or option.name in found.secrets_set,
+    )
+
+
+def _url_out(url: TunnelUrl) -> TunnelUrlOut:
+    return TunnelUrlOut(url=url.url, program=url.program, since=rfc3339(url.since), until=_time(url.until))

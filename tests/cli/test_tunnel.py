@@ -1,0 +1,115 @@
+"""`hookline tunnel`, with a program of a folder on PATH that stands in for localtunnel's `lt`."""
+
+from __future__ import annotations
+
+import os
+import sys
+import urllib.request
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Program, Run
+from tests.tunnels import SCRIPT
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="lt is a shell script here")
+
+
+@pytest.fixture
+def lt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An `lt` that relays a port of this machine, and names 203.0.113.7 as the client."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    script = folder / "lt"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{SCRIPT}" relay "$2" 203.0.113.7\n')
+    script.chmod(0o700)
+    monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
+    return script
+
+
+@pytest.mark.usefixtures("lt")
+def test_a_tunnel_from_start_to_stop(serve: Callable[..., Program], run: Run) -> None:
+    serve("--endpoint", "Orders")
+    assert run("tunnel", "status").out == "Tunnel: off\n"
+    started = run("tunnel", "start", "localtunnel")
+    url = started.out.strip()
+    assert (started.code, started.err) == (0, "")
+    assert url.startswith("http://127.0.0.1:")
+    endpoint = run("endpoint", "list", "--json").json[0]
+    assert endpoint["url"] == f"{url}/catch/{endpoint['slug']}"
+    assert run("status", "--json").json["base_url"] == url
+    urllib.request.urlopen(urllib.request.Request(endpoint["url"], b"{}"), timeout=30).close()
+    request = run("show", "@last", "--json").json
+    assert request["source"] == {"address": "203.0.113.7", "port": 0}
+    assert request["scheme"] == "https"
+    assert run("tunnel", "probe").out.startswith("✓  The public URL works, in ")
+    status = run("tunnel", "status", "--json").json
+    assert (status["state"], status["url"], status["probe"]["problem"]) == ("up", url, None)
+    assert run("requests", endpoint["slug"], "--json").json[0]["id"] == request["id"], "probes are no requests"
+    assert run("refused", "--json").json == []
+    assert run("tunnel", "history").out.split("\t")[1:] == ["now", "localtunnel", f"{url}\n"]
+    refused = run("target", "add", endpoint["slug"], f"{url}/catch/{endpoint['slug']}")
+    assert "loop" in refused.err
+    assert run("tunnel", "stop").out == "Stopped.\n"
+    assert run("tunnel", "stop").out == "No tunnel is running.\n"
+    assert run("tunnel", "probe").code == 3
+
+
+@pytest.mark.usefixtures("lt")
+def test_serve_starts_a_tunnel_and_prints_its_url(serve: Callable[..., Program], run: Run) -> None:
+    program = serve("--tunnel", "localtunnel")
+    url = program.read_line(60).removeprefix("tunnel ")
+    assert run("tunnel", "status", "--json").json["url"] == url
+    assert run("settings", "tunnel_autostart").out == "on\n"
+    assert program.stop() == 0
+
+
+@pytest.mark.usefixtures("lt")
+def test_the_tunnel_of_the_settings_starts_with_hookline(serve: Callable[..., Program], run: Run) -> None:
+    run("endpoint", "add", "Orders")
+    assert "no tunnel program" in run("settings", "tunnel_program", "nothing").err
+    assert run("settings", "tunnel_program", "localtunnel").code == 0
+    assert run("settings", "tunnel_autostart", "maybe").code == 2
+    assert run("settings", "tunnel_autostart", "on").out == "on\n"
+    program = serve()
+    assert program.read_line(60).startswith("tunnel http://127.0.0.1:")
+    assert program.stop() == 0
+
+
+@pytest.mark.usefixtures("empty_store")
+def test_without_a_running_hookline(run: Run) -> None:
+    done = run("tunnel", "start", "localhost-run")
+    assert done.code == 3
+    assert "Start it with hookline, or hookline serve." in done.err
+    assert run("tunnel", "status").out == "Tunnel: off\n"
+    assert run("tunnel", "history").err == "hookline: There has been no tunnel yet.\n"
+
+
+@pytest.mark.usefixtures("empty_store")
+def test_programs_and_their_options(run: Run, tmp_path: Path) -> None:
+    rows = {line.split("\t")[0]: line.split("\t") for line in run("tunnel", "list").out.splitlines()}
+    assert len(rows) >= 12
+    assert rows["ssh"][4].startswith("host= (required), user=")
+    secret = tmp_path / "token"
+    secret.write_text("2abcDEF\n")
+    done = run("tunnel", "set", "ngrok", f"authtoken=@{secret}", "domain=x.ngrok-free.dev")
+    assert done.out == "authtoken=(saved), domain=x.ngrok-free.dev\n"
+    assert "2abcDEF" not in run("tunnel", "list", "--json").out
+    assert run("tunnel", "set", "ngrok", "authtoken=", "domain=").out == "authtoken=, domain=\n"
+    assert run("tunnel", "set", "ngrok", "nonsense").code == 2
+    wrong = run("tunnel", "set", "ssh", "host=-oProxyCommand=x")
+    assert (wrong.code, "Server is not valid" in wrong.err) == (2, True)
+    assert run("tunnel", "set", "ngrok", "authtoken=@/no/such/file").code == 3
+    assert run("tunnel", "start", "nothing").code == 2
+
+
+def test_a_tunnel_that_fails_ends_the_command_with_its_reason(
+    serve: Callable[..., Program], run: Run, lt: Path
+) -> None:
+    lt.write_text('#!/bin/sh\necho "connection refused: 203.0.113.9:1234 (check your firewall settings)" >&2\nexit 1\n')
+    serve()
+    done = run("tunnel", "start", "localtunnel")
+    assert done.code == 3
+    assert done.err.startswith("hookline: A firewall blocks the connection to 203.0.113.9:1234.")
+    assert "Tunnel: failed\n" in run("tunnel", "status").out
