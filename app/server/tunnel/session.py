@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 PROBE_MODULE = "app.server.tunnel.probe"
+wall_clock = time.time
+"""It goes on while the computer sleeps, where the monotonic clock may not."""
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,7 @@ class Session:
 
     async def _run_once(self) -> End:
         name = self.launch.name
+        self._failed_probes, self._proved = 0, False
         address = self._service.local_address()
         if address is None:
             return End("Hookline's capture port is closed.", retry=True)
@@ -264,13 +267,13 @@ class Session:
         timing = self._timing
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
-            tick, wall, steady = min(timing.tick, left), time.time(), time.monotonic()
+            tick, wall, steady = min(timing.tick, left), wall_clock(), time.monotonic()
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(tick):
                     await self._wake.wait()
             if self._wake.is_set():
                 return
-            if max(time.time() - wall, time.monotonic() - steady) > tick + timing.asleep:
+            if max(wall_clock() - wall, time.monotonic() - steady) > tick + timing.asleep:
                 return
 
     # -- output ---------------------------------------------------------------------------------------------------
