@@ -35,12 +35,11 @@ class TunnelCalls:
 
     def routes(self) -> list[Route]:
         tunnel, program = Returns(TunnelOut), "/tunnel/programs/{id}/options"
-        start = Body(TunnelStartIn, {"program": "cloudflared"})
-        updated, options = (
-            Body(TunnelUpdatedIn, {"endpoint": "orders"}),
-            Body(dict[str, str], {"domain": "a.ngrok.app"}),
-        )
-        started, missing = Returns(TunnelOut, 202), ("not-found",)
+        start = Body(TunnelStartIn, {"program": "cloudflared-quick"})
+        updated = Body(TunnelUpdatedIn, {"endpoint": "orders"})
+        options = Body(dict[str, str], {"domain": "example.ngrok-free.dev"})
+        started, missing, down = Returns(TunnelOut, 202), ("not-found",), ("tunnel-down",)
+        urls, programs = Returns(Page[TunnelUrlOut]), Returns(TunnelProgramsOut)
         return [
             Route("GET", "/tunnel", self.read, "Read the tunnel", tunnel),
             Route("GET", "/tunnel/programs", self.programs, "List tunnel programs", programs),
