@@ -38,8 +38,8 @@ class TunnelCalls:
         start = Body(TunnelStartIn, {"program": "cloudflared-quick"})
         updated = Body(TunnelUpdatedIn, {"endpoint": "orders"})
         options = Body(dict[str, str], {"domain": "example.ngrok-free.dev"})
-        started, missing, down = Returns(TunnelOut, 202), ("not-found",), ("tunnel-down",)
-        urls, programs = Returns(Page[TunnelUrlOut]), Returns(TunnelProgramsOut)
+        started, missing = Returns(TunnelOut, 202), ("not-found",)
+        programs = Returns(TunnelProgramsOut)
         return [
             Route("GET", "/tunnel", self.read, "Read the tunnel", tunnel),
             Route("GET", "/tunnel/programs", self.programs, "List tunnel programs", programs),
