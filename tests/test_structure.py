@@ -27,7 +27,7 @@ ALLOWED = {
     },  # the last is the standard library's since 3.14
     "db": {"peewee", "filelock", "msgspec"},
     "server": {"aiohttp", "httpx", "msgspec", "certifi"},
-    "ui": {"PySide6", "shiboken6", "msgspec"},
+    "ui": {"PySide6", "shiboken6", "msgspec", "segno"},
     "cli": {"hookline", "httpx", "msgspec", "wcwidth"},
     "system": {"msgspec", "platformdirs"},
     "selftest": {"msgspec", "httpx", "PySide6"},

@@ -26,6 +26,7 @@ from app.core.events import (
     StorageLimitChanged,
     StorageTrouble,
     Subscriptions,
+    TunnelChanged,
 )
 from app.core.model import Endpoint, StorageUse
 from app.core.repositories import ActivityRepository
@@ -55,6 +56,9 @@ class QtEvents(QObject):
     limit_change_requested = Signal(object)
     """The user asked to change a storage limit: that of an endpoint, or the overall one (None)."""
     purged = Signal()
+    tunnel_changed = Signal()
+    capture_urls_changed = Signal()
+    """The tunnel's URL changed; a change of the settings is reported by `settings_changed`."""
 
     def __init__(self, bus: Bus, messages: Messages, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -77,6 +81,7 @@ class QtEvents(QObject):
         self._subscriptions.add(Purged, self._purge)
         self._subscriptions.add(Refused, self._refuse)
         self._subscriptions.add(SettingsChanged, self._settings)
+        self._subscriptions.add(TunnelChanged, self._tunnel)
         self._subscriptions.add(StorageTrouble, self._storage)
         self._subscriptions.add(FileTrouble, self._file)
         self._subscriptions.add(DatabaseDamaged, self._damage)
@@ -167,6 +172,11 @@ class QtEvents(QObject):
 
     def _settings(self, event: SettingsChanged) -> None:
         self.settings_changed.emit()
+
+    def _tunnel(self, event: TunnelChanged) -> None:
+        self.tunnel_changed.emit()
+        if event.url_changed:
+            self.capture_urls_changed.emit()
 
     def _storage(self, event: StorageTrouble) -> None:
         if event.reason is None:

@@ -16,6 +16,7 @@ from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers.provider import ProviderMark
 from app.core.settings import Settings, check
+from app.core.tunnel.tunnel import TunnelState
 from app.db.restore_staging import RestoreStaging
 from app.db.store import Store
 from app.server.refused import RefusedLog
@@ -27,7 +28,8 @@ from app.ui.services import Services
 from app.ui.shell.main_window import MainWindow
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from tests import factories, tunnels
+from tests import factories
+from tests.ui.tunnels import FakeTunnels
 from tests.ui.waiting import activate, settle
 
 BASE = "http://127.0.0.1:8787"
@@ -37,12 +39,18 @@ class DeskAbout:
     """What the program tells of itself, made up."""
 
     installation = "from source, /home/ann/hookline"
-    base_url = BASE
     parts = (
         Component(name="Hookline", version="1.2.3", licence="MIT", text="<b>Permission</b> is granted\n"),
         Component(name="Qt", version="6.11.3", licence="LGPL-3.0-only", text="GNU LESSER GENERAL PUBLIC LICENSE\n"),
         Component(name="msgspec", version="0.22.0", licence="BSD-3-Clause", text="Redistribution\n"),
     )
+
+    def __init__(self, base_url: Callable[[], str] = lambda: BASE) -> None:
+        self._base_url = base_url
+
+    @property
+    def base_url(self) -> str:
+        return self._base_url()
 
     def versions(self) -> list[Fact]:
         return [("Python", "3.11.7"), ("SQLite", "3.40.1")]
@@ -81,7 +89,7 @@ class Desk:
             own_bases=lambda: (BASE + "/catch/",),
             local_base=lambda: BASE,
         )
-        self.tunnels = tunnels.service(self.store, self.bus, self.folder)
+        self.tunnels = FakeTunnels(self.bus)
         self.services = Services(
             endpoints=self.store.endpoints,
             captures=self.store.captures,
@@ -108,14 +116,18 @@ class Desk:
             settings=lambda: self.settings,
             apply_settings=self.apply,
             send_test=self.send_test,
-            about=DeskAbout(),
+            about=DeskAbout(self.base_url),
             autostart=DesktopEntry(self.folder / "autostart", StartCommand(["/usr/bin/hookline"])),
             data_folder=self.folder,
             version="1.2.3",
         )
 
+    def base_url(self) -> str:
+        tunnel = self.tunnels.tunnel
+        return (tunnel.url if tunnel.state is TunnelState.UP else None) or self.settings.base_url or BASE
+
     def capture_url(self, endpoint: Endpoint) -> str:
-        return f"{self.settings.base_url or BASE}/catch/{endpoint.slug}"
+        return f"{self.base_url()}/catch/{endpoint.slug}"
 
     async def apply(self, new: Settings) -> None:
         if errors := check(new):

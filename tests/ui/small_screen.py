@@ -15,18 +15,21 @@ from PySide6.QtCore import QPoint, QRect, QSettings
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QPushButton, QWidget
 
 from app.core.model import TargetDraft
+from app.core.tunnel.tunnel import TunnelState
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.loop import new_loop
+from app.ui.qr.dialog import QrDialog
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.parts_dialog import PartsDialog
 from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import TUNNEL
 from app.ui.widgets.question import ChoiceDialog, DialogOption, Question
 from tests.deliveries import two_targets
 from tests.ui.desk import Desk, open_desk
@@ -74,6 +77,7 @@ async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
         "choice": ChoiceDialog(
             "Hookline cannot start", LONG, (DialogOption("Quit"), DialogOption("Try again", "primary")), theme, None
         ),
+        "QR code": QrDialog(services, theme, tasks, window, desk.store.endpoints.all()[0]),
         "name": NameDialog("method:POST status:500", set(), theme, window),
         "parts": PartsDialog(_multipart(), partial(_pane, desk), theme, tasks, window),
         "comparison": ComparisonDialog(await two_targets(desk.store), services, theme, tasks, window),
@@ -146,8 +150,10 @@ async def show_windows(desk: Desk, look: Look) -> None:
     await settle()
     look.whole(window.requests.detail, "detail")
     look.whole(window.requests.list_footer, "foot of the list")
-    for button in (window.sidebar.settings_button, window.sidebar.about_button, window.sidebar.add_button):
+    sidebar = window.sidebar
+    for button in (sidebar.settings_button, sidebar.about_button, sidebar.add_button, sidebar.tunnel):
         look.whole(button, button.accessibleName())
+    await show_tunnel(desk, window, look)
     await show_dialogs(desk, window, look)
     await show_form(desk, window, look)
     await show_targets(desk, window, look)
@@ -156,6 +162,19 @@ async def show_windows(desk: Desk, look: Look) -> None:
         await settle()
         look.at(window.requests.windows.open_now[summary.id], "window of a request")
     await end(desk, window)
+
+
+async def show_tunnel(desk: Desk, window: MainWindow, look: Look) -> None:
+    """Its page scrolls to its last buttons, and never sideways."""
+    window.show_page(TUNNEL)
+    page = window.tunnel.page
+    await until(page.programs.list.count)
+    desk.tunnels.come_up("https://" + "long-" * 30 + "name.example", problem="It does not answer. " * 12)
+    await settle()
+    for button in (page.status.stop, page.status.check):
+        look.whole(button, f"tunnel: {button.text()}")
+    assert page.width() <= window.pages.width()
+    desk.tunnels.change(state=TunnelState.OFF, url=None, problem=None, url_changed=True)
 
 
 async def show_restored(desk: Desk, look: Look) -> None:

@@ -10,6 +10,7 @@ from shiboken6 import isValid
 
 from app.core.about import Fact
 from app.core.errors import HooklineError
+from app.core.events import TunnelChanged
 from app.ui.about.licences import LicencesDialog
 from app.ui.commands.command import Command
 from app.ui.services import Services
@@ -71,6 +72,7 @@ class AboutDialog(Dialog):
         self.status = label("", "success", self, wrap=True)
         self.close_button = Button("Close", theme, self)
         self._lay_out()
+        self._subscription = services.bus.subscribe(TunnelChanged, self._tunnel_changed)
         self.licences_button.clicked.connect(self.show_licences)
         self.copy_button.clicked.connect(self.copy_diagnostics)
         self.close_button.clicked.connect(self.reject)
@@ -87,6 +89,11 @@ class AboutDialog(Dialog):
         if event.type() == QEvent.Type.LayoutRequest:
             self.resize(self.sizeHint())
         return done
+
+    def done(self, result: int) -> None:
+        """Stop following the tunnel."""
+        self._subscription.end()
+        super().done(result)
 
     def is_idle(self) -> bool:
         """Always: it only shows information."""
@@ -105,6 +112,10 @@ class AboutDialog(Dialog):
     def show_licences(self) -> None:
         """Open the list of included software."""
         LicencesDialog(self._services.about, self.theme, self._tasks, self).open()
+
+    def _tunnel_changed(self, event: TunnelChanged) -> None:
+        if event.url_changed:
+            self.base_url.set_text(self._services.about.base_url)
 
     async def _copy_diagnostics(self) -> None:
         status, kind = "Copied the diagnostics. They contain no secrets.", "success"

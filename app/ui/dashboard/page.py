@@ -100,11 +100,13 @@ class DashboardPage(QWidget):
         self.rows.opened.connect(self.opened)
         self.rows.menu_requested.connect(self._menus.show)
         self.rows.switched.connect(actions.set_active)
+        self.rows.url_copied.connect(actions.note_copied)
         self.filter.textChanged.connect(self.rows.set_filter)
         self.empty.action.connect(actions.create_first)
         qt_events.endpoints_changed.connect(self.refresh)
         qt_events.plan_changed.connect(self.refresh)
         qt_events.settings_changed.connect(self.refresh)
+        qt_events.capture_urls_changed.connect(self.refresh)
         qt_events.counts_changed.connect(self._counts_changed)
         qt_events.purged.connect(self._measure.call)
         actions.switch_refused.connect(self._undo_switch)
@@ -178,8 +180,7 @@ class DashboardPage(QWidget):
 
     def _refresh_place(self) -> None:
         place = self._services.listening()
-        base = self._services.settings().base_url
-        here = f"Capturing at {base or f'http://{place}'}" if place else "Not capturing: the port is closed"
+        here = f"Capturing at {self._services.about.base_url}" if place else "Not capturing: the port is closed"
         self._place.setText(here)
 
     @Slot(object)

@@ -218,6 +218,7 @@ class DashboardRow(PaintedButton):
 
     menu_requested = Signal(object, object)
     switched = Signal(object, bool)
+    url_copied = Signal(object)
 
     def __init__(self, contents: RowContents, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
@@ -227,6 +228,7 @@ class DashboardRow(PaintedButton):
         self.switch = Switch("", theme, self)
         self.switch.clicked.connect(self._switch_clicked)
         self.copy_button = CopyButton(contents.url, "URL", theme, self)
+        self.copy_button.clicked.connect(self._url_copied)
         self.menu_button = IconButton("more", "More", theme, self)
         self.menu_button.clicked.connect(self._menu_clicked)
         self._show(contents)
@@ -322,6 +324,10 @@ class DashboardRow(PaintedButton):
     @Slot()
     def _switch_clicked(self) -> None:
         self.switched.emit(self._contents.endpoint, self.switch.isChecked())
+
+    @Slot()
+    def _url_copied(self) -> None:
+        self.url_copied.emit(self._contents.endpoint)
 
     @Slot()
     def _menu_clicked(self) -> None:

@@ -31,6 +31,7 @@ class DashboardRows(Card):
     opened = Signal(object)
     menu_requested = Signal(object, object)
     switched = Signal(object, bool)
+    url_copied = Signal(object)
 
     def __init__(
         self, contents: Callable[[Endpoint], RowContents], theme: Theme, parent: QWidget | None = None
@@ -140,6 +141,7 @@ class DashboardRows(Card):
         row.clicked.connect(self._clicked)
         row.menu_requested.connect(self.menu_requested)
         row.switched.connect(self.switched)
+        row.url_copied.connect(self.url_copied)
         if not self._fits(row):
             row.hide()
         self._rows[endpoint.id] = row

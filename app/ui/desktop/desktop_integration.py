@@ -12,7 +12,7 @@ from app.core.launch_request import LaunchAction
 from app.core.links import EndpointLink, RequestLink
 from app.ui.desktop.notifications import ListingPage, Notifications, WindowFocus
 from app.ui.desktop.notifier import NotificationService, Notifier
-from app.ui.desktop.text import Notice, tooltip, window_title
+from app.ui.desktop.text import TUNNEL_KEY, Notice, tooltip, window_title
 from app.ui.desktop.tray import IS_MAC, Tray, TrayMenu
 from app.ui.desktop.tray_icon import badge_text, tray_icon
 from app.ui.desktop.unread_count import UnreadCount
@@ -45,6 +45,8 @@ class Desktop(QObject):
 
     launch_requested = Signal(object)
     quit_requested = Signal()
+    tunnel_requested = Signal()
+    """A notification about the tunnel was clicked."""
     tray_changed = Signal()
 
     def __init__(
@@ -115,6 +117,12 @@ class Desktop(QObject):
     def show_sample(self) -> None:
         """Show a notification whatever the settings are."""
         self.notifier.show(SAMPLE)
+
+    @Slot(object)
+    def show_in_background(self, notice: Notice) -> None:
+        """Show a notification unless one of Hookline's windows is active, which says the same."""
+        if not self.window_focus.in_front():
+            self.notifier.show(notice)
 
     @Slot()
     def check_tray(self) -> None:
@@ -205,6 +213,9 @@ class Desktop(QObject):
             self.launch_requested.emit(RequestLink(id=notice.capture_id))
         elif notice in (STILL_RUNNING, SAMPLE):
             self._show_window()
+        elif notice.key == TUNNEL_KEY:
+            self._show_window()
+            self.tunnel_requested.emit()
         else:
             self._open_endpoint(notice.key)
 

@@ -17,6 +17,10 @@ TOOLTIP_MAX = 127
 """Maximum characters that Windows shows of a tray icon's tooltip."""
 
 
+TUNNEL_KEY = "the tunnel"
+"""Of notifications about the tunnel. Not a slug: other keys are those of endpoints."""
+
+
 class Notice(Record, frozen=True):
     """A notification; a later one with the same `key` replaces it.
 

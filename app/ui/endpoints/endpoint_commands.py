@@ -38,6 +38,7 @@ class EndpointCommands(QObject):
         self.open = self._command("Open", "all", actions.open, name="Open endpoint")
         self.edit = self._command("Edit…", "edit", actions.edit, name="Edit endpoint…")
         self.copy_url = self._command("Copy URL", "copy", actions.copy_url, name="Copy endpoint URL")
+        self.show_qr = self._command("QR code…", "qr", actions.show_qr, name="Show QR code")
         self.copy_curl = self._command("Copy sample curl command", "code", actions.copy_curl)
         self.copy_link = self._command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
         self.send_test = self._command("Send test request", "send", actions.send_test)
@@ -65,7 +66,7 @@ class EndpointCommands(QObject):
 
     def for_palette(self) -> tuple[Command, ...]:
         """All but `open`: the palette opens every endpoint by its name."""
-        copies = (self.copy_url, self.copy_curl, self.copy_link)
+        copies = (self.copy_url, self.show_qr, self.copy_curl, self.copy_link)
         return (
             *(self.edit, self.targets, *copies, self.send_test, self.compare, self.switch),
             *(self.pause_forwarding, self.resume_forwarding),
@@ -152,7 +153,7 @@ class EndpointMenus(QObject):
         menu.setToolTipsVisible(True)
         current = partial(self._services.endpoints.by_id, endpoint.id)
         commands = EndpointCommands(current, self._services, self._actions, self._theme, menu)
-        menu.addActions([commands.open, commands.copy_url, commands.copy_link, commands.send_test])
+        menu.addActions([commands.open, commands.copy_url, commands.show_qr, commands.copy_link, commands.send_test])
         menu.addSeparator()
         menu.addActions([commands.edit, commands.targets, commands.compare, commands.switch])
         menu.addActions([commands.pause_forwarding, commands.resume_forwarding, commands.up, commands.down])

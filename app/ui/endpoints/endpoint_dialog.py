@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError
+from app.core.events import Subscriptions, TunnelChanged
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.ui.endpoints.endpoint_form import EndpointForm
@@ -57,6 +58,9 @@ class EndpointDialog(EditDialog):
         self.cancel = Button("Cancel", theme, self)
         self.submit_button = Button("Save" if endpoint else "Create endpoint", theme, self, kind="primary")
         self._lay_out()
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(TunnelChanged, self._tunnel_changed)
+        self.url.copied.connect(self._url_copied)
         self.form.more_button.toggled.connect(self._fit)
         self.form.changed.connect(self._changed)
         self.form.forwarding.targets.clicked.connect(self.open_targets)
@@ -75,6 +79,11 @@ class EndpointDialog(EditDialog):
     def has_changes(self) -> bool:
         """Whether the fields differ from their initial values, valid or not."""
         return not self._busy and (self.form.draft() != self._loaded or bool(self.form.own_errors()))
+
+    def done(self, result: int) -> None:
+        """Stop following the tunnel."""
+        self._subscriptions.end()
+        super().done(result)
 
     def errors(self) -> list[FieldError]:
         """Everything that prevents the draft from being saved now, in edited fields and others."""
@@ -218,6 +227,15 @@ class EndpointDialog(EditDialog):
         self.url.setVisible(slug is not None and slug_is_valid)
         if slug is not None and slug_is_valid:
             self.url.set_text(self._services.capture_url(_preview(self.form.draft(), slug)))
+
+    def _tunnel_changed(self, event: TunnelChanged) -> None:
+        if event.url_changed:
+            self._refresh()
+
+    @Slot()
+    def _url_copied(self) -> None:
+        if self._endpoint is not None:
+            self._tasks.start(self._services.tunnels.copied(self._endpoint.id), "note a copied URL")
 
     def _set_busy(self, busy: bool) -> None:
         self._busy = busy

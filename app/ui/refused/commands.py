@@ -118,9 +118,10 @@ class RefusedCommands(QObject):
         return slug if usable else None
 
     def _curl_of(self, refusal: Refusal) -> str | None:
-        place = self._services.listening()
-        base = self._services.settings().base_url or (f"http://{place}" if place else None)
-        return curl_of_refused(refusal, self._services.refused.raw(refusal.id), base.rstrip("/")) if base else None
+        if self._services.listening() is None:
+            return None
+        base = self._services.about.base_url.rstrip("/")
+        return curl_of_refused(refusal, self._services.refused.raw(refusal.id), base)
 
     @Slot()
     def _copy_target(self) -> None:

@@ -27,13 +27,14 @@ from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, Sidebar
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, TUNNEL, Sidebar
 from app.ui.shell.window_commands import WindowCommands
 from app.ui.shell.window_state import WindowState
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
 from app.ui.theme.metrics import SIDEBAR_WIDTH
 from app.ui.theme.theme import Theme
+from app.ui.tunnel.area import TunnelArea
 from app.ui.undo.pending_delete import DeleteChanged, PendingDelete
 from app.ui.undo.undo_bar import UndoBar
 from app.ui.widgets.error_bar import ErrorBar
@@ -87,6 +88,7 @@ class MainWindow(QMainWindow):
         self.requests = RequestsPage(services, theme, tasks, self.pause, endpoint_actions=actions, parent=self)
         self.deliveries = DeliveriesPage(services, theme, tasks, self.qt_events, self)
         self.refused = RefusedPage(services, theme, tasks, self.qt_events, self)
+        self.tunnel = TunnelArea(services, theme, tasks, self.qt_events, self)
         self.error_bar = ErrorBar(tasks.messages, theme, self)
         self.undo_bar = UndoBar(self.pending, theme, self)
         self.replays = ReplayProgressArea(services, theme, tasks, self)
@@ -104,6 +106,7 @@ class MainWindow(QMainWindow):
             window=self,
         )
         self.commands.registry.add(self.undo_bar.command, *self.replays.commands, self.deliveries.commands.retry_all)
+        self.commands.registry.add(*self.tunnel.actions.commands)
         self._connect()
         order_tabs(self._frame)
         self._window_state = WindowState(services.data_folder)
@@ -112,7 +115,7 @@ class MainWindow(QMainWindow):
 
     @Slot(str)
     def show_page(self, name: str) -> None:
-        """Show DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES or REFUSED."""
+        """Show DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED or TUNNEL."""
         self._endpoint_id = self._deleted_endpoint_id = None
         self.commands.show(name)
         if name == ALL_REQUESTS:
@@ -169,6 +172,7 @@ class MainWindow(QMainWindow):
         self.qt_events.stop()
         self._deletes.end()
         self.replays.stop()
+        self.tunnel.stop()
         self._retention_notice.stop()
         self.deliveries.stop()
         self.requests.stop()
@@ -239,6 +243,7 @@ class MainWindow(QMainWindow):
             ALL_REQUESTS: self.requests,
             ALL_DELIVERIES: self.deliveries,
             REFUSED: self.refused,
+            TUNNEL: self.tunnel.page,
         }
         for page in self._page_widgets.values():
             self.pages.addWidget(page)
@@ -247,6 +252,7 @@ class MainWindow(QMainWindow):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.error_bar)
+        column.addWidget(self.tunnel.bar)
         column.addWidget(Scrolling(self.pages, PAGE_MINIMUM, right), 1)
         column.addWidget(self.replays.bar)
         column.addWidget(self.undo_bar)
@@ -294,6 +300,12 @@ class MainWindow(QMainWindow):
         actions.open_requested.connect(self.enter_endpoint)
         actions.announced.connect(self._say)
         actions.compare_requested.connect(self.comparison.open)
+        actions.tunnel_requested.connect(self.tunnel.actions.start)
+        self.tunnel.page_requested.connect(self._show_tunnel)
+        self.tunnel.actions.announced.connect(self._say)
+        self.tunnel.notices.notice_ready.connect(self.desktop.show_in_background)
+        self.pages.currentChanged.connect(self._page_changed)
+        self.desktop.tunnel_requested.connect(self._show_tunnel)
         self.desktop.quit_requested.connect(self.quit)
         self.pending.endpoint_back.connect(self._endpoint_restored)
         self._deletes = self._services.bus.subscribe(DeleteChanged, self._delete_changed)
@@ -302,6 +314,16 @@ class MainWindow(QMainWindow):
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
         self.qt_events.endpoints_changed.connect(self.comparison.follow_endpoints)
+
+    @Slot()
+    def _show_tunnel(self) -> None:
+        """Show the tunnel's page, of which a dialog with a QR code would hide half."""
+        self.endpoint_actions.close_qr()
+        self.show_page(TUNNEL)
+
+    @Slot()
+    def _page_changed(self) -> None:
+        self.tunnel.set_page_shown(self.pages.currentWidget() is self.tunnel.page)
 
     @Slot(object)
     def _endpoint_created(self, endpoint: Endpoint) -> None:

@@ -16,6 +16,7 @@ from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
 from app.ui.shell.sidebar_rows import EndpointRow, NavRow, SidebarRow
+from app.ui.shell.tunnel_row import TunnelRow
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
@@ -61,7 +62,7 @@ class StatusDot(QWidget):
         self.update()
 
 
-DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED = "dashboard", "all", "deliveries", "refused"
+DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL = "dashboard", "all", "deliveries", "refused", "tunnel"
 MINIMUM_WIDTH = 220
 
 
@@ -102,6 +103,9 @@ class Sidebar(QFrame):
             ALL_DELIVERIES: NavRow("forward", "Deliveries", theme, self),
             REFUSED: NavRow("refused", "Refused", theme, self),
         }
+        self.tunnel = TunnelRow(services.tunnels, theme, qt_events, self)
+        self.tunnel.setObjectName(TUNNEL)
+        self.tunnel.selected.connect(self._page_selected)
         self._lay_out()
         for name, row in self._pages.items():
             row.setObjectName(name)
@@ -124,7 +128,7 @@ class Sidebar(QFrame):
 
     def select_page(self, name: str) -> None:
         """Mark a page as current."""
-        self._mark(self._pages[name])
+        self._mark(self.tunnel if name == TUNNEL else self._pages[name])
 
     def select_endpoint(self, endpoint_id: int) -> None:
         """Mark an endpoint as current and scroll to its row; a filter that hides it is cleared."""
@@ -154,7 +158,7 @@ class Sidebar(QFrame):
 
     def _mark(self, row: SidebarRow) -> None:
         """Check this row and no other."""
-        for one in (*self._pages.values(), *self.list.rows.values()):
+        for one in (*self._pages.values(), self.tunnel, *self.list.rows.values()):
             one.setChecked(one is row)
         if isinstance(row, NavRow) and not any(page.hasFocus() for page in self._pages.values()):
             self._offer_stop(row)
@@ -191,6 +195,10 @@ class Sidebar(QFrame):
         column.addWidget(self.filter)
         column.addWidget(self.list, 1)
         column.addWidget(line(self))
+        tunnel = QVBoxLayout()
+        tunnel.setContentsMargins(metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2, 0)
+        tunnel.addWidget(self.tunnel)
+        column.addLayout(tunnel)
         column.addLayout(self._footer())
 
     def _header(self) -> QHBoxLayout:
@@ -274,7 +282,7 @@ class Sidebar(QFrame):
             self.listening.set_wordings((place, f"Port {place.rpartition(':')[2]}"), f"Listening on {place}")
 
     @Slot(object)
-    def _page_selected(self, row: NavRow) -> None:
+    def _page_selected(self, row: SidebarRow) -> None:
         self._mark(row)
         signal = self.page_entered if row.by_mouse else self.page_selected
         signal.emit(row.objectName())

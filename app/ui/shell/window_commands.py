@@ -21,7 +21,7 @@ from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.shell.palette_sources import PALETTE, PaletteSources
-from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
 
@@ -138,6 +138,7 @@ class WindowCommands(QObject):
             self._page_command("All requests", "all", ALL_REQUESTS),
             self._page_command("Deliveries", "forward", ALL_DELIVERIES, "Ctrl+Shift+D"),
             self._page_command("Refused requests", "refused", REFUSED),
+            self._page_command("Tunnel", "tunnel", TUNNEL, "Ctrl+Shift+T"),
             *steps,
         )
         self.registry.add(*self._places)

@@ -269,6 +269,7 @@ QHeaderView::down-arrow { image: url("$controls/chevron-down.svg"); width: 12px;
 QTableCornerButton::section { background: $surface; border: none; }
 
 QTabWidget::pane { border: none; border-top: 1px solid $border; }
+QTabWidget[part="card"]::tab-bar { left: 9px; }
 QTabBar { background: transparent; qproperty-drawBase: 0; border: none; }
 QTabBar::tab {
     background: transparent; color: $text_muted; padding: 0 6px; margin: 2px 3px 0 0; min-height: 32px;

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, QUrl, Slot
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices, QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
@@ -48,6 +48,8 @@ class CopyButton(IconButton):
 class CopyField(QFrame):
     """A framed line of mono text with a copy button; long text is elided in the middle, but copied in full."""
 
+    copied = Signal()
+
     def __init__(
         self, text: str, theme: Theme, parent: QWidget | None = None, *, what: str = "URL", framed: bool = True
     ) -> None:
@@ -61,6 +63,7 @@ class CopyField(QFrame):
         self._copied = label("Copied", "success", self)
         self._copied.hide()
         self._button.clicked.connect(self._say_copied)
+        self._button.clicked.connect(self.copied)
         self._button.feedback_over.timeout.connect(self._copied.hide)
         row = QHBoxLayout(self)
         row.setContentsMargins(*((8, 1, 2, 1) if framed else (0, 0, 0, 0)))

@@ -80,7 +80,10 @@ class Dialog(QDialog):
     def sized_for(self, width: int) -> QSize:
         """As high as the content needs at this width, within the screen."""
         layout = self.layout()
-        return bounded(self, QSize(width, layout.totalHeightForWidth(width) if layout is not None else 0))
+        if layout is None:
+            return bounded(self, QSize(width, 0))
+        wraps = layout.hasHeightForWidth()
+        return bounded(self, QSize(width, layout.totalHeightForWidth(width) if wraps else layout.sizeHint().height()))
 
     def showEvent(self, event: QShowEvent) -> None:
         """Move the dialog onto the screen, unless it is only restored after being minimized."""

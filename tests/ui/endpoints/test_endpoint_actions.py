@@ -135,6 +135,7 @@ class TestEndpoints:
                 assert names == [
                     "Open endpoint",
                     "Copy endpoint URL",
+                    "Show QR code",
                     "Copy link to endpoint",
                     "Send test request",
                     "Edit endpoint…",

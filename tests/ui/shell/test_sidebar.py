@@ -75,7 +75,7 @@ class TestKeys:
                     while window.focusWidget() is not sidebar.keys_button:
                         press(window, "Tab")
                         stops.append(window.focusWidget())
-                    assert stops == [sidebar.filter.line, sidebar.row(chosen), sidebar.keys_button]
+                    assert stops == [sidebar.filter.line, sidebar.row(chosen), sidebar.tunnel, sidebar.keys_button]
                 sidebar.add_button.setFocus()
                 press(window, "Shift+Tab")
                 assert window.focusWidget() is sidebar.findChild(QWidget, "dashboard")

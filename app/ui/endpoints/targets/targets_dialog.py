@@ -10,7 +10,7 @@ from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.errors import HooklineError, InvalidFieldsError
-from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions
+from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions, TunnelChanged
 from app.core.model import DeliveryFilter, DeliveryState, Endpoint, TargetDraft
 from app.core.text import count_of
 from app.ui.endpoints.targets.queued_counts import QueuedCounts
@@ -52,7 +52,9 @@ class TargetsDialog(EditDialog):
         self._busy = False
         self._focused: QWidget | None = None
         """The widget with the focus when saving began: fields that are disabled meanwhile lose it."""
-        self.subtitle = ElidedLabel(f"{escape(endpoint.name)} · {services.capture_url(endpoint)}", "small", self)
+        self._endpoint = endpoint
+        self.subtitle = ElidedLabel("", "small", self)
+        self._show_url()
         self.column = TargetColumn(theme, self)
         self.empty = EmptyState("forward", "No targets", NO_TARGETS, theme, self, action="Add target")
         self.forms = TargetForms(endpoint.slug, self.empty, theme, self)
@@ -67,6 +69,7 @@ class TargetsDialog(EditDialog):
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
+        self._subscriptions.add(TunnelChanged, self._tunnel_changed)
         self.resize(bounded(self, QSize(WIDTH, HEIGHT)))
         self.counts.watch(endpoint.targets)
         self._select(self.edits.items[0] if self.edits.items else None)
@@ -81,6 +84,13 @@ class TargetsDialog(EditDialog):
         self._subscriptions.end()
         self.counts.stop()
         super().done(result)
+
+    def _show_url(self) -> None:
+        self.subtitle.setText(f"{escape(self._endpoint.name)} · {self._services.capture_url(self._endpoint)}")
+
+    def _tunnel_changed(self, event: TunnelChanged) -> None:
+        if event.url_changed:
+            self._show_url()
 
     @Slot()
     def add(self) -> None:

@@ -10,7 +10,7 @@ from app.core.bodies.escape import escape
 from app.core.model import Endpoint
 from app.core.text import count_of
 from app.ui.commands.command import Command
-from app.ui.commands.command_button import CommandButton
+from app.ui.commands.command_button import ActionButton, CommandButton
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu
 from app.ui.endpoints.targets.target_text import more_text
@@ -41,6 +41,7 @@ class EndpointHeader(QFrame):
         )
         self.more = IconButton("more", "More", theme, self)
         self.url = CopyField("", theme, self, what="URL")
+        self.qr = ActionButton(commands.show_qr, theme, self)
         self.banner = _Banner(commands.switch, theme, self)
         self._menu = QMenu(self)
         self.notify = NotifyMenu(notify, self._menu)
@@ -86,7 +87,7 @@ class EndpointHeader(QFrame):
         self.description.setText(escape(text.replace("\n", " ")))
         self.description.setVisible(bool(text))
         self.url.set_text(url)
-        for widget in (self.url, self.edit, self.test, self.more):
+        for widget in (self.url, self.qr, self.edit, self.test, self.more):
             widget.setVisible(own)
         self._fit_buttons()
         active = endpoint is None or endpoint.active
@@ -126,7 +127,11 @@ class EndpointHeader(QFrame):
         facts.addWidget(self.target, 1)
         inside.addLayout(facts)
         inside.addWidget(self.description)
-        inside.addWidget(self.url)
+        url = QHBoxLayout()
+        url.setSpacing(metrics.SPACE_1)
+        url.addWidget(self.url, 1)
+        url.addWidget(self.qr)
+        inside.addLayout(url)
         self._notices = QVBoxLayout(self)
         self._notices.setContentsMargins(0, 0, 0, 0)
         self._notices.setSpacing(0)

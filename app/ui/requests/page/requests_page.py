@@ -9,7 +9,7 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions
+from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions, TunnelChanged
 from app.core.model import Capture, Endpoint
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
@@ -68,6 +68,7 @@ class RequestsPage(QWidget):
         self._endpoint: Endpoint | None = None
         self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
         self.feed = RequestFeed(services.captures, services.bus, tasks, self)
+        self._note_copied = endpoint_actions.note_copied
         self.header = EndpointHeader(self.endpoint_commands, endpoint_actions.notify, theme, self)
         self.endpoint_commands.add_keys(self)
         resume = self.endpoint_commands.resume_forwarding
@@ -113,6 +114,7 @@ class RequestsPage(QWidget):
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
         self._subscriptions.add(SettingsChanged, self._settings_changed)
+        self._subscriptions.add(TunnelChanged, self._tunnel_changed)
 
     @property
     def endpoint_id(self) -> int | None:
@@ -258,6 +260,8 @@ class RequestsPage(QWidget):
     def _connect(self) -> None:
         self.filter.bar.leave_requested.connect(self.take_focus)
         self.list_area.refreshed.connect(self._refreshed)
+        for copied in (self.header.url.copied, self.list_area.empty.copy.clicked):
+            copied.connect(self._url_copied)
         self.list_area.empty.test_requested.connect(self.endpoint_commands.send_test.trigger)
         self.activity.range_selected.connect(self._narrow)
         for commands in (self.commands.selected, self.commands.opened):
@@ -303,6 +307,11 @@ class RequestsPage(QWidget):
         self.list.request_delegate.names = names if self.endpoint_id is None else None
         self.list.viewport().update()
 
+    @Slot()
+    def _url_copied(self) -> None:
+        if self._endpoint is not None:
+            self._note_copied(self._endpoint)
+
     def _endpoint_saved(self, event: EndpointSaved) -> None:
         if event.endpoint.id == self.endpoint_id:
             self._endpoint = event.endpoint
@@ -315,3 +324,7 @@ class RequestsPage(QWidget):
 
     def _settings_changed(self, event: SettingsChanged) -> None:
         self._show_header()
+
+    def _tunnel_changed(self, event: TunnelChanged) -> None:
+        if event.url_changed:
+            self._show_header()

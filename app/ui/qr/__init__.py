@@ -1,0 +1,1 @@
+"""The QR code of a capture URL."""

@@ -1,0 +1,169 @@
+"""The dialog with the QR code of an endpoint's capture URL."""
+
+from __future__ import annotations
+
+import asyncio
+from ipaddress import ip_address
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
+from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.errors import HooklineError
+from app.core.events import EndpointRemoved, SettingsChanged, Subscriptions, TunnelChanged
+from app.core.model import Endpoint
+from app.core.tunnel.tunnel import TunnelState
+from app.ui.qr.code import QrCode, file_of, kind_of
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.copy_field import CopyField
+from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.notice_box import NoticeBox
+from app.ui.widgets.question import result_of
+
+WIDTH = 500
+STARTING = frozenset({TunnelState.STARTING, TunnelState.RESTARTING})
+PNG, SVG = "PNG picture (*.png)", "SVG drawing (*.svg)"
+
+
+class PictureError(HooklineError):
+    """The file could not be written."""
+
+
+def is_loopback(url: str) -> bool:
+    """Whether only this computer can reach it."""
+    host = urlsplit(url).hostname or ""
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
+
+
+class QrDialog(Dialog):
+    """Follows the capture URL. `tunnel_requested`: the user wants a URL that other devices reach."""
+
+    tunnel_requested = Signal()
+
+    def __init__(
+        self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None, endpoint: Endpoint
+    ) -> None:
+        super().__init__("QR code", theme, parent)
+        self._services, self._tasks, self._endpoint = services, tasks, endpoint
+        self.name = ElidedLabel(f"Capture URL of “{escape(endpoint.name)}”", "muted", self)
+        self.code = QrCode(self)
+        self.url = CopyField("", theme, self, what="capture URL")
+        self.url.setAccessibleName("Capture URL")
+        self.warning = NoticeBox("warning", theme, self)
+        self.tunnel_button = Button("Start tunnel", theme, self.warning, icon="tunnel")
+        self.warning.buttons.addWidget(self.tunnel_button)
+        self.status = label("", "success", self, wrap=True)
+        self.save_button = Button("Save…", theme, self, icon="download")
+        self.close_button = Button("Close", theme, self, kind="primary")
+        self._lay_out()
+        self.url.copied.connect(self._copied)
+        self.tunnel_button.clicked.connect(self.tunnel_requested)
+        self.save_button.clicked.connect(self.save)
+        self.close_button.clicked.connect(self.reject)
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(TunnelChanged, self._tunnel_changed)
+        self._subscriptions.add(SettingsChanged, self._settings_changed)
+        self._subscriptions.add(EndpointRemoved, self._removed)
+        self.refresh()
+        self.setFixedWidth(WIDTH)
+        self.close_button.setFocus()
+
+    def sizeHint(self) -> QSize:
+        """As high as the wrapped lines need."""
+        return self.sized_for(WIDTH)
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() == QEvent.Type.LayoutRequest:
+            self.resize(self.sizeHint())
+        return done
+
+    def is_idle(self) -> bool:
+        return True
+
+    def done(self, result: int) -> None:
+        """Stop following the URL."""
+        self._subscriptions.end()
+        super().done(result)
+
+    def refresh(self) -> None:
+        """Show the capture URL as it is now."""
+        url = self._services.capture_url(self._endpoint)
+        if url != self.url.text():
+            self.url.set_text(url)
+            self.code.show_text(url)
+        self.warning.show_text(self._warning(url) if is_loopback(url) else "")
+        starting = self._services.tunnels.tunnel.state in STARTING
+        self.tunnel_button.setText("Starting…" if starting else "Start tunnel")
+        self.tunnel_button.setEnabled(not starting)
+
+    def _warning(self, url: str) -> str:
+        host = urlsplit(url).hostname or ""
+        text = f"Other devices cannot reach {host}. A tunnel gives the endpoint a public URL."
+        tunnel = self._services.tunnels.tunnel
+        failed = tunnel.state is TunnelState.FAILED and tunnel.problem
+        return f"{text}\nThe tunnel failed: {escape(tunnel.problem or '')}" if failed else text
+
+    @Slot()
+    def save(self) -> None:
+        """Ask for a path, and save the code there as PNG or SVG."""
+        self._tasks.start(self._save(), "save a QR code")
+
+    async def _save(self) -> None:
+        dialog = QFileDialog(self, "Save QR code as", str(Path.home() / f"{self._endpoint.slug}.png"))
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+        dialog.setNameFilters([PNG, SVG])
+        accepted = await result_of(dialog) == QDialog.DialogCode.Accepted
+        path = Path(dialog.selectedFiles()[0]) if accepted else None
+        suffix = ".svg" if dialog.selectedNameFilter() == SVG else ".png"
+        dialog.deleteLater()
+        if path is not None:
+            await self.save_to(path if path.suffix else path.with_suffix(suffix))
+
+    async def save_to(self, path: Path) -> None:
+        """Save the code as PNG, or as SVG if the file's name ends in `.svg`."""
+        url = self._services.capture_url(self._endpoint)
+        try:
+            await asyncio.to_thread(lambda: path.write_bytes(file_of(url, kind_of(path))))
+        except OSError as error:
+            raise PictureError(f"The QR code could not be saved as {path}: {error.strerror or error}.") from error
+        await self._services.tunnels.copied(self._endpoint.id)
+        self.status.setText(f"Saved as {escape(path.name)}.")
+
+    @Slot()
+    def _copied(self) -> None:
+        self._tasks.start(self._services.tunnels.copied(self._endpoint.id), "note a copied URL")
+
+    def _tunnel_changed(self, event: TunnelChanged) -> None:
+        self.refresh()
+
+    def _settings_changed(self, event: SettingsChanged) -> None:
+        self.refresh()
+
+    def _removed(self, event: EndpointRemoved) -> None:
+        if event.endpoint.id == self._endpoint.id:
+            self.reject()
+
+    def _lay_out(self) -> None:
+        middle = QHBoxLayout()
+        middle.addStretch(1)
+        middle.addWidget(self.code, 0, Qt.AlignmentFlag.AlignCenter)
+        middle.addStretch(1)
+        self.body.addWidget(self.name)
+        self.body.addLayout(middle)
+        self.body.addWidget(self.url)
+        self.body.addWidget(self.warning)
+        self.footer.addWidget(self.status, 1)
+        self.footer.addWidget(self.save_button)
+        self.footer.addWidget(self.close_button)

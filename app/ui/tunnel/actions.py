@@ -1,0 +1,161 @@
+"""What the user does with the tunnel, and the commands for it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import Any
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+
+from app.core.errors import InvalidFieldsError, NotFoundError
+from app.core.model import Endpoint
+from app.core.settings import Settings
+from app.core.tunnel.tunnel import TunnelState
+from app.ui.commands.command import Command
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.tunnel.words import RUNNING, probed_text
+
+
+class TunnelActions(QObject):
+    """`changed` follows when `busy` or `checking` changed. `page_requested`: the user has to choose or complete
+    something on the page. `refused` carries a program's ID and the error that kept it from being saved or started.
+    """
+
+    changed = Signal()
+    announced = Signal(str)
+    page_requested = Signal()
+    saved = Signal(str)
+    refused = Signal(str, object)
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services, self._tunnels, self._tasks, self._theme = services, services.tunnels, tasks, theme
+        self.busy = False
+        """Whether a program is being saved, started or stopped."""
+        self.checking = False
+        self.start_command = self._command("Start tunnel", "play", self.start, self._is_running)
+        self.stop_command = self._command("Stop tunnel", "stop", self.stop, self._is_off)
+        self.check_command = self._command("Check tunnel", "retry", self.check, self._cannot_check)
+        self.commands = (self.start_command, self.stop_command, self.check_command)
+        self.refresh()
+
+    @Slot()
+    def refresh(self) -> None:
+        """The tunnel changed."""
+        for command in self.commands:
+            command.refresh()
+
+    def program_id(self) -> str | None:
+        """The program that `start` starts."""
+        return self._services.settings().tunnel_program or self._tunnels.tunnel.program
+
+    @Slot()
+    def start(self) -> None:
+        """Start the program of the settings, or the last one; without one request the page."""
+        program_id = self.program_id()
+        if program_id is None:
+            self.page_requested.emit()
+        else:
+            self.start_program(program_id)
+
+    def start_program(self, program_id: str, values: Mapping[str, str] | None = None) -> None:
+        """Save `values`, the program's options, and start it; it is then the program of the settings."""
+        self._begin(self._start(program_id, values), "start the tunnel")
+
+    def save(self, program_id: str, values: Mapping[str, str]) -> None:
+        """Save the options of a program."""
+        self._begin(self._save(program_id, values), "save options of the tunnel")
+
+    @Slot()
+    def stop(self) -> None:
+        """Stop it, or end its start."""
+        self._tasks.start(self._stop(), "stop the tunnel")
+
+    @Slot()
+    def check(self) -> None:
+        """Send a request through it, and say what came of it."""
+        if not self.checking:
+            self.checking = True
+            self.changed.emit()
+            self._tasks.start(self._check(), "check the tunnel")
+
+    @Slot(bool)
+    def set_autostart(self, on: bool) -> None:
+        """Whether the tunnel starts with Hookline."""
+        self._tasks.start(self._apply(replace(self._services.settings(), tunnel_autostart=on)), "save the autostart")
+
+    def copy_url(self, endpoint: Endpoint) -> None:
+        """Copy the capture URL that an endpoint has now."""
+        QGuiApplication.clipboard().setText(self._services.capture_url(endpoint))
+        self._tasks.start(self._tunnels.copied(endpoint.id), "note a copied URL")
+        self.announced.emit(f"Copied the new URL of “{endpoint.name}”. Give it to the provider, then press Done.")
+
+    def mark_updated(self, endpoint_id: int) -> None:
+        """The provider has the new URL."""
+        self._tasks.start(self._tunnels.updated(endpoint_id), "note an updated URL")
+
+    def _begin(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        if self.busy:
+            work.close()
+            return
+        self._set_busy(True)
+        self._tasks.start(work, name)
+
+    async def _start(self, program_id: str, values: Mapping[str, str] | None) -> None:
+        try:
+            if values is not None:
+                await self._tunnels.configure(program_id, values)
+                self.saved.emit(program_id)
+            await self._tunnels.start(program_id)
+            if self._services.settings().tunnel_program != program_id:
+                await self._apply(replace(self._services.settings(), tunnel_program=program_id))
+        except (InvalidFieldsError, NotFoundError) as error:
+            self.page_requested.emit()
+            self.refused.emit(program_id, error)
+        finally:
+            self._set_busy(False)
+
+    async def _save(self, program_id: str, values: Mapping[str, str]) -> None:
+        try:
+            await self._tunnels.configure(program_id, values)
+            self.saved.emit(program_id)
+        except InvalidFieldsError as error:
+            self.refused.emit(program_id, error)
+        finally:
+            self._set_busy(False)
+
+    async def _stop(self) -> None:
+        await self._tunnels.stop()
+
+    async def _check(self) -> None:
+        try:
+            self.announced.emit(probed_text(await self._tunnels.probe()))
+        finally:
+            self.checking = False
+            self.changed.emit()
+
+    async def _apply(self, edited: Settings) -> None:
+        await self._services.apply_settings(edited)
+
+    def _set_busy(self, busy: bool) -> None:
+        self.busy = busy
+        self.changed.emit()
+
+    def _command(self, text: str, icon: str, run: Callable[[], None], unavailable: Callable[[], str | None]) -> Command:
+        return Command(text, self._theme, self, run=run, icon=icon, unavailable=unavailable, say=self.announced.emit)
+
+    def _is_running(self) -> str | None:
+        state = self._tunnels.tunnel.state
+        if state is TunnelState.STOPPING:
+            return "The tunnel is being stopped."
+        return "The tunnel is already running." if state in RUNNING else None
+
+    def _is_off(self) -> str | None:
+        return None if self._tunnels.tunnel.state in RUNNING else "The tunnel is not running."
+
+    def _cannot_check(self) -> str | None:
+        return None if self._tunnels.tunnel.state is TunnelState.UP else "The tunnel is not up."

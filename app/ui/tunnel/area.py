@@ -1,0 +1,50 @@
+"""Everything of the tunnel that the window holds: the page, the commands, the notices and the bar above the pages."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtWidgets import QWidget
+
+from app.ui.qt_events import QtEvents
+from app.ui.services import Services
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
+from app.ui.tunnel.actions import TunnelActions
+from app.ui.tunnel.notices import TunnelNotices
+from app.ui.tunnel.outdated import OutdatedBar
+from app.ui.tunnel.page import TunnelPage
+
+
+class TunnelArea(QObject):
+    """`page_requested` asks the window to show `page`."""
+
+    page_requested = Signal()
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, qt_events: QtEvents, window: QWidget) -> None:
+        super().__init__(window)
+        self._tunnels = services.tunnels
+        self.actions = TunnelActions(services, theme, tasks, self)
+        self.page = TunnelPage(services, theme, tasks, qt_events, actions=self.actions, parent=window)
+        self.bar = OutdatedBar(services, self.actions, theme, window)
+        self.notices = TunnelNotices(services, tasks, self.actions, self)
+        self.notices.page_is_shown = self.page.isVisible
+        for part in (self.actions, self.bar, self.notices):
+            part.page_requested.connect(self.page_requested)
+        qt_events.tunnel_changed.connect(self._follow)
+        qt_events.endpoints_changed.connect(self._follow)
+        self._follow()
+
+    def stop(self) -> None:
+        """Unsubscribe from the bus."""
+        self.notices.stop()
+
+    def set_page_shown(self, shown: bool) -> None:
+        """Whether the window shows `page` now."""
+        self.bar.set_beside_page(shown)
+        if shown:
+            self.notices.page_shown()
+
+    @Slot()
+    def _follow(self) -> None:
+        self.actions.refresh()
+        self.bar.show_tunnel(self._tunnels.tunnel)

@@ -1,0 +1,245 @@
+"""The copied capture URLs that no longer work: each with its endpoint, to copy the new one and to say it is done."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.clock import now_us
+from app.core.model import Endpoint
+from app.core.text import ago, count_of
+from app.core.tunnel.tunnel import OutdatedUrl, Tunnel, TunnelState
+from app.ui.services import Services
+from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.tunnel.actions import TunnelActions
+from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.card import Card
+from app.ui.widgets.labels import ElidedLabel, restyle
+
+ROW = 40
+ROWS_MAX = 4
+BAR_ROWS = 3
+ADVICE = "Give each provider the new URL. Until then its requests do not arrive."
+NOT_UP = "The tunnel is not up."
+
+
+def title_text(count: int) -> str:
+    """`The tunnel’s URL changed: 2 URLs that you copied no longer work`."""
+    which = "a URL that you copied no longer works" if count == 1 else f"{count} URLs that you copied no longer work"
+    return f"The tunnel’s URL changed: {which}"
+
+
+class OutdatedRow(QWidget):
+    """One endpoint. The signals carry it."""
+
+    copy_requested = Signal(object)
+    done_requested = Signal(object)
+
+    def __init__(self, endpoint: Endpoint, url: OutdatedUrl, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._endpoint = endpoint
+        self.setFixedHeight(ROW)
+        name = escape(endpoint.name)
+        self.name = ElidedLabel(name, "strong", self)
+        self.facts = ElidedLabel(f"copied {ago(url.copied_at, now_us())} as {escape(url.url)}", "small", self)
+        self.copy = Button("Copy new URL", theme, self, icon="copy")
+        self.copy.setAccessibleName(f"Copy new URL of {name}")
+        self.done = Button("Done", theme, self, icon="check")
+        self.done.setAccessibleName(f"Done: the provider has the new URL of {name}")
+        for button in (self.copy, self.done):
+            button.setProperty("compact", True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(metrics.SPACE_2)
+        row.addWidget(self.name)
+        row.addWidget(self.facts, 1)
+        row.addWidget(self.copy)
+        row.addWidget(self.done)
+        self.name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
+        self.copy.clicked.connect(self._copy)
+        self.done.clicked.connect(self._done)
+
+    @Slot()
+    def _copy(self) -> None:
+        self.copy_requested.emit(self._endpoint)
+
+    @Slot()
+    def _done(self) -> None:
+        self.done_requested.emit(self._endpoint)
+
+
+class OutdatedRows(QWidget):
+    """At most `most` rows, None for all. `count` is the number of all."""
+
+    def __init__(
+        self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget, *, most: int | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._services, self._actions, self._theme, self._most = services, actions, theme, most
+        self._shown: tuple[object, ...] | None = None
+        self.count = 0
+        self.rows: list[OutdatedRow] = []
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+
+    def show_tunnel(self, tunnel: Tunnel) -> bool:
+        """Show the outdated URLs of endpoints that still exist; whether anything changed."""
+        known = [(one, self._services.endpoints.by_id(one.endpoint_id)) for one in tunnel.outdated]
+        there = [(url, endpoint) for url, endpoint in known if endpoint is not None]
+        shown = (tunnel.state is TunnelState.UP, *((url, endpoint.name) for url, endpoint in there))
+        if shown == self._shown:
+            return False
+        self._shown = shown
+        self.count = len(there)
+        self._rebuild(there[: self._most], up=tunnel.state is TunnelState.UP)
+        return True
+
+    def _rebuild(self, there: Sequence[tuple[OutdatedUrl, Endpoint]], *, up: bool) -> None:
+        focused = next((place for place, row in enumerate(self.rows) if row.isAncestorOf(self.focusWidget())), None)
+        for row in self.rows:
+            row.hide()
+            row.deleteLater()
+        self.rows = []
+        for url, endpoint in there:
+            row = OutdatedRow(endpoint, url, self._theme, self)
+            row.copy.set_refusal(None if up else NOT_UP)
+            row.copy_requested.connect(self._actions.copy_url)
+            row.done_requested.connect(self._done)
+            self._column.addWidget(row)
+            self.rows.append(row)
+        if focused is not None and self.rows:
+            self.rows[min(focused, len(self.rows) - 1)].done.setFocus()
+        self.updateGeometry()
+
+    @Slot(object)
+    def _done(self, endpoint: Endpoint) -> None:
+        self._actions.mark_updated(endpoint.id)
+
+
+class _Rows(QScrollArea):
+    """As high as its rows, at most `ROWS_MAX`."""
+
+    def __init__(self, rows: OutdatedRows, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._rows = rows
+        rows.setProperty("transparent", True)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setWidget(rows)
+
+    def fit(self) -> None:
+        self.setFixedHeight(ROW * min(ROWS_MAX, max(1, len(self._rows.rows))))
+
+
+class OutdatedCard(Card):
+    """All of them, on the tunnel's page; hidden while there are none."""
+
+    def __init__(self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._icon = QLabel(self)
+        self.title = ElidedLabel("", "strong", self)
+        self.rows = OutdatedRows(services, actions, theme, self)
+        self._area = _Rows(self.rows, self)
+        top = QHBoxLayout()
+        top.setSpacing(metrics.SPACE_2)
+        top.addWidget(self._icon)
+        top.addWidget(self.title, 1)
+        self.body.addLayout(top)
+        self.body.addWidget(ElidedLabel(ADVICE, "muted", self))
+        self.body.addWidget(self._area)
+        theme.changed.connect(self._recolour)
+        self._recolour()
+        self.hide()
+
+    def show_tunnel(self, tunnel: Tunnel) -> None:
+        if self.rows.show_tunnel(tunnel):
+            self.title.setText(title_text(self.rows.count))
+            self._area.fit()
+            self.setVisible(bool(self.rows.count))
+
+    @Slot()
+    def _recolour(self) -> None:
+        self._icon.setPixmap(self._theme.icon("warning", "warning").pixmap(18, 18))
+
+
+class OutdatedBar(QFrame):
+    """The first of them, above every other page, until dismissed; more of them bring it back."""
+
+    page_requested = Signal()
+
+    def __init__(self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._dismissed: frozenset[OutdatedUrl] = frozenset()
+        self._outdated: frozenset[OutdatedUrl] = frozenset()
+        self._beside_page = False
+        self.setProperty("part", "bar")
+        self.setProperty("tone", "warning")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self._icon = QLabel(self)
+        self.title = ElidedLabel("", "strong", self)
+        self.rows = OutdatedRows(services, actions, theme, self, most=BAR_ROWS)
+        self.more = Button("", theme, self, kind="link")
+        self.more.align_left()
+        self.dismiss = IconButton("close", "Dismiss", theme, self)
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self.title)
+        words.addWidget(ElidedLabel(ADVICE, "muted", self))
+        top = QHBoxLayout()
+        top.setSpacing(metrics.SPACE_3)
+        top.addWidget(self._icon)
+        top.addLayout(words, 1)
+        top.addWidget(self.dismiss, 0, Qt.AlignmentFlag.AlignTop)
+        below = QVBoxLayout()
+        below.setContentsMargins(18 + metrics.SPACE_3, 0, 28 + metrics.SPACE_3, 0)
+        below.setSpacing(0)
+        below.addWidget(self.rows)
+        below.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2)
+        column.setSpacing(metrics.SPACE_1)
+        column.addLayout(top)
+        column.addLayout(below)
+        self.dismiss.clicked.connect(self._dismiss)
+        self.more.clicked.connect(self.page_requested)
+        theme.changed.connect(self._recolour)
+        self._recolour()
+        self.hide()
+
+    def show_tunnel(self, tunnel: Tunnel) -> None:
+        if self.rows.show_tunnel(tunnel):
+            self._outdated = frozenset(tunnel.outdated)
+            more = self.rows.count - len(self.rows.rows)
+            self.title.setText(title_text(self.rows.count))
+            self.setAccessibleName(f"{self.title.text()}. {ADVICE}")
+            self.more.setText(f"Show {count_of(more, 'other')}")
+            self.more.setVisible(more > 0)
+            self._follow()
+
+    def set_beside_page(self, beside: bool) -> None:
+        """Whether the tunnel's page, which has all of them, is shown."""
+        self._beside_page = beside
+        self._follow()
+
+    @Slot()
+    def _dismiss(self) -> None:
+        self._dismissed = self._outdated
+        self._follow()
+
+    def _follow(self) -> None:
+        new = self._outdated - self._dismissed
+        self.setVisible(bool(self.rows.count and new) and not self._beside_page)
+
+    @Slot()
+    def _recolour(self) -> None:
+        self._icon.setPixmap(self._theme.icon("warning", "warning").pixmap(18, 18))
+        restyle(self)

@@ -1,0 +1,126 @@
+"""The tunnel's state in words, and by icon and colour: never by colour alone."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import urlsplit
+
+from app.core.bodies.escape import escape
+from app.core.text import ago, clock_time, count_of, day_text, span_text
+from app.core.tunnel.program import FoundProgram
+from app.core.tunnel.tunnel import Probe, Tunnel, TunnelState
+
+RUNNING = frozenset({TunnelState.STARTING, TunnelState.UP, TunnelState.RESTARTING})
+"""Its program runs, or is about to run again."""
+_MARKS = {
+    TunnelState.OFF: ("off", "text_muted"),
+    TunnelState.STARTING: ("starting", "accent_text"),
+    TunnelState.UP: ("check-circle", "success"),
+    TunnelState.RESTARTING: ("retry", "warning"),
+    TunnelState.FAILED: ("failed", "danger"),
+    TunnelState.STOPPING: ("starting", "text_muted"),
+}
+_APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?= [a-z])")
+_TIMES = {1: "once", 2: "twice"}
+
+
+def mark_of(tunnel: Tunnel) -> tuple[str, str]:
+    """The icon and its colour token."""
+    return ("warning", "warning") if is_unreachable(tunnel) else _MARKS[tunnel.state]
+
+
+def is_usable(found: FoundProgram) -> bool:
+    """Whether it is installed; the user's own command need not be."""
+    return found.path is not None or not found.program.executables
+
+
+def shown(text: str) -> str:
+    """A text of the catalogue or the engine, which the command line has too, as the window writes it."""
+    return _APOSTROPHE.sub("’", "\n".join(map(escape, text.split("\n"))))
+
+
+def is_unreachable(tunnel: Tunnel) -> bool:
+    """Whether it has a URL, through which the last probe did not arrive."""
+    return tunnel.state is TunnelState.UP and tunnel.problem is not None
+
+
+def short_text(tunnel: Tunnel, now_us: int) -> str:
+    """For the sidebar: `Tunnel: off`, `a-b.example.com`, `Tunnel: restarting in 8 s`."""
+    if is_unreachable(tunnel):
+        return "Tunnel: not reachable"
+    if tunnel.state is TunnelState.UP:
+        return host_of(tunnel.url or "")
+    if tunnel.state is TunnelState.RESTARTING:
+        return f"Tunnel: restarting {_in_seconds(tunnel.restart_at, now_us)}"
+    dots = "…" if tunnel.state in (TunnelState.STARTING, TunnelState.STOPPING) else ""
+    return f"Tunnel: {tunnel.state.value}{dots}"
+
+
+def sentence(tunnel: Tunnel) -> str:
+    """For screen readers and the tooltip of `short_text`; it does not count down."""
+    text = f"Tunnel: {tunnel.state.value}"
+    if tunnel.state is TunnelState.UP and tunnel.url is not None:
+        text += f", {escape(tunnel.url)}"
+    return f"{text}. {shown(tunnel.problem)}" if tunnel.problem else text
+
+
+def title_of(tunnel: Tunnel, program: str, now_us: int) -> str:
+    """The heading of the page's first card."""
+    if is_unreachable(tunnel):
+        return "The tunnel is up, but not reachable"
+    if tunnel.state is TunnelState.RESTARTING:
+        return f"The tunnel ended. Restarting {_in_seconds(tunnel.restart_at, now_us)}"
+    return {
+        TunnelState.OFF: "The tunnel is off",
+        TunnelState.STARTING: f"Starting {program}…",
+        TunnelState.UP: "The tunnel is up",
+        TunnelState.FAILED: "The tunnel failed",
+        TunnelState.STOPPING: f"Stopping {program}…",
+    }[tunnel.state]
+
+
+def facts_of(tunnel: Tunnel, program: str, now_us: int) -> str:
+    """`ngrok · up for 5 minutes, since 14:02 · restarted twice`."""
+    facts = [program] if tunnel.state in (TunnelState.UP, TunnelState.RESTARTING, TunnelState.FAILED) else []
+    if tunnel.state is TunnelState.UP and tunnel.up_since is not None:
+        facts.append(f"up for {span_text(now_us - tunnel.up_since)}, since {moment(tunnel.up_since, now_us)}")
+    if tunnel.state is TunnelState.STARTING and tunnel.started_at is not None:
+        waited = max(0, now_us - tunnel.started_at) // 1_000_000
+        facts.append(f"Waiting for its URL · {waited} s")
+    if tunnel.restarts and tunnel.state in RUNNING:
+        facts.append(f"restarted {_TIMES.get(tunnel.restarts, count_of(tunnel.restarts, 'time'))}")
+    return " · ".join(facts)
+
+
+def probe_text(probe: Probe | None, now_us: int) -> str:
+    """`Checked 12 s ago: reached in 84 ms`."""
+    if probe is None:
+        return "Not checked yet"
+    result = f"reached in {probe.ms:,.0f} ms" if probe.ms is not None and not probe.problem else "not reached"
+    return f"Checked {ago(probe.at, now_us)}: {result}"
+
+
+def probed_text(probe: Probe) -> str:
+    """What a check has just found."""
+    if probe.problem:
+        return shown(probe.problem)
+    return f"The tunnel works: a request through it took {probe.ms or 0:,.0f} ms."
+
+
+def moment(at_us: int, now_us: int) -> str:
+    """`14:02`, `Yesterday 23:59`, `12 Nov 02:04`."""
+    day = day_text(at_us, now_us)
+    clock = clock_time(at_us)[:5]
+    return clock if day == "Today" else f"{day} {clock}"
+
+
+def host_of(url: str) -> str:
+    """`a-b.example.com`, with the port if there is one."""
+    return escape(urlsplit(url).netloc or url)
+
+
+def _in_seconds(at_us: int | None, now_us: int) -> str:
+    seconds = -(-(at_us - now_us) // 1_000_000) if at_us is not None else 0
+    if seconds <= 0:
+        return "now"
+    return f"in {seconds} s" if seconds < 120 else f"in {seconds // 60} min"

@@ -1,0 +1,120 @@
+"""Capture URLs in the window follow the tunnel, and each copy of one is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from PySide6.QtGui import QGuiApplication
+
+from app.core.tunnel.tunnel import TunnelState
+from app.ui.about.dialog import AboutDialog
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
+from app.ui.endpoints.targets.targets_dialog import TargetsDialog
+from app.ui.shell.main_window import MainWindow
+from app.ui.shell.sidebar import DASHBOARD
+from app.ui.widgets.copy_field import CopyButton
+from tests.ui.desk import BASE, Desk, shown
+from tests.ui.tunnels import URL
+from tests.ui.waiting import settle, until
+
+Scene = Callable[..., Any]
+
+
+async def of_header(desk: Desk, window: MainWindow) -> Callable[[], str]:
+    window.show_endpoint(desk.store.endpoints.all()[0].id)
+    return window.requests.header.url.text
+
+
+async def of_empty_list(desk: Desk, window: MainWindow) -> Callable[[], str]:
+    window.show_endpoint(desk.store.endpoints.all()[0].id)
+    return lambda: window.requests.list_area.empty.copy.text_to_copy
+
+
+async def of_dashboard(desk: Desk, window: MainWindow) -> Callable[[], str]:
+    row = window.dashboard.rows.row(desk.store.endpoints.all()[0].id)
+    assert row is not None
+    return lambda: row.contents.url
+
+
+async def of_dashboard_title(desk: Desk, window: MainWindow) -> Callable[[], str]:
+    return window.dashboard._place.text
+
+
+async def of_form(desk: Desk, window: MainWindow) -> Callable[[], str]:
+    window.endpoint_actions.edit(desk.store.endpoints.all()[0])
+    return window.findChildren(EndpointDialog)[-1].url.text
+
+
+async def of_targets(desk: Desk, window: MainWindow) -> Callable[[], str]:
+    window.endpoint_actions.targets.edit(desk.store.endpoints.all()[0])
+    return window.findChildren(TargetsDialog)[-1].subtitle.text
+
+
+async def of_about(desk: Desk, window: MainWindow) -> Callable[[], str]:
+    window.about.open()
+    return window.findChildren(AboutDialog)[-1].base_url.text
+
+
+def test_every_place_follows_the_tunnel(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            places = (of_header, of_empty_list, of_dashboard, of_dashboard_title, of_form, of_targets, of_about)
+            texts = {place.__name__: await place(desk, window) for place in places}
+            await settle()
+            for base in (URL, "https://other.example", BASE):
+                if base == BASE:
+                    desk.tunnels.change(state=TunnelState.OFF, url=None, url_changed=True)
+                else:
+                    desk.tunnels.come_up(base)
+                assert {name for name, text in texts.items() if base not in text()} == set()
+            for dialog in window.findChildren(EndpointDialog) + window.findChildren(TargetsDialog):
+                dialog.done(0)
+            for about in window.findChildren(AboutDialog):
+                about.done(0)
+
+    run(scene())
+
+
+def test_every_copy_is_noted(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            endpoint = desk.store.endpoints.all()[0]
+            desk.tunnels.come_up()
+            url = f"{URL}/catch/{endpoint.slug}"
+            row = window.dashboard.rows.row(endpoint.id)
+            assert row is not None
+            row.copy_button.click()
+            await until(lambda: len(desk.tunnels.called("copied")) == 1)
+            window.show_endpoint(endpoint.id)
+            window.requests.header.url.copy()
+            await until(lambda: len(desk.tunnels.called("copied")) == 2)
+            window.requests.list_area.empty.copy.click()
+            await until(lambda: len(desk.tunnels.called("copied")) == 3)
+            for command in (window.requests.endpoint_commands.copy_url, window.requests.endpoint_commands.copy_curl):
+                QGuiApplication.clipboard().clear()
+                command.trigger()
+                assert url in QGuiApplication.clipboard().text()
+            await until(lambda: len(desk.tunnels.called("copied")) == 5)
+            window.endpoint_actions.edit(endpoint)
+            dialog = window.findChildren(EndpointDialog)[-1]
+            dialog.findChildren(CopyButton)[0].click()
+            assert QGuiApplication.clipboard().text() == url
+            await until(lambda: len(desk.tunnels.called("copied")) == 6)
+            dialog.done(0)
+            assert set(desk.tunnels.called("copied")) == {(endpoint.id,)}
+
+    run(scene())
+
+
+def test_the_tunnels_own_url_is_of_no_endpoint(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            desk.tunnels.come_up()
+            window.show_page(DASHBOARD)
+            window.tunnel.page.status.url.copy()
+            await settle()
+            assert desk.tunnels.called("copied") == []
+
+    run(scene())
