@@ -33,7 +33,7 @@ class Settings(Record, frozen=True):
     api_port: Annotated[int, _bounded(1, 65535, "API port", "The local API's port, loopback only.")] = 8788
     base_url: Annotated[
         str | None,
-        msgspec.Meta(title="Public base URL", description="Your tunnel's address, shown in capture URLs."),
+        msgspec.Meta(title="Public base URL", description="Capture URLs start with it unless the tunnel is up."),
     ] = None
     tunnel_program: Annotated[
         str | None,

@@ -50,7 +50,9 @@ def changes_text(old: Settings, new: Settings, old_plan: Plan, new_plan: Plan) -
 
 def _value(key: str, value: object) -> str:
     if value is None:
-        return "none" if key == "base_url" else "no limit"
+        return "none" if key in ("base_url", "tunnel_program") else "no limit"
+    if isinstance(value, bool):
+        return "on" if value else "off"
     if is_size(key):
         assert isinstance(value, int)
         return exact_size(value)
@@ -71,7 +73,7 @@ class SettingsDialog(EditDialog):
         self._focused: QWidget | None = None
         """The widget with the focus when saving began: fields that are disabled meanwhile lose it."""
         self.window_section = WindowSection(services, theme, tasks, self, desktop=desktop)
-        self.network = NetworkSection(services.settings(), self)
+        self.network = NetworkSection(services, theme, tasks, self)
         self.account = AccountSection(services, self)
         self.storage = StorageSettings(services, theme, tasks, self)
         self.status = label("", "error", self, wrap=True)

@@ -10,7 +10,11 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.core.settings import Settings
 from app.core.sizes import MIB
+from app.ui.services import Services
 from app.ui.settings.section import SettingsSection, mib_field, port_field, whole_mib
+from app.ui.settings.tunnel import AUTOSTART_TEXT, PROGRAM_TEXT, TunnelFields
+from app.ui.tasks import Tasks
+from app.ui.theme.theme import Theme
 from app.ui.widgets.number_field import NumberField
 
 
@@ -19,7 +23,7 @@ class NetworkSection(SettingsSection):
 
     changed = Signal()
 
-    def __init__(self, settings: Settings, parent: QWidget) -> None:
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__("Network", parent)
         self._refused: dict[str, str] = {}
         self.port = port_field("port", self)
@@ -31,9 +35,13 @@ class NetworkSection(SettingsSection):
         self.add_declared("port", self.port, f"{self.port.range_text()}.")
         self.add_declared("host", self.host)
         self.add_declared("base_url", self.base_url)
+        self.tunnel = TunnelFields(services, theme, tasks, self)
+        self.add_declared("tunnel_program", self.tunnel.program, text=PROGRAM_TEXT)
+        self.add_declared("tunnel_autostart", self.tunnel.autostart, text=AUTOSTART_TEXT, width=0)
         self.add_declared("api_port", self.api_port, f"{self.api_port.range_text()}.")
         self.add_declared("body_limit", self.body_limit, f"{self.body_limit.range_text()}.")
-        self._load(settings)
+        self._load(services.settings())
+        self.tunnel.changed.connect(self._edited)
         for number in self._numbers().values():
             number.changed.connect(self._edited)
         for text in (self.host, self.base_url):
@@ -48,6 +56,8 @@ class NetworkSection(SettingsSection):
             host=self.host.text().strip(),
             api_port=self.api_port.value(),
             base_url=self.base_url.text().strip() or None,
+            tunnel_program=self.tunnel.program_id(),
+            tunnel_autostart=self.tunnel.starts(current),
             body_limit=current.body_limit if limit == whole_mib(current.body_limit) else limit * MIB,
         )
 

@@ -72,12 +72,14 @@ class SettingsSection(QWidget):
             words.addWidget(label(text, "small", self, wrap=True))
         self.column.addLayout(words)
 
-    def add_declared(self, key: str, control: QWidget, extra: str = "") -> SettingsRow:
-        """Add a row with the texts declared for the setting `key`."""
+    def add_declared(
+        self, key: str, control: QWidget, extra: str = "", *, text: str = "", width: int = CONTROL_WIDTH
+    ) -> SettingsRow:
+        """Add a row with the texts declared for the setting `key`; `text` replaces its description."""
         declared = meta(key)
         # The API has these words too, with the apostrophes of plain text.
-        text = " ".join(filter(None, (declared.description, extra))).replace("'", "’")
-        row = SettingsRow(declared.title or key, text, control, self)
+        text = text or " ".join(filter(None, (declared.description, extra))).replace("'", "’")
+        row = SettingsRow(declared.title or key, text, control, self, width=width)
         self.column.addWidget(row)
         self.rows[key] = row
         return row
