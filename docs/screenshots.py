@@ -1,7 +1,8 @@
 """The picture book: `make screenshots` renders every screen, light and dark, into `docs/screenshots/`.
 
 Fills a temporary data folder through the real server, with a real target, then walks the window through its screens
-without a display. Names of chapters (`lists bodies filters hand deliveries replay dialogs comparison`) draw only those.
+without a display. Names of chapters (`lists bodies filters hand deliveries replay dialogs comparison tunnel`) draw only
+those.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ sys.path.insert(0, str(ROOT))
 from msgspec.structs import replace
 from PySide6.QtGui import QIcon
 
+from app import window_session
 from app.cli.options import WindowOptions
 from app.core.model import Endpoint
 from app.gui import Ready, run_window
@@ -35,7 +37,16 @@ from app.ui.desktop.tray import SystemTray
 from app.ui.request.tabs.tabs import BODY, DELIVERIES, TABS
 from app.ui.shell import main_window
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
-from docs import book_bodies, book_comparison, book_deliveries, book_filters, book_hand, book_replay, picture_data
+from docs import (
+    book_bodies,
+    book_comparison,
+    book_deliveries,
+    book_filters,
+    book_hand,
+    book_replay,
+    book_tunnel,
+    picture_data,
+)
 from docs.book import SIZES, Book
 
 OUT = ROOT / "docs" / "screenshots"
@@ -82,6 +93,7 @@ def main() -> int:
     """Render the pictures; the exit code."""
     OUT.mkdir(parents=True, exist_ok=True)
     main_window.SystemTray = PictureTray  # type: ignore[attr-defined]
+    window_session.services_of = book_tunnel.services_of  # type: ignore[attr-defined]
     target = ThreadingHTTPServer(("127.0.0.1", 0), Target)
     threading.Thread(target=target.serve_forever, daemon=True).start()
     with tempfile.TemporaryDirectory() as folder:
@@ -146,6 +158,7 @@ class Walk:
             "replay": lambda: book_replay.draw(book, stripe, partner),
             "dialogs": lambda: book_hand.draw_dialogs(book, stripe),
             "comparison": lambda: book_comparison.draw(book),
+            "tunnel": lambda: book_tunnel.draw(book, stripe, github),
         }
         for chapter, draw in chapters.items():
             if self._wanted(chapter):
