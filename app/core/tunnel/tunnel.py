@@ -61,9 +61,9 @@ class Tunnel(Record, frozen=True):
     """The one tunnel of this program. Times are microseconds.
 
     `program` is the catalogue's id, None before the first start. `url` is the public base URL while it is UP, and the
-    last one while it is RESTARTING. `problem` says what went wrong last, and what to do, until it is UP again; while UP
-    it is what the last probe found. `probe` is the last one, None before the first. `output` are the last lines of the
-    program, newest last, without control characters and secrets.
+    last one while it is RESTARTING or STARTING again. `problem` says what went wrong last, and what to do, until it is
+    UP again; while UP it is what the last probe found. `probe` is the last one, None before the first. `output` are the
+    last lines of the program, newest last, without control characters and secrets.
     """
 
     state: TunnelState = TunnelState.OFF

@@ -12,6 +12,7 @@ from pathlib import Path
 from app.core.errors import NotFoundError
 from app.core.own_urls import ALL_ADDRESSES
 from app.core.tunnel.options import address_header_of, command_words, secrets_of
+from app.core.tunnel.output import known_url
 from app.core.tunnel.program import AddressHeader, install_text
 from app.core.tunnel.spec import COMMAND, ProgramSpec
 from app.core.tunnel.template import arguments_of
@@ -53,6 +54,13 @@ class Launch:
     def name(self) -> str:
         """What the program is called in sentences."""
         return Path(self.path).stem
+
+    @property
+    def keeps_url(self) -> bool:
+        """Whether the URL is the same after another start."""
+        if self.spec.run.known_urls:
+            return known_url(self.spec, self.options) is not None
+        return self.spec.program.fixed_url
 
     @property
     def secrets(self) -> tuple[str, ...]:

@@ -66,6 +66,7 @@ class TunnelService:
         self._tunnel = Tunnel()
         self._session: Session | None = None
         self._changing = asyncio.Lock()
+        self._closed = False
         self._saved: Saved = {}
         self._copies: list[TunnelCopy] = []
         self._last_url: str | None = None
@@ -92,11 +93,11 @@ class TunnelService:
     def base(self) -> str | None:
         """What capture URLs begin with because of the tunnel: its URL while it is up, and while it is started again
         if it comes back with the same one."""
-        tunnel, spec = self._tunnel, self._specs.get(self._tunnel.program or "")
+        tunnel, session = self._tunnel, self._session
         if tunnel.state is TunnelState.UP:
             return tunnel.url
         again = tunnel.state is TunnelState.RESTARTING or (tunnel.state is TunnelState.STARTING and tunnel.restarts > 0)
-        return tunnel.url if again and spec is not None and spec.program.fixed_url else None
+        return tunnel.url if again and session is not None and session.launch.keeps_url else None
 
     @property
     def bases(self) -> Sequence[str]:
@@ -143,6 +144,8 @@ class TunnelService:
             raise HooklineError("Hookline is not listening, so a tunnel would lead nowhere. Start Hookline first.")
         launch = await asyncio.to_thread(Launch.find, spec, values, self._folder)
         async with self._changing:
+            if self._closed:
+                raise HooklineError("Hookline is closing.")
             await self._end_session()
             outdated = self._outdated()
             self._set(Tunnel(state=TunnelState.STARTING, program=program_id, started_at=now_us(), outdated=outdated))
@@ -178,6 +181,7 @@ class TunnelService:
 
     async def close(self) -> None:
         """End the program for good; what is stored says that it ended."""
+        self._closed = True
         if self._session is not None:
             self._session.grace_s = CLOSE_GRACE_S
         await self.stop()
