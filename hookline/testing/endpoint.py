@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json as json_module
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any, Unpack, overload
 
 from hookline.client.client import AsyncClient, Client
+from hookline.client.errors import NotFoundError
 from hookline.client.records import Endpoint, Refusal, Request
 from hookline.client.transport import Steps, page_call
 from hookline.running import ApiAddress
@@ -179,9 +181,10 @@ class HooklineEndpoint:
             await client.run(self._none_steps(Matchers(matchers), within, after))
 
     def close(self) -> None:
-        """Delete the endpoint with its requests."""
-        self._client.endpoints.delete(self.slug)
+        """Delete the endpoint with its requests, unless the test has."""
         self._stop_responder()
+        with suppress(NotFoundError):
+            self._client.endpoints.delete(self.slug)
 
     def _wait_steps(
         self, matchers: Matchers, count: int, timeout: float, after: Request | None

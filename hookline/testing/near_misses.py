@@ -52,7 +52,8 @@ def title(request: Request) -> str:
     """A request in one line."""
     kind = request.content_type or "no content type"
     cut = "" if request.complete else ", the sender disconnected"
-    return f"{request.method} {request.target_below} ({kind}, {request.size:,} bytes{cut})"
+    size = "1 byte" if request.size == 1 else f"{request.size:,} bytes"
+    return f"{request.method} {request.target_below} ({kind}, {size}{cut})"
 
 
 def _distance(mismatches: Sequence[Mismatch]) -> float:

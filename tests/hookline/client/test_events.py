@@ -124,12 +124,12 @@ def test_a_stopping_program_and_a_stream_that_ends_are_tried_again(monkeypatch: 
     monkeypatch.setattr("hookline.client.events.PAUSE_S", 0.0)
     stopping = Response(503, json={"title": "Stopping", "type": "urn:hookline:problem:stopping"})
     unknown = Response(404, json={"title": "Not found", "type": "urn:hookline:problem:not-found"})
-    with closing(Responder([stopping, Response(body=STREAM), stopping, Response(body=STREAM), unknown])) as responder:
-        with Client(responder.url, "x" * 20) as client:
-            events = client.events()
-            assert [event.type for event in islice(events, 4)] == ["gap", "endpoint"] * 2
-            with pytest.raises(NotFoundError, match="Not found"):
-                next(events)
+    responder = Responder([stopping, Response(body=STREAM), stopping, Response(body=STREAM), unknown])
+    with closing(responder), Client(responder.url, "x" * 20) as client:
+        events = client.events()
+        assert [event.type for event in islice(events, 4)] == ["gap", "endpoint"] * 2
+        with pytest.raises(NotFoundError, match="Not found"):
+            next(events)
 
 
 async def test_it_gives_up_when_nobody_is_there(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,6 +45,10 @@ def test_endpoints_keep_their_requests_apart(hookline: Hookline) -> None:
     assert len(one.requests()) == 1
 
 
+def test_a_test_may_delete_an_endpoint_itself(hookline: Hookline) -> None:
+    hookline.client.endpoints.delete(hookline.endpoint().slug)
+
+
 def test_more_endpoints_than_the_free_plan_allows(hookline: Hookline) -> None:
     assert len({hookline.endpoint().url for _ in range(12)}) == 12
 
