@@ -154,8 +154,7 @@ def _request_body(body: Body, schemas: _Schemas) -> dict[str, Any]:
 
 
 def _responses(route: Route, schemas: _Schemas) -> dict[str, Any]:
-    successes = (route.returns,) if isinstance(route.returns, Returns) else route.returns
-    responses: dict[str, Any] = {str(one.status): _success(one, schemas) for one in successes}
+    responses: dict[str, Any] = {str(one.status): _success(one, schemas) for one in route.successes}
     kinds = [*_ALWAYS, *route.problems]
     if "{" in route.path:
         kinds.append("not-found")
@@ -213,12 +212,7 @@ class _Schemas:
 
     def __init__(self, routes: tuple[Route, ...]) -> None:
         taken = [route.body.shape for route in routes if route.body is not None]
-        returns = [
-            one
-            for route in routes
-            for one in ((route.returns,) if isinstance(route.returns, Returns) else route.returns)
-        ]
-        given = [one.shape for one in returns if one.shape is not None]
+        given = [one.shape for route in routes for one in route.successes if one.shape is not None]
         shapes = list(dict.fromkeys((*taken, *given, ProblemOut)))
         found, components = msgspec.json.schema_components(shapes, ref_template=_REF + "{name}")
         self._by_shape = {shape: _renamed(schema) for shape, schema in zip(shapes, found, strict=True)}

@@ -73,6 +73,11 @@ class Route:
     body: Body | None = None
     problems: tuple[str, ...] = ()
 
+    @property
+    def successes(self) -> tuple[Returns, ...]:
+        """Its responses when it succeeds: one, unless `returns` has several."""
+        return (self.returns,) if isinstance(self.returns, Returns) else self.returns
+
 
 def register(app: web.Application, routes: Iterable[Route]) -> None:
     """Add `routes` under the API's prefix."""

@@ -18,7 +18,8 @@ import pytest
 from app.core.settings import Settings
 from app.server.api.openapi import document, operation_id
 from app.server.api.problems import KINDS
-from app.server.api.routes import Returns, Route
+from app.server.api.routes import Route
+from docs.api import as_text, served
 from docs.api_examples import example_of
 from docs.api_page import curl, page
 from tests.server.api.conftest import Desk, problem
@@ -40,10 +41,15 @@ async def test_the_committed_document_is_the_one_served(desk: Desk) -> None:
     assert (DOCS / "api.html").read_text("utf-8") == page(served), AGAIN
 
 
+async def test_the_command_writes_the_committed_document() -> None:
+    """Of a whole program that it starts."""
+    assert (DOCS / "openapi.json").read_text("utf-8") == as_text(await served()), AGAIN
+
+
 def test_every_call_is_documented(routes: tuple[Route, ...]) -> None:
     for route in routes:
         where = f"{route.method} {route.path}"
-        assert isinstance(route.returns, Returns) or route.returns, f"{where} declares no response"
+        assert route.successes, f"{where} declares no response"
         assert inspect.getdoc(route.handler), f"the handler of {where} has no docstring"
         assert route.summary[0].isupper(), where
         assert not route.summary.endswith("."), where
