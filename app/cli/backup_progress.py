@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from pathlib import Path
 
 from app.cli.call import Call
+from app.cli.errors import CliError, Exit
 from app.cli.progress_line import ProgressLine
 from app.cli.views import BackupView
 from app.core.backup import progress_text
@@ -12,10 +15,11 @@ from app.core.backup import progress_text
 FIRST_POLL_S, POLL_S = 0.02, 0.25
 
 
-async def follow(call: Call, backup: BackupView) -> BackupView:
-    """The backup once it has ended."""
+async def run_backup(call: Call, path: Path, *, overwrite: bool) -> BackupView:
+    """Begin a backup to the absolute `path`; returns it once it has ended."""
     pause_s = FIRST_POLL_S
     try:
+        backup = await call.api.start_backup(str(path), overwrite=overwrite)
         with ProgressLine(call.out) as line:
             while backup["state"] == "running":
                 line.show(progress_text(backup["step"], backup["done_bytes"], backup["total_bytes"]))
@@ -26,5 +30,13 @@ async def follow(call: Call, backup: BackupView) -> BackupView:
         task = asyncio.current_task()
         if task is not None:
             task.uncancel()
-        return await call.api.cancel_backup()
+        return await _cancel(call, path)
     return backup
+
+
+async def _cancel(call: Call, path: Path) -> BackupView:
+    """It may not have begun yet; then another one is left alone."""
+    with contextlib.suppress(CliError):
+        if (await call.api.backup())["path"] == str(path):
+            return await call.api.cancel_backup()
+    raise CliError("The backup was cancelled before it began.", Exit.INTERRUPTED)

@@ -62,33 +62,44 @@ def test_without_data_there_is_nothing_to_back_up(folder: Path, tmp_path: Path, 
 
 
 class Interrupted:
-    """An API whose user presses Ctrl-C while the backup is running."""
+    """An API whose user presses Ctrl-C while it answers the call named `during`; then `running` is being written."""
 
-    def __init__(self) -> None:
+    def __init__(self, during: str, running: str) -> None:
+        self._during, self._running = during, running
         self.calls: list[str] = []
 
-    def _state(self, call: str, state: str) -> dict[str, Any]:
+    async def _answer(self, call: str, path: str, state: str = "running") -> dict[str, Any]:
         self.calls.append(call)
-        return {"path": "/b/a.db", "state": state, "step": "copying", "done_bytes": 1, "total_bytes": 2, "size": 0}
+        if call == self._during:
+            self._during = ""
+            task = asyncio.current_task()
+            assert task is not None
+            task.cancel()  # as asyncio.run does for the first Ctrl-C
+            await asyncio.sleep(0)
+        return {"path": path, "state": state, "step": "copying", "done_bytes": 1, "total_bytes": 2, "size": 0}
 
     async def start_backup(self, path: str, *, overwrite: bool) -> dict[str, Any]:
-        return self._state("start", "running")
+        return await self._answer("start", path)
 
     async def backup(self) -> dict[str, Any]:
-        task = asyncio.current_task()
-        assert task is not None
-        task.cancel()  # as asyncio.run does for the first Ctrl-C
-        await asyncio.sleep(0)
-        raise AssertionError
+        return await self._answer("read", self._running)
 
     async def cancel_backup(self) -> dict[str, Any]:
-        return self._state("cancel", "cancelled")
+        return await self._answer("cancel", self._running, "cancelled")
 
 
-async def test_ctrl_c_cancels_the_backup() -> None:
-    api = Interrupted()
+@pytest.mark.parametrize(
+    ("during", "running", "calls", "message"),
+    [
+        ("read", "/b/a.db", ["start", "read", "read", "cancel"], r"cancelled\. No file was written"),
+        ("start", "/b/a.db", ["start", "read", "cancel"], r"cancelled\. No file was written"),
+        ("start", "/another.db", ["start", "read"], "cancelled before it began"),
+    ],
+)
+async def test_ctrl_c_cancels_this_backup(during: str, running: str, calls: list[str], message: str) -> None:
+    api = Interrupted(during, running)
     call = Call(options=Namespace(file=Path("/b/a.db"), force=False), out=Output(), api=cast(ApiClient, api))
-    with pytest.raises(CliError, match=r"The backup was cancelled\. No file was written\.") as raised:
+    with pytest.raises(CliError, match=message) as raised:
         await backup(call)
     assert raised.value.code == Exit.INTERRUPTED
-    assert api.calls == ["start", "cancel"]
+    assert api.calls == calls

@@ -30,11 +30,10 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def backup(call: Call) -> int:
-    from app.cli.backup_progress import follow  # start-up time: it loads asyncio
+    from app.cli.backup_progress import run_backup  # start-up time: it loads asyncio
 
     path = _absolute(call.options.file)
-    started = await call.api.start_backup(str(path), overwrite=call.options.force)
-    ended = await follow(call, started)
+    ended = await run_backup(call, path, overwrite=call.options.force)
     if ended["state"] == "failed":
         raise CliError(ended["problem"] or "The backup failed.", Exit.ENVIRONMENT)
     if ended["state"] == "cancelled":
