@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
+from functools import lru_cache
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+LATEST_US = 253_402_300_799_999_999
+"""The end of the year 9999, the latest that can be written as RFC 3339."""
 DAY_US = 86_400 * 1_000_000
 
 
@@ -16,8 +19,15 @@ def now_us() -> int:
 
 def rfc3339(at_us: int) -> str:
     """`2026-11-20T09:00:00.000000Z`: UTC, always six decimals."""
-    # Not strftime, which writes the year 138 with three digits on Linux.
-    return (EPOCH + timedelta(microseconds=at_us)).isoformat(timespec="microseconds").removesuffix("+00:00") + "Z"
+    seconds, micros = divmod(at_us, 1_000_000)
+    return f"{_to_the_second(seconds)}.{micros:06d}Z"
+
+
+@lru_cache(maxsize=64)
+def _to_the_second(seconds: int) -> str:
+    """Cached, because records that are written together are of few seconds. Not strftime, which writes the year 138
+    with three digits on Linux."""
+    return (EPOCH + timedelta(seconds=seconds)).isoformat().removesuffix("+00:00")
 
 
 def parse_rfc3339(text: str) -> int:

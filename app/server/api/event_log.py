@@ -92,6 +92,11 @@ class EventLog:
             self._start()
         return Position(run=self._run, number=self._last, capture=self._newest_capture)
 
+    @property
+    def run(self) -> bytes:
+        """The run in all positions of this log."""
+        return self._run.encode()
+
     def position_of(self, event: LoggedEvent) -> Position:
         return Position(run=self._run, number=event.number, capture=event.position)
 

@@ -27,6 +27,7 @@ _TYPE_OF: dict[type, EventType] = {
 }
 _NOTHING = EventText(endpoint=None, text=b"")
 CHUNK_BYTES = 256 * 1024
+_encode = msgspec.json.Encoder().encode
 
 
 class EventFilter(NamedTuple):
@@ -51,7 +52,7 @@ def id_line(position: Position) -> bytes:
 
 def event_text(type_: str, data: msgspec.Struct) -> bytes:
     """An event without its id."""
-    return b"event: %s\ndata: %s\n\n" % (type_.encode(), msgspec.json.encode(data))
+    return b"event: %s\ndata: %s\n\n" % (type_.encode(), _encode(data))
 
 
 class EventTexts:
@@ -93,15 +94,16 @@ class EventTexts:
         """Its text is empty if its endpoint was deleted before it was written."""
         if event.text is None:
             slug, text = self._written(event.what)
-            position = self._services.events.position_of(event)
-            event.text = EventText(slug, id_line(position) + text if text else b"")
+            line = b"id: %s-%d-%d\n" % (self._services.events.run, event.number, event.position)
+            event.text = EventText(slug, line + text if text else b"")
         return event.text
 
     def captured(self, summary: Summary) -> EventText:
         endpoint = self._services.endpoints.by_id(summary.endpoint_id)
         if endpoint is None:
             return _NOTHING
-        return EventText(endpoint.slug, event_text("captured", summary_out(summary, endpoint.slug)))
+        slug = endpoint.slug
+        return EventText(slug, b"event: captured\ndata: %s\n\n" % _encode(summary_out(summary, slug)))
 
     def _written(self, what: Event | Summary) -> EventText:
         match what:

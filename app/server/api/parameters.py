@@ -7,12 +7,15 @@ import binascii
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Protocol, TypeVar, get_args
+from uuid import UUID
 
 import msgspec
 from aiohttp import web
 
+from app.core.clock import LATEST_US, parse_rfc3339
 from app.core.deletion import Mark
-from app.core.ids import BEGINNING_MIN, id_beginning
+from app.core.ids import BEGINNING_MIN, first_id, id_beginning, uuid7_us
+from app.core.model import PageKey
 from app.core.rules import SLUG_MAX, SLUG_MIN, SLUG_PATTERN
 from app.core.search.parse import parse
 from app.core.search.query import Query, QueryError
@@ -109,6 +112,25 @@ def beginning(kind: str) -> Parameter[str]:
         f"the start of a {kind}'s ID, {BEGINNING_MIN} or more digits",
         id_beginning,
     )
+
+
+def place(name: str, description: str) -> Parameter[PageKey]:
+    """A place in lists of requests: a request's ID, or the time before which all older ones were received."""
+
+    def parsed(given: str) -> PageKey | None:
+        try:
+            capture_id = str(UUID(given))
+            return PageKey(received_at=min(uuid7_us(capture_id), LATEST_US), id=capture_id)
+        except ValueError:
+            pass
+        try:
+            at = min(max(parse_rfc3339(given), 0), LATEST_US)
+        except (ValueError, OverflowError):
+            return None
+        return PageKey(received_at=at, id=first_id(at))
+
+    schema = {"anyOf": [{"type": "string", "format": "date-time"}, {"type": "string", "format": "uuid"}]}
+    return Parameter(name, description, schema, "a time such as 2026-11-20T09:00:00Z or a request's ID", parsed)
 
 
 SLUG_SCHEMA = {"type": "string", "minLength": SLUG_MIN, "maxLength": SLUG_MAX, "pattern": SLUG_PATTERN}

@@ -6,8 +6,11 @@ from contextlib import aclosing
 
 from aiohttp import web
 from msgspec import UNSET
+from msgspec.structs import replace
 
+from app.core.clock import rfc3339
 from app.core.model import Capture, Endpoint, PageKey
+from app.core.search.parse import parse
 from app.server.api.body import send_body
 from app.server.api.parameters import (
     ENDPOINT,
@@ -19,6 +22,7 @@ from app.server.api.parameters import (
     cursor_text,
     flag,
     limit_of,
+    place,
     query_of,
 )
 from app.server.api.problems import parameter_problem
@@ -38,6 +42,8 @@ from app.server.api.schemas import RequestOut, RequestPatch, SummaryOut
 from app.server.api.serializers import request_out, summary_out
 from app.server.api.services import ApiServices
 
+AFTER = place("after", "Only those received after this time or request.")
+BEFORE = place("before", "Only those received before this time or request.")
 BEGINNING = beginning("request")
 DECODED = flag("decoded", "Without the content coding, such as gzip.")
 
@@ -49,7 +55,7 @@ class RequestCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        one, filters = "/requests/{id}", (ENDPOINT, BEGINNING, SEARCH, *PAGING)
+        one, filters = "/requests/{id}", (ENDPOINT, BEGINNING, SEARCH, AFTER, BEFORE, *PAGING)
         marks = Body(RequestPatch, {"starred": True, "note": "charged twice"})
         return [
             Route(
@@ -81,9 +87,9 @@ class RequestCalls:
 
     async def list(self, request: web.Request) -> web.Response:
         """Summaries, newest first, of all endpoints or one; with `q` the matches of a search, with `id` those whose ids
-        begin with it."""
-        services, limit, before = self._services, limit_of(request), cursor_of(request, PageKey)
-        query, begins = query_of(request), BEGINNING.of(request)
+        begin with it, with `after` and `before` those received between two times or requests."""
+        services, limit, before = self._services, limit_of(request), _earlier(request)
+        query, begins, after = query_of(request), BEGINNING.of(request), AFTER.of(request)
         slug = ENDPOINT.of(request)
         endpoint_id = None if slug is None else endpoint_named(services.endpoints, slug).id
         if query is None:
@@ -91,10 +97,14 @@ class RequestCalls:
         elif begins is not None:
             raise parameter_problem("id", "id and q cannot be combined.")
         else:
+            if after is not None:  # so that a search does not look further
+                query = replace(query, terms=(*query.terms, *parse(f"since:{rfc3339(after.received_at)}").terms))
             async with aclosing(
                 services.captures.search(query, endpoint_id, before=before, limit=limit + 1)
             ) as batches:
                 rows = [row async for batch in batches for row in batch]
+        if after is not None:
+            rows = [row for row in rows if (row.received_at, row.id) > (after.received_at, after.id)]
         page = rows[:limit]
         following = None
         if len(rows) > limit:
@@ -144,6 +154,12 @@ class RequestCalls:
         endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
         await self._services.captures.clear(endpoint.id, keep)
         return done()
+
+
+def _earlier(request: web.Request) -> PageKey | None:
+    """Where the page begins: at the cursor or at `before`, whichever is further down."""
+    places = [place for place in (cursor_of(request, PageKey), BEFORE.of(request)) if place is not None]
+    return min(places, key=lambda place: (place.received_at, place.id), default=None)
 
 
 async def full_request(services: ApiServices, capture_id: str) -> RequestOut | None:

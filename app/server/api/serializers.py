@@ -83,8 +83,25 @@ def stored_out(use: StorageUse) -> StoredOut:
 
 
 def summary_out(row: Summary, slug: str) -> SummaryOut:
-    """`slug` is the endpoint's."""
-    return _from_record(SummaryOut, row, endpoint=slug, reply=_reply(row))
+    """`slug` is the endpoint's. Field by field: each captured event needs it."""
+    return SummaryOut(
+        id=row.id,
+        endpoint=slug,
+        received_at=rfc3339(row.received_at),
+        method=row.method,
+        target=row.target,
+        size=row.size,
+        content_type=row.content_type,
+        complete=row.complete,
+        reply=_reply(row),
+        mirror=row.mirror,
+        read=row.read,
+        starred=row.starred,
+        note=row.note,
+        provider=row.provider,
+        event=row.event,
+        gist=row.gist,
+    )
 
 
 def request_out(

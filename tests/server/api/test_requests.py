@@ -232,3 +232,37 @@ async def test_a_wrong_search_says_what_is_wrong_and_where(desk: Desk) -> None:
     told = problem(await desk.client.get("/requests", params={"q": '"open'}), 400, "invalid-query")
     assert told["span"] == [0, 5]
     assert "suggestion" not in told
+
+
+@pytest.mark.parametrize("query", ["", "method:POST"])
+@pytest.mark.parametrize("slug", ["", "one"])
+async def test_requests_between_two_times_or_requests(desk: Desk, query: str, slug: str) -> None:
+    endpoint = await desk.endpoint(slug="one")
+    made = [await desk.capture(endpoint) for _ in range(9)]
+    times = [rfc3339(capture.received_at) for capture in made]
+
+    async def listed(**between: str) -> list[int]:
+        parameters = {"q": query, "limit": "2", **({"endpoint": slug} if slug else {}), **between}
+        found: list[str] = []
+        while True:
+            page = (await desk.client.get("/requests", params=parameters)).json()
+            found += [item["id"] for item in page["items"]]
+            if page["next"] is None:
+                break
+            parameters["cursor"] = page["next"]
+        return [[capture.id for capture in made].index(one) for one in found]
+
+    assert await listed(after=made[2].id, before=made[6].id) == [5, 4, 3]
+    assert await listed(after=times[2], before=times[6]) == [5, 4, 3, 2]
+    assert await listed(after=made[6].id) == [8, 7]
+    assert await listed(before=times[1]) == [0]
+    assert await listed(after=made[8].id) == []
+    assert await listed(before="1960-01-01T00:00:00Z") == []
+    assert await listed(after="ffffffff-ffff-ffff-ffff-ffffffffffff") == []
+    assert await listed(after="9999-01-01T00:00:00+01:00") == []
+
+
+@pytest.mark.parametrize("name", ["after", "before"])
+@pytest.mark.parametrize("text", ["", "yesterday", "2026-11-20T09:00:00", "0" * 37])
+async def test_wrong_times(desk: Desk, name: str, text: str) -> None:
+    assert fields(await desk.client.get("/requests", params={name: text}), 400, "invalid-parameter") == [name]
