@@ -2,9 +2,9 @@
 of them misses a request.
 
 For the cost, two programs run at once, one with readers; they are loaded in turn, and pairs that lie close together in
-time are compared. For the other, one writer sends 500 requests a second, some with bodies that take long; ten
-readers of events and two that wait break off and continue again and again. Then what each got is compared with what was
-acknowledged.
+time are compared. For the other, one writer sends 500 requests a second, some with bodies that take long. Ten readers
+of events break off and continue again and again, and two wait for the requests of one endpoint, one at a time. Then what
+each got is compared with what was acknowledged.
 """
 
 from __future__ import annotations
@@ -27,11 +27,13 @@ from typing import Any
 import aiohttp
 
 from benchmarks.lines import Line
-from benchmarks.programs import ROOT, BenchError, Running, fresh_folder, make_endpoint, run_load, running
+from benchmarks.programs import ROOT, BenchError, Running, cli, fresh_folder, make_endpoint, run_load, running
 
 READERS, WAITERS = 10, 2
 COST_BAR = 0.90
 RATE, SENDERS = 500, 16
+WAITED_EACH = 25
+"""Of so many requests one is for the endpoint of those that wait."""
 LONG_EACH_S, LONG_BODY, LONG_PIECES = 0.5, 3_000_000, 6
 CATCH_UP_S = 60.0
 
@@ -102,15 +104,18 @@ def _drains(program: Running) -> Iterator[None]:
 class Check:
     """One run against a program: what was acknowledged, and what each reader got, in order."""
 
-    def __init__(self, program: Running, slug: str, seconds: float) -> None:
+    def __init__(self, program: Running, slug: str, waited_slug: str, seconds: float) -> None:
         self._program, self._seconds = program, seconds
-        self._url = f"{program.capture_url}/catch/{slug}"
+        self._url, self._waited_url = (f"{program.capture_url}/catch/{one}" for one in (slug, waited_slug))
+        self._waited_slug = waited_slug
         self._api = f"{program.api_url}/api/v1"
         self._headers = {"Authorization": f"Bearer {program.token}"}
         self.acknowledged: set[str] = set()
+        self.waited: set[str] = set()
+        """Those of the endpoint of those that wait."""
         self.got: dict[str, list[str]] = {}
         self.disordered: list[str] = []
-        self.reconnects = 0
+        self.reconnects = self._sent = 0
         self._written = asyncio.Event()
 
     async def run(self) -> None:
@@ -127,8 +132,8 @@ class Check:
                 await self._write(session)
                 self._written.set()
 
-    def _is_complete(self, got: Sequence[str]) -> bool:
-        return self._written.is_set() and len(got) >= len(self.acknowledged)
+    def _is_complete(self, got: Sequence[str], expected: set[str]) -> bool:
+        return self._written.is_set() and len(got) >= len(expected)
 
     async def _write(self, session: aiohttp.ClientSession) -> None:
         end = time.monotonic() + self._seconds
@@ -136,7 +141,7 @@ class Check:
             for number in range(SENDERS):
                 group.create_task(self._send(session, end, number / RATE))
             while time.monotonic() < end:
-                group.create_task(self._post(session, _slow_body()))
+                group.create_task(self._post(session, self._url, _slow_body()))
                 await asyncio.sleep(LONG_EACH_S)
 
     async def _send(self, session: aiohttp.ClientSession, end: float, delay_s: float) -> None:
@@ -144,16 +149,21 @@ class Check:
         while (now := time.monotonic()) < end:
             await asyncio.sleep(max(0.0, due - now))
             due += SENDERS / RATE
-            await self._post(session, b'{"event":"order.paid"}')
+            self._sent += 1
+            url = self._url if self._sent % WAITED_EACH else self._waited_url
+            await self._post(session, url, b'{"event":"order.paid"}')
 
-    async def _post(self, session: aiohttp.ClientSession, body: Any) -> None:
-        async with session.post(self._url, data=body) as response:
-            self.acknowledged.add((await response.json())["id"])
+    async def _post(self, session: aiohttp.ClientSession, url: str, body: Any) -> None:
+        async with session.post(url, data=body) as response:
+            capture_id = (await response.json())["id"]
+        self.acknowledged.add(capture_id)
+        if url == self._waited_url:
+            self.waited.add(capture_id)
 
     async def _read(self, session: aiohttp.ClientSession, name: str, last: str, chance: random.Random) -> None:
         got = self.got.setdefault(name, [])
         positions: list[int] = []
-        while not self._is_complete(got):
+        while not self._is_complete(got, self.acknowledged):
             until = time.monotonic() + chance.uniform(0.1, 3.0)
             headers = {"Last-Event-ID": last}
             async with session.get(f"{self._api}/events?types=captured", headers=headers) as response:
@@ -173,20 +183,25 @@ class Check:
 
     async def _wait(self, session: aiohttp.ClientSession, name: str, after: str) -> None:
         got = self.got.setdefault(name, [])
-        while not self._is_complete(got):
-            async with session.get(f"{self._api}/requests/wait", params={"after": after, "timeout": "1"}) as response:
+        while not self._is_complete(got, self.waited):
+            params = {"endpoint": self._waited_slug, "after": after, "timeout": "1"}
+            async with session.get(f"{self._api}/requests/wait", params=params) as response:
                 after = response.headers["Hookline-Position"]
                 if response.status == 200:
                     got.append((await response.json())["id"])
 
     def lines(self) -> list[Line]:
-        first = self.got["events 0"]
-        missing = sum(len(self.acknowledged - set(got)) for got in self.got.values())
+        order = self.got["events 0"]
+        expected = {name: self.acknowledged if name.startswith("events") else self.waited for name in self.got}
+        missing = sum(len(expected[name] - set(got)) for name, got in self.got.items())
         doubled = sum(len(got) - len(set(got)) for got in self.got.values())
-        disordered = len(self.disordered) + sum(got != first for got in self.got.values())
+        disordered = len(self.disordered)
+        for name, got in self.got.items():
+            disordered += got != [one for one in order if one in expected[name]]
         return [
             Line(f"requests in {self._seconds:.0f} s", len(self.acknowledged)),
-            Line(f"readers: {READERS} of events, {WAITERS} that wait; reconnects", self.reconnects),
+            Line(f"  of them for {WAITERS} that wait", len(self.waited)),
+            Line(f"reconnects of {READERS} readers of events", self.reconnects),
             Line("  missing", missing, "", 0),
             Line("  doubled", doubled, "", 0),
             Line("  readers out of order", disordered, "", 0),
@@ -211,9 +226,9 @@ async def _events(response: aiohttp.ClientResponse) -> AsyncIterator[tuple[str, 
 def check(folder: Path, seconds: float) -> list[Line]:
     data = folder / "checked"
     data.mkdir()
-    slug = make_endpoint(data)
+    slug, waited = make_endpoint(data), str(cli(data, "endpoint", "add", "waited")["slug"])
     with running(data, folder / "checked.log", "-m", "app", "serve") as program:
-        made = Check(program, slug, seconds)
+        made = Check(program, slug, waited, seconds)
         try:
             asyncio.run(made.run())
         except TimeoutError as error:
