@@ -23,8 +23,11 @@ def main() -> int:
         connection = socket.create_connection((place.hostname or "127.0.0.1", place.port or 80), timeout=10)
         head = f"GET /api/v1/events HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {options.token}\r\n\r\n"
         connection.sendall(head.encode())
-        if b"position" not in connection.recv(65536):
-            return 1
+        received = b""
+        while b"event: position" not in received:
+            if not (piece := connection.recv(65536)):
+                return 1
+            received += piece
         selector.register(connection, selectors.EVENT_READ)
     print("reading", flush=True)
     buffer = bytearray(1 << 20)

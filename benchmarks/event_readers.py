@@ -2,9 +2,9 @@
 of them misses a request.
 
 For the cost, two programs run at once, one with readers; they are loaded in turn, and pairs that lie close together in
-time are compared. For the other, one writer sends 500 requests a second, some with bodies that take long. Ten readers
-of events break off and continue again and again, and two wait for the requests of one endpoint, one at a time. Then what
-each got is compared with what was acknowledged.
+time are compared. For the other, one writer sends 500 requests a second, some with bodies that take long. Ten
+readers of events break off and continue again and again, and two wait for the requests of one endpoint, one at a time.
+Then what each got is compared with what was acknowledged.
 """
 
 from __future__ import annotations
