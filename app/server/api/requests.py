@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import aclosing
+from typing import Any
 
 from aiohttp import web
 from msgspec import UNSET
@@ -17,6 +18,7 @@ from app.server.api.parameters import (
     KEEP,
     PAGING,
     SEARCH,
+    Parameter,
     beginning,
     cursor_of,
     cursor_text,
@@ -45,6 +47,7 @@ from app.server.api.services import ApiServices
 AFTER = place("after", "Only those received after this time or request.")
 BEFORE = place("before", "Only those received before this time or request.")
 BEGINNING = beginning("request")
+FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, BEGINNING, SEARCH, AFTER, BEFORE, *PAGING)
 DECODED = flag("decoded", "Without the content coding, such as gzip.")
 
 
@@ -55,7 +58,7 @@ class RequestCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        one, filters = "/requests/{id}", (ENDPOINT, BEGINNING, SEARCH, AFTER, BEFORE, *PAGING)
+        one, filters = "/requests/{id}", FILTERS
         marks = Body(RequestPatch, {"starred": True, "note": "charged twice"})
         return [
             Route(
