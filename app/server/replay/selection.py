@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import aclosing
 
 from app.core.deletion import Hidden
-from app.core.ids import uuid7_us
+from app.core.ids import first_id, uuid7_us
 from app.core.model import PageKey
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySource
 from app.core.repositories import CaptureRepository
@@ -48,7 +48,7 @@ async def select(source: ReplaySource, captures: CaptureRepository, hidden: Hidd
 async def _matching(source: MatchingRequests, captures: CaptureRepository, hidden: Hidden | None) -> Selection:
     selection, before = Selection(), None
     if source.received_before is not None:
-        before = PageKey(received_at=source.received_before, id="")
+        before = PageKey(received_at=source.received_before, id=first_id(source.received_before))
     after = source.received_after or 0
     query = parse(source.query) if source.query.strip() else None
     if query is not None:

@@ -65,7 +65,10 @@ async def test_what_matches_a_query_and_a_time_is_sent(stage: ReplayStage) -> No
         place.received.clear()
         times = {"received_after": made[5].received_at, "received_before": made[8].received_at}
         await stage.replay(MatchingRequests(endpoint_id=endpoint.id, **times))
-    assert paths(place.received) == ["/5", "/6", "/7"]
+        assert paths(place.received) == ["/5", "/6", "/7"]
+        place.received.clear()
+        await stage.replay(MatchingRequests(**times))
+    assert paths(place.received) == ["/5", "/6", "/7"], "the same without an endpoint"
 
 
 async def test_an_edited_request_is_sent_as_edited(stage: ReplayStage) -> None:
