@@ -110,7 +110,7 @@ def _options_text(program: TunnelProgramView) -> str:
     texts = []
     for option in program["options"]:
         value = option["value"] if option["value"] is not None else "(saved)" if option["is_set"] else option["default"]
-        needed = " (required)" if option["required"] and not option["is_set"] else ""
+        needed = " (required)" if option["required"] and not value else ""
         texts.append(f"{option['name']}={value}{needed}")
     return ", ".join(texts)
 

@@ -47,11 +47,17 @@ class Sshd:
         for file in (self.key, folder / "host_key"):
             make_key(file)
         shutil.copy(folder / "key.pub", folder / "authorized_keys")
-        (folder / "config").write_text(
+        config = (
             f"ListenAddress 127.0.0.1\nPort {self.port}\nHostKey {folder}/host_key\nPidFile none\nUsePAM no\n"
             f"AuthorizedKeysFile {folder}/authorized_keys\nStrictModes no\nPasswordAuthentication no\n"
             "PermitRootLogin yes\nAllowTcpForwarding yes\n"
         )
+        # Since 9.8 it refuses addresses for a while from which connections came that did not sign in.
+        for text in (config + "PerSourcePenalties no\n", config):
+            (folder / "config").write_text(text)
+            tried = subprocess.run([SSHD or "", "-t", "-f", str(folder / "config")], capture_output=True, check=False)
+            if tried.returncode == 0:
+                break
         self._process: subprocess.Popen[bytes] | None = None
 
     def _start(self) -> subprocess.Popen[bytes]:
