@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
 import httpx
@@ -63,10 +64,18 @@ class Requests:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
-    def list(self, endpoint: str | None = None, q: str = "", count: int | None = None) -> Iterator[Summary]:
+    def list(
+        self,
+        endpoint: str | None = None,
+        q: str = "",
+        count: int | None = None,
+        *,
+        after: datetime | str | None = None,
+        before: datetime | str | None = None,
+    ) -> Iterator[Summary]:
         """The newest `count` requests, or all (None), of an endpoint (a slug) or of all, that match the search `q`;
-        newest first."""
-        return self._transport.items(PATH, query_of(endpoint=endpoint, q=q), Summary, count)
+        newest first. `after` and `before` are times or the IDs of requests."""
+        return self._transport.items(PATH, _filters(endpoint, q, after, before), Summary, count)
 
     def get(self, request_id: str) -> Request:
         """A request with headers and body."""
@@ -113,10 +122,18 @@ class AsyncRequests:
     def __init__(self, transport: AsyncTransport) -> None:
         self._transport = transport
 
-    def list(self, endpoint: str | None = None, q: str = "", count: int | None = None) -> AsyncIterator[Summary]:
+    def list(
+        self,
+        endpoint: str | None = None,
+        q: str = "",
+        count: int | None = None,
+        *,
+        after: datetime | str | None = None,
+        before: datetime | str | None = None,
+    ) -> AsyncIterator[Summary]:
         """The newest `count` requests, or all (None), of an endpoint (a slug) or of all, that match the search `q`;
-        newest first."""
-        return self._transport.items(PATH, query_of(endpoint=endpoint, q=q), Summary, count)
+        newest first. `after` and `before` are times or the IDs of requests."""
+        return self._transport.items(PATH, _filters(endpoint, q, after, before), Summary, count)
 
     async def get(self, request_id: str) -> Request:
         """A request with headers and body."""
@@ -155,6 +172,16 @@ class AsyncRequests:
     async def replay(self, request_id: str, **fields: Unpack[ReplayRequestFields]) -> ReplayedRequest:
         """Send a request again and wait for the result."""
         return await self._transport.send(_replay(request_id, fields))
+
+
+def _filters(
+    endpoint: str | None, q: str, after: datetime | str | None, before: datetime | str | None
+) -> dict[str, str]:
+    return query_of(endpoint=endpoint, q=q, after=_place(after), before=_place(before))
+
+
+def _place(place: datetime | str | None) -> str | None:
+    return place.astimezone(UTC).isoformat() if isinstance(place, datetime) else place
 
 
 def read(request_id: str) -> Steps[Request]:

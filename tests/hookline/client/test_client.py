@@ -55,6 +55,9 @@ def test_a_request_is_listed_read_marked_and_deleted(hookline: Hookline, client:
     assert [one.path for one in (newest, *others)] == ["/2", "/1", "/0"]
     assert [one.path for one in client.requests.list(endpoint.slug, q="path:/1", count=5)] == ["/1"]
     assert len(list(client.requests.list(endpoint.slug, count=2))) == 2
+    middle, oldest = others
+    between = client.requests.list(endpoint.slug, after=oldest.received_at, before=newest.id)
+    assert [one.id for one in between if one.id != oldest.id] == [middle.id]
     request = client.requests.get(newest.id)
     assert (request.json(), request.text, request.headers["X-Id"]) == ({"n": 2}, '{"n": 2}', "7")
     marked = client.requests.mark(newest.id, starred=True, note="twice")
