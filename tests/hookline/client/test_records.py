@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from app.core.model import Auth, Forward, ResponseSettings, RetryRule, Timing
-from app.server.api import replay_schemas, schemas
+from app.server.api import event_schemas, replay_schemas, schemas
 from hookline.client import Headers, Request, Summary, records
 from hookline.client.records import SentResponse, SourceAddress
 
@@ -17,13 +17,16 @@ PAIRS = [
     (records.Attempt, schemas.AttemptOut),
     (records.Auth, Auth),
     (records.Delivery, schemas.DeliveryOut),
+    (records.DeliverySummary, schemas.DeliverySummaryOut),
     (records.Edit, replay_schemas.EditOut),
     (records.Endpoint, schemas.EndpointOut),
+    (records.EndpointChange, event_schemas.EndpointChangeOut),
     (records.EndpointUsage, schemas.EndpointUsage),
     (records.Faults, replay_schemas.Faults),
     (records.Forward, Forward),
     (records.FullDelivery, schemas.FullDeliveryOut),
     (records.FullReplay, replay_schemas.FullReplayOut),
+    (records.Gap, event_schemas.GapOut),
     (records.Refusal, schemas.RefusalOut),
     (records.Replay, replay_schemas.ReplayOut),
     (records.ReplayProgress, replay_schemas.ProgressOut),
