@@ -22,6 +22,7 @@ SPELLINGS = {"Apache 2.0": "Apache-2.0", "MIT License": "MIT"}
 LICENCES = {
     "peewee": "MIT",
     "pyinstaller": "GPL-2.0-or-later WITH Bootloader-exception",
+    "segno": "BSD-3-Clause",
     "wcwidth": "MIT AND HPND-Markus-Kuhn",
 }
 QT = {"pyside6-essentials", "shiboken6"}

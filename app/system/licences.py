@@ -29,7 +29,6 @@ PACKAGES = (
     "platformdirs",
     "pygments",
     "qasync",
-    "rich",
     "segno",
     "sniffio",
     "wcwidth",
