@@ -11,17 +11,21 @@ from app.cli.connect import responds, running_api
 from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError
+from app.core.resources import resource
 from app.core.settings import Settings
-from app.db import folder_checks, settings_file
+from app.core.tunnel.program import install_text
+from app.core.tunnel.spec import read_folder
+from app.db import folder_checks, settings_file, tunnel_options
 from app.db.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
 from app.db.folder_checks import locked_by, was_unclean
 from app.server.api.auth import FILE_NAME as TOKEN_NAME
 from app.server.port_check import check_port
+from app.server.tunnel.launch import installed_path
 from app.system import system_checks
 from app.system.autostart.autostart import autostart_for
 from hookline.running import usual_folder
 
-RUNNING, CAPTURE_PORT, API_PORT = "Hookline", "Capture port", "API port"
+RUNNING, CAPTURE_PORT, API_PORT, TUNNEL = "Hookline", "Capture port", "API port", "Tunnel programs"
 LOOPBACK = "127.0.0.1"
 
 
@@ -44,6 +48,7 @@ def checks(folder: Path, *, full: bool) -> list[Check]:
         (RUNNING, partial(_check_running, folder)),
         (CAPTURE_PORT, partial(_check_port, CAPTURE_PORT, settings.host, settings.port, "port", pid)),
         (API_PORT, partial(_check_port, API_PORT, LOOPBACK, settings.api_port, "api_port", pid)),
+        (TUNNEL, partial(_check_tunnel, folder, settings.tunnel_program)),
         (DATABASE, partial(check_database, folder, full=full)),
         (INDEX, partial(check_index, folder, in_use=in_use)),
         (CLOCK, lambda: check_clock(folder, now_us())),
@@ -82,6 +87,20 @@ def _check_port(name: str, host: str, port: int, setting: str, pid: int | None) 
     if found.state == "problem" and pid is not None and f"(process {pid})" in found.text:
         return ok(name, f"{port} on {host}, used by this Hookline")
     return found
+
+
+def _check_tunnel(folder: Path, chosen: str | None) -> Finding:
+    """Which tunnel programs are installed; a warning if the one in the settings is not."""
+    specs, saved = read_folder(resource("tunnels")), tunnel_options.load(folder)
+    installed = {name for name, spec in specs.items() if installed_path(spec, saved.get(name, {})) is not None}
+    if chosen is not None and chosen not in specs:
+        text = f"The setting tunnel_program names {chosen!r}, which is no tunnel program."
+        return warning(TUNNEL, text, "See hookline tunnel list.")
+    if chosen is not None and chosen not in installed:
+        program = specs[chosen].program
+        return warning(TUNNEL, f"{program.name}, which the settings name, is not installed.", install_text(program))
+    names = ", ".join(sorted(specs[name].program.name for name in installed))
+    return ok(TUNNEL, f"installed: {names}" if names else "none is installed")
 
 
 def _locked_by(folder: Path) -> tuple[bool, int | None]:

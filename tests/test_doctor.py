@@ -273,3 +273,23 @@ def test_a_check_that_fails_is_a_finding_and_ends_no_other() -> None:
     assert [(one.name, one.state) for one in found] == [("A", "problem"), ("B", "problem"), ("C", "ok")]
     assert found[0].text == "The check failed: ZeroDivisionError: by zero."
     assert found[1].text == "It cannot be used. Repair it."
+
+
+async def test_a_tunnel_program_that_is_chosen_and_not_installed_is_a_warning(
+    data: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    programs = tmp_path / "programs"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", str(programs))
+    assert by_name(data)["Tunnel programs"].state == "ok"
+    settings(data, tunnel_program="bore")
+    found = by_name(data)["Tunnel programs"]
+    assert (found.state, found.text) == ("warning", "bore, which the settings name, is not installed.")
+    assert found.advice
+    program = programs / ("bore.exe" if os.name == "nt" else "bore")
+    program.touch(mode=0o755)
+    found = by_name(data)["Tunnel programs"]
+    assert found.state == "ok"
+    assert "bore" in found.text
+    settings(data, tunnel_program="none")
+    assert "'none', which is no tunnel program" in by_name(data)["Tunnel programs"].text

@@ -43,7 +43,7 @@ class Launch:
     def find(cls, spec: ProgramSpec, options: dict[str, str], data: Path) -> Launch:
         """NotFoundError, with how to install it, if the program is not on this computer. May block."""
         program = spec.program
-        path = find_program(program.executables) if program.executables else command_path(spec, options)
+        path = installed_path(spec, options)
         if path is None and program.executables:
             raise NotFoundError(f"{program.executables[0]} is not installed. Install it: {install_text(program)}.")
         if path is None:
@@ -96,7 +96,10 @@ class Launch:
         return Started(GuardedProcess([self.path, *arguments], environment, folder), values)
 
 
-def command_path(spec: ProgramSpec, options: Mapping[str, str]) -> str | None:
-    """The file that the user's own command line names. May block."""
+def installed_path(spec: ProgramSpec, options: Mapping[str, str]) -> str | None:
+    """The program's file on this computer, or the one that the user's own command line names; None without one. May
+    block."""
+    if spec.program.executables:
+        return find_program(spec.program.executables)
     words = command_words(spec.program, options)
     return find_program([os.path.expanduser(words[0])]) if words else None

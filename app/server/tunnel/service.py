@@ -21,8 +21,7 @@ from app.core.tunnel.program import AddressHeader, FoundProgram
 from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.tunnel import OutdatedUrl, Probe, Tunnel, TunnelCopy, TunnelState, TunnelUrl
 from app.server.probe_key import ProbeKey
-from app.server.tunnel.environment import find_program
-from app.server.tunnel.launch import Launch, command_path
+from app.server.tunnel.launch import Launch, installed_path
 from app.server.tunnel.session import Session, Timing
 
 log = logging.getLogger(__name__)
@@ -115,10 +114,7 @@ class TunnelService:
         found = []
         for spec in self._specs.values():
             program, saved = spec.program, self._saved.get(spec.program.id, {})
-            if program.executables:
-                path = await asyncio.to_thread(find_program, program.executables)
-            else:
-                path = await asyncio.to_thread(command_path, spec, saved)
+            path = await asyncio.to_thread(installed_path, spec, saved)
             values, secrets = shown_values(program, saved)
             found.append(FoundProgram(program=program, path=path, values=values, secrets_set=secrets))
         return found
