@@ -21,7 +21,7 @@ from app.services import services_of
 from tests.e2e.senders import post
 from tests.factories import draft
 from tests.stand_in_tunnel import URL
-from tests.tunnels import SCRIPT, is_running
+from tests.tunnels import SCRIPT, ended
 
 MANUAL = "https://hooks.example.com"
 
@@ -131,7 +131,7 @@ async def test_the_program_ends_with_hookline(tmp_path: Path) -> None:
     assert len(processes) == 3
     await application.close()
     await application.close()
-    assert not [process for process in processes if is_running(process)]
+    assert await ended(processes)
     again = Application(tmp_path, {"port": 0, "api_port": 0})
     await again.open()
     (url,) = await again.tunnels.history()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,3 +90,12 @@ def is_running(process: int) -> bool:
         return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
     except (ProcessLookupError, FileNotFoundError):
         return False
+
+
+async def ended(processes: Sequence[int]) -> bool:
+    """Whether all of them end: a process that was killed takes a moment."""
+    for _ in range(3_000):
+        if not any(map(is_running, processes)):
+            return True
+        await asyncio.sleep(0.01)
+    return False

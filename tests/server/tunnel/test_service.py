@@ -16,7 +16,7 @@ from app.core.tunnel.tunnel import Tunnel, TunnelState
 from tests import factories
 from tests.server.tunnel.conftest import TunnelRig
 from tests.stand_in_tunnel import URL
-from tests.tunnels import is_running, spec, without_program
+from tests.tunnels import ended, is_running, spec, without_program
 
 UP, FAILED, OFF = TunnelState.UP, TunnelState.FAILED, TunnelState.OFF
 
@@ -210,7 +210,7 @@ async def test_what_a_program_leaves_behind_is_ended(rig: TunnelRig) -> None:
     assert len(processes) == 3
     assert all(map(is_running, processes))
     await service.stop()
-    assert not any(map(is_running, processes))
+    assert await ended(processes)
 
 
 async def test_a_known_url_needs_no_output(rig: TunnelRig) -> None:
