@@ -171,3 +171,8 @@ def ms_text(ms: float) -> str:
     if ms < 10:
         return f"{ms:.1f} ms"
     return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
+
+
+def source_text(address: str, port: int) -> str:
+    """Where a request came from. A tunnel tells the client's address without its port, which is 0 then."""
+    return f"{address} port {port}" if port else address

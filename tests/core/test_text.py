@@ -7,7 +7,7 @@ from datetime import timedelta, timezone
 import pytest
 
 from app.core.bodies.media_types import type_hint
-from app.core.text import ago_text, ms_text, time_text
+from app.core.text import ago_text, ms_text, source_text, time_text
 
 SECOND = 1_000_000
 
@@ -51,3 +51,8 @@ def test_durations() -> None:
 )
 def test_words_for_types(content_type: str, word: str) -> None:
     assert type_hint(content_type) == word
+
+
+def test_a_source_without_a_port_is_an_address_alone() -> None:
+    assert source_text("203.0.113.7", 4711) == "203.0.113.7 port 4711"
+    assert source_text("203.0.113.7", 0) == "203.0.113.7"

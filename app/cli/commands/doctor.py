@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import asyncio
 import shutil
 import textwrap
 from typing import Any
@@ -41,6 +40,8 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def doctor(call: LocalCall) -> int:
+    import asyncio  # start-up time: the shells' completions load this module
+
     found: list[Finding] = []
     findings = iter(call.services.doctor(call.folder, call.options.full))
     while (finding := await asyncio.to_thread(next, findings, None)) is not None:

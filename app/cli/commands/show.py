@@ -17,7 +17,7 @@ from app.core.clock import parse_rfc3339
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.model import Capture
 from app.core.raw_request import head_bytes, trailer_bytes
-from app.core.text import ms_text, size_text, time_text
+from app.core.text import ms_text, size_text, source_text, time_text
 
 HELP = "show one request, or a part of it"
 EXAMPLES = (
@@ -125,7 +125,7 @@ async def print_request(call: Call, request: RequestView) -> None:
     out.field("Endpoint", request["endpoint"])
     out.field("Received", time_text(parse_rfc3339(request["received_at"]), None))
     source = request["source"]
-    out.field("From", f"{source['address']} port {source['port']}")
+    out.field("From", source_text(source["address"], source["port"]))
     for name, value in (
         ("Provider", request["provider"]),
         ("Event", request["event"]),

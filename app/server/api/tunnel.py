@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from aiohttp import web
 
 from app.core.clock import rfc3339
-from app.core.errors import NotFoundError
+from app.core.errors import InvalidFieldsError, NotFoundError
+from app.core.rules import FieldError
 from app.core.tunnel.program import FoundProgram, TunnelOption, install_text
 from app.core.tunnel.tunnel import OutdatedUrl, Probe, Tunnel, TunnelUrl
 from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
@@ -37,7 +40,7 @@ class TunnelCalls:
         tunnel, program = Returns(TunnelOut), "/tunnel/programs/{id}/options"
         start = Body(TunnelStartIn, {"program": "cloudflared-quick"})
         updated = Body(TunnelUpdatedIn, {"endpoint": "orders"})
-        options = Body(dict[str, str], {"domain": "example.ngrok-free.dev"})
+        options = Body(dict[str, Any], {"domain": "example.ngrok-free.dev"})
         started, missing = Returns(TunnelOut, 202), ("not-found",)
         programs = Returns(TunnelProgramsOut)
         return [
@@ -80,9 +83,12 @@ class TunnelCalls:
         found = await self._services.tunnels.programs()
         return json_response(TunnelProgramsOut(items=tuple(map(_program_out, found))))
 
-    async def configure(self, request: web.Request, values: dict[str, str]) -> web.Response:
+    async def configure(self, request: web.Request, given: dict[str, Any]) -> web.Response:
         """Saves options of a program, texts by name; an empty text removes one, the others stay. They apply from its
         next start on. Secrets can be written, never read."""
+        values = {name: value for name, value in given.items() if isinstance(value, str)}
+        if wrong := [FieldError(field=name, message=f"{name} must be a text.") for name in given if name not in values]:
+            raise InvalidFieldsError(wrong)
         program_id = request.match_info["id"]
         await self._services.tunnels.configure(program_id, values)
         found = await self._services.tunnels.programs()

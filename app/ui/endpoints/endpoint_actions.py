@@ -20,7 +20,7 @@ from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.notification_settings import NotificationSettings
 from app.ui.endpoints.targets.target_actions import TargetActions
-from app.ui.qr.dialog import QrDialog
+from app.ui.qr.opener import QrOpener
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
@@ -74,18 +74,16 @@ class EndpointActions(QObject):
     announced = Signal(str)
     open_requested = Signal(object)
     compare_requested = Signal(object)
-    tunnel_requested = Signal()
-    """The user asked to start the tunnel."""
     switch_refused = Signal(object)
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(window)
         self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
         self._dialog: EndpointDialog | None = None
-        self._qr: QrDialog | None = None
         self._confirming: set[int] = set()
         self.notify = NotificationSettings(services.data_folder, self)
         self.order = EndpointOrder(services, tasks, self)
+        self.qr = QrOpener(services, theme, tasks, window)
         self.targets = TargetActions(services, theme, tasks, window)
         self.targets.announced.connect(self.announced)
         self.new = Command(
@@ -159,20 +157,6 @@ class EndpointActions(QObject):
         self._tasks.start(self._services.tunnels.copied(endpoint.id), "note a copied URL")
 
     @Slot(object)
-    def show_qr(self, endpoint: Endpoint) -> None:
-        """Show the QR code of its capture URL."""
-        self.close_qr()
-        self._qr = QrDialog(self._services, self._theme, self._tasks, self._window, endpoint)
-        self._qr.tunnel_requested.connect(self.tunnel_requested)
-        self._qr.finished.connect(self._qr_closed)
-        self._qr.open()
-
-    def close_qr(self) -> None:
-        """Close the QR code, if it is open."""
-        if self._qr is not None:
-            self._qr.reject()
-
-    @Slot(object)
     def copy_link(self, endpoint: Endpoint) -> None:
         """Copy a link that opens it in Hookline."""
         QGuiApplication.clipboard().setText(link_to_endpoint(endpoint.slug))
@@ -232,10 +216,6 @@ class EndpointActions(QObject):
     @Slot()
     def _closed(self) -> None:
         self._dialog = None
-
-    @Slot()
-    def _qr_closed(self) -> None:
-        self._qr = None
 
     async def _create_first(self) -> None:
         self.created.emit(await self._services.endpoints.create(EndpointDraft(name=FIRST_NAME)))

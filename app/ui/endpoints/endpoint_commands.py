@@ -38,7 +38,7 @@ class EndpointCommands(QObject):
         self.open = self._command("Open", "all", actions.open, name="Open endpoint")
         self.edit = self._command("Edit…", "edit", actions.edit, name="Edit endpoint…")
         self.copy_url = self._command("Copy URL", "copy", actions.copy_url, name="Copy endpoint URL")
-        self.show_qr = self._command("QR code…", "qr", actions.show_qr, name="Show QR code")
+        self.show_qr = self._command("QR code…", "qr", actions.qr.open, name="Show QR code")
         self.copy_curl = self._command("Copy sample curl command", "code", actions.copy_curl)
         self.copy_link = self._command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
         self.send_test = self._command("Send test request", "send", actions.send_test)
@@ -58,6 +58,13 @@ class EndpointCommands(QObject):
         self.down = self._command(down, "down", move_down, name="Move endpoint down", unavailable=self._is_last)
         self.delete = self._command("Delete endpoint…", "delete", actions.delete)
         self.refresh()
+
+    @Slot()
+    def note_copied(self) -> None:
+        """The endpoint's URL was copied from a field."""
+        endpoint = self._endpoint()
+        if endpoint is not None:
+            self._actions.note_copied(endpoint)
 
     def add_keys(self, page: QWidget) -> None:
         """Make the keys work in `page`; once, because two commands with the same key would block each other."""

@@ -27,6 +27,7 @@ from app.ui.widgets.notice_box import NoticeBox
 from app.ui.widgets.question import result_of
 
 WIDTH = 500
+SCROLL_BAR = 12
 STARTING = frozenset({TunnelState.STARTING, TunnelState.RESTARTING})
 PNG, SVG = "PNG picture (*.png)", "SVG drawing (*.svg)"
 
@@ -79,8 +80,8 @@ class QrDialog(Dialog):
         self.close_button.setFocus()
 
     def sizeHint(self) -> QSize:
-        """As high as the wrapped lines need."""
-        return self.sized_for(WIDTH)
+        """As high as the wrapped lines need beside a scroll bar: one that is there wraps them earlier and so stays."""
+        return QSize(WIDTH, self.sized_for(WIDTH - SCROLL_BAR).height())
 
     def event(self, event: QEvent) -> bool:
         done = super().event(event)

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.model import REFUSED_RAW_MAX, Refusal
-from app.core.text import count_of, exact_time, size_text
+from app.core.text import count_of, exact_time, size_text, source_text
 from app.ui.qt_events import QtEvents
 from app.ui.refused.commands import RefusedCommands
 from app.ui.refused.table import (
@@ -76,7 +76,7 @@ class RawPane(Card):
         else:
             text = "No bytes were received"
         self.reason.setText(refusal.reason)
-        source = f"from {refusal.source_address} port {refusal.source_port}"
+        source = f"from {source_text(refusal.source_address, refusal.source_port)}"
         self.caption.setText(" · ".join(filter(None, (text, source, f"for “{endpoint}”" if endpoint else ""))))
         self.bytes.show_source(of_bytes(data, f"refused-{refusal.id}"))
 

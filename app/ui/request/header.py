@@ -11,7 +11,17 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import Capture
-from app.core.text import clock_time, count_of, day_text, day_time, full_time, ms_text, size_text, to_midnight_ms
+from app.core.text import (
+    clock_time,
+    count_of,
+    day_text,
+    day_time,
+    full_time,
+    ms_text,
+    size_text,
+    source_text,
+    to_midnight_ms,
+)
 from app.ui.commands.command import Command
 from app.ui.commands.command_button import ActionButton
 from app.ui.request.note import NotePanel
@@ -24,8 +34,8 @@ from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, restyle
 
 DAY_CHECK_MS = 60_000
-FACTS_WIDTH = 64
-"""Pixels kept for the facts while there are spare buttons."""
+FACTS_WIDTH = 84
+"""Pixels kept for the facts, a time to the millisecond at least, while there are spare buttons."""
 
 
 def response_tone(status: int) -> Tone:
@@ -167,5 +177,5 @@ def header_lines(capture: Capture, now: int) -> tuple[str, ...]:
 
 def header_tooltip(capture: Capture) -> str:
     """The full text, in lines."""
-    source = f"{capture.source_address} port {capture.source_port}"
+    source = source_text(capture.source_address, capture.source_port)
     return f"{count_of(capture.size, 'byte')} from {source}\n{full_time(capture.received_at)}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QCloseEvent, QShowEvent
@@ -300,12 +301,13 @@ class MainWindow(QMainWindow):
         actions.open_requested.connect(self.enter_endpoint)
         actions.announced.connect(self._say)
         actions.compare_requested.connect(self.comparison.open)
-        actions.tunnel_requested.connect(self.tunnel.actions.start)
-        self.tunnel.page_requested.connect(self._show_tunnel)
+        actions.qr.tunnel_requested.connect(self.tunnel.actions.start)
+        self.tunnel.page_requested.connect(actions.qr.close)  # it would hide half of the page
+        self.tunnel.page_requested.connect(partial(self.show_page, TUNNEL))
         self.tunnel.actions.announced.connect(self._say)
         self.tunnel.notices.notice_ready.connect(self.desktop.show_in_background)
-        self.pages.currentChanged.connect(self._page_changed)
-        self.desktop.tunnel_requested.connect(self._show_tunnel)
+        self.tunnel.watch(self.pages)
+        self.desktop.tunnel_requested.connect(self.tunnel.page_requested)
         self.desktop.quit_requested.connect(self.quit)
         self.pending.endpoint_back.connect(self._endpoint_restored)
         self._deletes = self._services.bus.subscribe(DeleteChanged, self._delete_changed)
@@ -314,16 +316,6 @@ class MainWindow(QMainWindow):
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
         self.qt_events.endpoints_changed.connect(self.comparison.follow_endpoints)
-
-    @Slot()
-    def _show_tunnel(self) -> None:
-        """Show the tunnel's page, of which a dialog with a QR code would hide half."""
-        self.endpoint_actions.close_qr()
-        self.show_page(TUNNEL)
-
-    @Slot()
-    def _page_changed(self) -> None:
-        self.tunnel.set_page_shown(self.pages.currentWidget() is self.tunnel.page)
 
     @Slot(object)
     def _endpoint_created(self, endpoint: Endpoint) -> None:

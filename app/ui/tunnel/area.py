@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
@@ -38,8 +38,14 @@ class TunnelArea(QObject):
         """Unsubscribe from the bus."""
         self.notices.stop()
 
-    def set_page_shown(self, shown: bool) -> None:
-        """Whether the window shows `page` now."""
+    def watch(self, pages: QStackedWidget) -> None:
+        """While `pages` show `page`, nothing is said that it says itself."""
+        self._pages = pages
+        pages.currentChanged.connect(self._page_changed)
+
+    @Slot()
+    def _page_changed(self) -> None:
+        shown = self._pages.currentWidget() is self.page
         self.bar.set_beside_page(shown)
         if shown:
             self.notices.page_shown()

@@ -62,7 +62,12 @@ SCRIPTS = {
     "Compare targets…": Script(f"GET {ENDPOINT}/compare", "compare"),
     "Deliveries": Script("GET /deliveries", "deliveries"),
     "Retry": Script("POST /deliveries/{id}/retry", "retry"),
-    "Retry all failed…": Script("POST /deliveries/retry", "retry --all"),
+    "Retry all failed deliveries…": Script("POST /deliveries/retry", "retry --all"),
+    # The tunnel
+    "Tunnel": Script("GET /tunnel", "tunnel status"),
+    "Start tunnel": Script("POST /tunnel/start", "tunnel start --set"),
+    "Stop tunnel": Script("POST /tunnel/stop", "tunnel stop"),
+    "Check tunnel": Script("POST /tunnel/probe", "tunnel probe"),
     # Replays
     "Replays": Script("GET /replays", "replays"),
     "Pause replay": Script("POST /replays/{id}/pause", "replays --pause"),
@@ -91,6 +96,7 @@ REASONS = {
     "Copy link to endpoint": "A link opens the window; scripts build hookline://endpoint/SLUG from the slug.",
     "Copy sample curl command": "A request to the endpoint's URL; `endpoint show` returns the URL.",
     "Send test request": "A script sends any request to the endpoint's URL, which `endpoint show` returns.",
+    "Show QR code": "Shows the endpoint's URL to a camera; `endpoint show` returns the URL.",
     "Copy target": CLIPBOARD,
     "Copy target URL": CLIPBOARD,
     "Copy source address": CLIPBOARD,

@@ -169,6 +169,7 @@ class TestLoopback:
         async def scene() -> None:
             async with qr_of(tmp_path, None) as (desk, _, dialog):
                 assert dialog.warning.isVisible()
+                await until(lambda: not dialog.content_area.verticalScrollBar().isVisible())
                 assert "127.0.0.1" in dialog.warning.text.text()
                 await desk.apply(Settings(tunnel_program="cloudflared"))
                 dialog.tunnel_button.click()

@@ -12,7 +12,7 @@ from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.escape import escape
 from app.core.model import Capture, Headers
 from app.core.raw_request import query_pairs
-from app.core.text import ms_text, time_text
+from app.core.text import ms_text, source_text, time_text
 from app.ui.request.tables.pairs_view import COPY_HEADER, PairsView
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
@@ -116,7 +116,7 @@ def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str,
         ("Target", capture.target),
         ("HTTP version", capture.http_version),
         ("Scheme", capture.scheme),
-        ("Source", f"{capture.source_address} port {capture.source_port}"),
+        ("Source", source_text(capture.source_address, capture.source_port)),
         ("Response", reply),
         ("Content type", capture.content_type or "None"),
         ("Body", "1 byte" if capture.size == 1 else f"{capture.size:,} bytes"),

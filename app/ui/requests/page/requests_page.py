@@ -68,7 +68,6 @@ class RequestsPage(QWidget):
         self._endpoint: Endpoint | None = None
         self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
         self.feed = RequestFeed(services.captures, services.bus, tasks, self)
-        self._note_copied = endpoint_actions.note_copied
         self.header = EndpointHeader(self.endpoint_commands, endpoint_actions.notify, theme, self)
         self.endpoint_commands.add_keys(self)
         resume = self.endpoint_commands.resume_forwarding
@@ -261,7 +260,7 @@ class RequestsPage(QWidget):
         self.filter.bar.leave_requested.connect(self.take_focus)
         self.list_area.refreshed.connect(self._refreshed)
         for copied in (self.header.url.copied, self.list_area.empty.copy.clicked):
-            copied.connect(self._url_copied)
+            copied.connect(self.endpoint_commands.note_copied)
         self.list_area.empty.test_requested.connect(self.endpoint_commands.send_test.trigger)
         self.activity.range_selected.connect(self._narrow)
         for commands in (self.commands.selected, self.commands.opened):
@@ -306,11 +305,6 @@ class RequestsPage(QWidget):
         names = {one.id: escape(one.name) for one in self._services.endpoints.all()}
         self.list.request_delegate.names = names if self.endpoint_id is None else None
         self.list.viewport().update()
-
-    @Slot()
-    def _url_copied(self) -> None:
-        if self._endpoint is not None:
-            self._note_copied(self._endpoint)
 
     def _endpoint_saved(self, event: EndpointSaved) -> None:
         if event.endpoint.id == self.endpoint_id:

@@ -21,7 +21,7 @@ from tests import factories
 from tests.ui.desk import Desk
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, click_row, filled, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import activate, settle, until
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 Key = Qt.Key
@@ -408,6 +408,7 @@ def test_after_a_delete_the_next_is_chosen_and_not_opened(
             elif by == "link":
                 shown.page.open_request(ids[follows])
             else:
+                await activate(shown.page.window())
                 QTest.keyClick(shown.list, Key.Key_Return)
             await until(lambda: opened(shown, ids[follows]))
 

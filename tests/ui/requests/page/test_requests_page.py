@@ -88,6 +88,7 @@ def test_delete_asks_naming_what_goes_and_moves_on(run: Run, tmp_path: Path) -> 
             press(asked.cancel)
             await settle()
             assert shown.ids() == ids
+            await activate(shown.page.window())
             QTest.keyClick(shown.list, Qt.Key.Key_Delete)
             await until(lambda: asked not in shown.page.findChildren(Question) and shown.page.findChildren(Question))
             press((await question(shown)).confirm)
@@ -98,9 +99,11 @@ def test_delete_asks_naming_what_goes_and_moves_on(run: Run, tmp_path: Path) -> 
             assert shown.detail.capture_id is None
             assert shown.detail.placeholder.isVisible()
             assert not shown.list.selected()[0].read
+            await activate(shown.page.window())
             QTest.keyClick(shown.list, Qt.Key.Key_Return)
             await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == ids[2])
             await until(lambda: shown.detail.isAncestorOf(shown.page.window().focusWidget()))
+            await activate(shown.page.window())
             shown.list.selectAll()
             QTest.keyClick(shown.list, Qt.Key.Key_Delete)
             await until(lambda: any("3 requests" in q.windowTitle() for q in shown.page.findChildren(Question)))
