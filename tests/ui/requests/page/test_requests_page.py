@@ -104,6 +104,7 @@ def test_delete_asks_naming_what_goes_and_moves_on(run: Run, tmp_path: Path) -> 
             await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == ids[2])
             await until(lambda: shown.detail.isAncestorOf(shown.page.window().focusWidget()))
             await activate(shown.page.window())
+            shown.list.setFocus()
             shown.list.selectAll()
             QTest.keyClick(shown.list, Qt.Key.Key_Delete)
             await until(lambda: any("3 requests" in q.windowTitle() for q in shown.page.findChildren(Question)))
