@@ -1,7 +1,8 @@
 """What happened lately, in order, for callers that follow it: the events of the bus, each with a number.
 
 The log records from its first use on. It keeps the newest events within bounds of count and size, once for all
-callers. New events are shown to them at most every 20 ms, so that a hundred callers cost captures little.
+callers. New events are shown to them at most every 20 ms, and every 100 ms while thousands come a second, so that a
+hundred callers cost captures little.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ KEPT = 10_000
 """Events."""
 KEPT_BYTES = 8 * 1024 * 1024
 """Of these events together, about."""
-MERGE_S = 0.02
+MERGE_S, BUSY_MERGE_S, BUSY = 0.02, 0.1, 100
+"""Seconds between two times that new events are shown, and when as many as `BUSY` came in the time before."""
 EVENT_BYTES = 1_000
 """About what an event takes, as a record and as sent, besides the texts of senders."""
 
@@ -165,7 +167,8 @@ class EventLog:
         self._timer = None
         if self._shown == self._last:
             return
+        interval_s = MERGE_S if self._last - self._shown < BUSY else BUSY_MERGE_S
         self._shown = self._last
         for follower in self._followers:
             follower.set()
-        self._timer = asyncio.get_running_loop().call_later(MERGE_S, self._show)
+        self._timer = asyncio.get_running_loop().call_later(interval_s, self._show)
