@@ -51,6 +51,8 @@ def test_a_tunnel_from_start_to_stop(serve: Callable[..., Program], run: Run) ->
     assert run("tunnel", "history").out.split("\t")[1:] == ["now", "localtunnel", f"{url}\n"]
     refused = run("target", "add", endpoint["slug"], f"{url}/catch/{endpoint['slug']}")
     assert "loop" in refused.err
+    updated = run("tunnel", "updated", endpoint["slug"])
+    assert updated.out == f"Marked the URL of {endpoint['slug']} as updated.\n"
     assert run("tunnel", "stop").out == "Stopped.\n"
     assert run("tunnel", "stop").out == "No tunnel is running.\n"
     assert run("tunnel", "probe").code == 3

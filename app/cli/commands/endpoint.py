@@ -232,15 +232,16 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
 def _response_text(reply: EndpointResponseView) -> str:
     """`503, 1 header, body of 12 B, after 1.5 s`."""
     parts = [str(reply["status"])]
-    if reply["from_target"]:
-        parts = [f"the first target's, after {ms_text(reply['wait_ms'])} without one {reply['status']}"]
     if reply["headers"]:
         parts.append(count_of(len(reply["headers"]), "header"))
     if reply["body"] is not None:
         parts.append(f"body of {size_text(len(reply['body'].encode()))}")
     if reply["delay_ms"]:
         parts.append(f"after {ms_text(reply['delay_ms'])}")
-    return ", ".join(parts)
+    own = ", ".join(parts)
+    if reply["from_target"]:
+        return f"the first target's; if none comes within {ms_text(reply['wait_ms'])}: {own}"
+    return own
 
 
 def _auth_text(auth: AuthView) -> str:

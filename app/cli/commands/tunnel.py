@@ -221,7 +221,7 @@ async def mark_updated(call: Call) -> int:
     if call.out.as_json:
         call.out.json(tunnel)
     else:
-        call.out.line("Noted.")
+        call.out.line(f"Marked the URL of {call.options.slug} as updated.")
         _show_outdated(call.out, tunnel)
     return Exit.DONE
 
