@@ -1,0 +1,201 @@
+"""Does what a page of the guide says, in the order in which it says so.
+
+A page follows these rules, which read as instructions to people:
+
+- a `sh` block is typed into the page's terminal and must succeed; "in a terminal of its own" before it means one that
+  stays open until the end of the page;
+- a `text` block is what the block before it prints, or the terminal that the sentence before it names ("In the terminal
+  of `COMMAND`"). `…` stands for anything in a line, a line of `…` for any lines;
+- a `console` block is not run: it needs a service of the machine;
+- a block of another language has the name of its file before it, in "Save this as `NAME`".
+
+The guide says 8787 and 3000, and no test may rely on a fixed port. So the `hookline` on PATH starts `serve` on free
+ports, servers in Python blocks get port 0 instead of 3000, and the port that they print replaces the guide's from then
+on: a `text` block captures it, or the file `runtime.json` tells it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+
+from hookline.testing.instance import START
+from tests.docs.pages import FILE_NAME, Block, read
+from tests.docs.terminal import Terminal
+
+ROOT = Path(__file__).parents[2]
+CAPTURE_PORT, API_PORT, TARGET_PORT = "8787", "8788", "3000"
+PORTS = re.compile(rf"\b({CAPTURE_PORT}|{API_PORT}|{TARGET_PORT})\b")
+OWN_TERMINAL = "in a terminal of its own"
+OUTPUT_OF = re.compile(r"[Ii]n the terminal of `([^`]+)`")
+INSTALLS = re.compile(r"^(?:python -m )?pip install .*\n?", re.MULTILINE)
+"""Left out: there is no network, and what it installs is what is tested."""
+RECORDED = ROOT / "tests" / "core" / "tunnel" / "recorded.toml"
+TUNNEL_PROGRAMS = {"cloudflared-quick": "cloudflared", "ngrok": "ngrok"}
+NO_NETWORK = "http://127.0.0.1:9"
+"""A proxy that is not there. The probe of a stand-in's URL ends here, before its name is looked up."""
+
+
+class Reader:
+    """Somebody who follows one page, in a folder of their own."""
+
+    def __init__(self, page: Path, folder: Path) -> None:
+        self._page, self._folder = page, folder / "work"
+        self._data = folder / "data"
+        self._folder.mkdir()
+        self._environment = environment(folder)
+        self._ports: dict[str, str] = {}
+        self._terminal = Terminal(["sh", "-eu"], self._folder, self._environment)
+        self._others: dict[str, Terminal] = {}
+        self._output: str | Terminal = ""
+
+    def close(self) -> None:
+        # the last one started first: what is forwarded to goes before Hookline, as its user would
+        for terminal in [*reversed(self._others.values()), self._terminal]:
+            terminal.close()
+
+    def follow(self) -> None:
+        for block in read(self._page):
+            try:
+                self._do(block)
+            except AssertionError as error:
+                raise AssertionError(f"{self._page.name}:{block.line}: {error}") from error
+
+    def _do(self, block: Block) -> None:
+        if block.language == "text":
+            self._compare(block)
+        elif block.language == "sh":
+            self._run(block)
+        elif block.language == "yaml":
+            self._save(block)
+            self._run_workflow(block)
+        elif block.language != "console":
+            self._save(block)
+
+    def _save(self, block: Block) -> None:
+        name = FILE_NAME.search(block.before)
+        assert name, "say before the block: Save this as `NAME`"
+        path = self._folder / name[1]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        code = block.code
+        if block.language == "python":
+            compile(code, path.name, "exec")
+            code = self._with_ports(re.sub(rf"\b{TARGET_PORT}\b", "0", code))
+        path.write_text(code, "utf-8")
+
+    def _run(self, block: Block) -> None:
+        code = self._with_ports(block.code)
+        if OWN_TERMINAL not in block.before.lower():
+            self._output = self._type(f"line-{block.line}.sh", code)
+            return
+        terminal = Terminal(["sh", "-c", f"exec env {code.strip()}"], self._folder, self._environment)
+        self._others[block.code.strip()] = self._output = terminal
+
+    def _type(self, name: str, code: str) -> str:
+        script = self._folder.parent / name
+        script.write_text(INSTALLS.sub("", code), "utf-8")
+        return self._terminal.type_file(script)
+
+    def _compare(self, block: Block) -> None:
+        other = OUTPUT_OF.search(block.before)
+        output = self._others[other[1]] if other else self._output
+        pattern = self._pattern(block.code)
+        if isinstance(output, Terminal):
+            found = output.wait_for(pattern)
+        else:
+            match = re.fullmatch(pattern, output.strip("\n") + "\n", re.MULTILINE)
+            assert match, f"expected\n{block.code}\nbut it printed\n{output}"
+            found = match
+        self._ports |= {name[1:]: port for name, port in found.groupdict().items()}
+
+    def _pattern(self, code: str) -> str:
+        """A port that is not known yet becomes a group that captures it."""
+        groups: set[str] = set()
+
+        def port(found: re.Match[str]) -> str:
+            known = self._ports.get(found[1])
+            if known is not None:
+                return known
+            again = found[1] in groups
+            groups.add(found[1])
+            return f"(?P=p{found[1]})" if again else rf"(?P<p{found[1]}>\d+)"
+
+        lines = []
+        for line in code.splitlines():
+            escaped = re.escape(line.rstrip()).replace("…", ".*")
+            lines.append(r"(?:.*\n)*" if line.strip() == "…" else PORTS.sub(port, escaped) + r" *\n")
+        return "^" + "".join(lines)
+
+    def _with_ports(self, code: str) -> str:
+        runtime = self._data / "runtime.json"
+        if runtime.exists():
+            told: dict[str, Any] = json.loads(runtime.read_bytes())
+            for port, key in ((CAPTURE_PORT, "capture_url"), (API_PORT, "api_url")):
+                self._ports[port] = str(told[key]).rpartition(":")[2]
+        unknown = set(PORTS.findall(code)) - self._ports.keys()
+        assert not unknown, f"the page has not shown the server on port {', '.join(unknown)} before"
+        return PORTS.sub(lambda found: self._ports[found[1]], code)
+
+    def _run_workflow(self, block: Block) -> None:
+        """Run the scripts of a CI file, in the page's terminal, and look at the rest only for its shape."""
+        jobs = YAML(typ="safe").load(block.code)["jobs"]
+        for number, step in enumerate(step for job in jobs.values() for step in job["steps"]):
+            assert ("run" in step) != ("uses" in step)
+            if "run" in step:
+                self._output = self._type(f"step-{block.line}-{number}.sh", self._with_ports(step["run"]))
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """What a reader has: Hookline, Python, curl, and stand-ins for the tunnel programs."""
+    programs, home = folder / "bin", folder / "home"
+    for made in (programs, home):
+        made.mkdir()
+    python = shlex.quote(sys.executable)
+    run = f"exec {python} -P -c {shlex.quote(START)} "
+    serve = 'if [ "${1-}" = serve ]; then shift; set -- serve --port 0 --api-port 0 "$@"; fi'
+    write(programs / "hookline", f'{serve}\n{run}"$@"')
+    write(programs / "python", f'exec {python} "$@"')
+    for entry, program in TUNNEL_PROGRAMS.items():
+        write(programs / program, stand_in(entry))
+    kept = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "TZ")
+    return {
+        **{name: os.environ[name] for name in kept if name in os.environ},
+        "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
+        "HOME": str(home),
+        "HOOKLINE_DATA_DIR": str(folder / "data"),
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUNBUFFERED": "1",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        # the fixture of this checkout, whether or not one is installed, and no plugin of this environment
+        "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+        "PYTEST_PLUGINS": "hookline.pytest_plugin,xdist.plugin",
+        "TERM": "dumb",
+        "NO_COLOR": "1",
+        "https_proxy": NO_NETWORK,
+        "http_proxy": NO_NETWORK,
+        "no_proxy": "127.0.0.1,localhost",
+    }
+
+
+def stand_in(entry: str) -> str:
+    """A program that prints what the real one printed when it worked, and stays."""
+    recorded = tomllib.loads(RECORDED.read_text("utf-8"))[entry]
+    (works,) = (run for run in recorded if run["says"] == "works")
+    lines = []
+    for line in works["lines"]:
+        on_stderr = line.startswith("2> ")
+        lines.append(f"printf '%s\\n' {shlex.quote(line.removeprefix('2> '))}{' >&2' if on_stderr else ''}")
+    return "\n".join([*lines, "exec sleep 600"])
+
+
+def write(path: Path, script: str) -> None:
+    path.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
+    path.chmod(0o700)

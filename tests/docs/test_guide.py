@@ -1,0 +1,150 @@
+"""The guide (docs/guide): what it says to do works, and prints what it says.
+
+tests/docs/reader.py says how a page is followed, and what replaces the guide's port numbers.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import json
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.cli.parser import parse
+from tests.docs.pages import FILE_NAME, PAGES, read
+
+ALL = sorted(PAGES.glob("*.md"))
+LANGUAGES = {"sh", "text", "python", "yaml", "ini", "json", "nginx", "console"}
+each = pytest.mark.parametrize("page", ALL, ids=lambda page: page.stem)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the guide's commands are typed into a POSIX shell on a pseudo-terminal")
+@pytest.mark.timeout(240)
+@each
+def test_what_a_page_says_works(page: Path, tmp_path: Path) -> None:
+    from tests.docs.reader import Reader  # Windows has no pseudo-terminals
+
+    reader = Reader(page, tmp_path)
+    try:
+        reader.follow()
+    finally:
+        reader.close()
+
+
+@each
+def test_every_program_on_a_page_is_run(page: Path) -> None:
+    """By a command, by pytest or by another program that imports it."""
+    blocks = read(page)
+    assert {block.language for block in blocks} <= LANGUAGES
+    for number, block in enumerate(blocks):
+        if block.language != "python":
+            continue
+        name = FILE_NAME.search(block.before)
+        assert name, f"line {block.line}"
+        used = "\n".join(later.code for later in blocks[number + 1 :] if later.language != "text")
+        stem = Path(name[1]).stem
+        by_pytest = stem.startswith("test_") and "python -m pytest" in used
+        assert by_pytest or re.search(rf"\b{re.escape(stem)}\b", used), f"{name[1]} is not run"
+
+
+KEY = "It's a Secret to Everybody"
+SLASH_COMMAND = (
+    b"token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar"
+    b"&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com"
+    b"%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121"
+    b".803a0bc887a14d10d2c447fce8b6703c"
+)
+
+
+def program(page: str, name: str) -> dict[str, Any]:
+    """The names that a program of the guide defines."""
+    (code,) = (block.code for block in read(PAGES / page) if block.before.endswith(f"`{name}`:"))
+    defined: dict[str, Any] = {"__name__": name}
+    exec(compile(code, name, "exec"), defined)
+    return defined
+
+
+def test_githubs_own_example_is_verified() -> None:
+    is_from_github = program("github.md", "github_app.py")["is_from_github"]
+    signature = "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"
+    assert is_from_github(signature, b"Hello, World!", KEY)
+    assert not is_from_github(signature, b"Hello, World.", KEY)
+    assert not is_from_github(signature, b"Hello, World!", "another")
+    assert not is_from_github("", b"Hello, World!", KEY)
+    assert not is_from_github("é", b"Hello, World!", KEY)
+
+
+def test_slacks_own_example_is_verified() -> None:
+    is_from_slack = program("slack.md", "slack_app.py")["is_from_slack"]
+    secret, at = "8f742231b10e8888abcd99yyyzzz85a5", 1531420618
+    signature = "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"
+    assert is_from_slack(signature, str(at), SLASH_COMMAND, secret, at)
+    assert is_from_slack(signature, str(at), SLASH_COMMAND, secret, at + 300)
+    for wrong in (
+        (signature, str(at), SLASH_COMMAND, secret, at + 301),
+        (signature, str(at), SLASH_COMMAND, secret, at - 301),
+        (signature, str(at + 1), SLASH_COMMAND, secret, at),
+        (signature, str(at), SLASH_COMMAND + b" ", secret, at),
+        (signature, str(at), SLASH_COMMAND, "another", at),
+        ("", "", SLASH_COMMAND, secret, at),
+        ("é", str(at), SLASH_COMMAND, secret, at),
+    ):
+        assert not is_from_slack(*wrong)
+
+
+def test_stripes_signatures_are_verified() -> None:
+    is_from_stripe = program("stripe.md", "stripe_app.py")["is_from_stripe"]
+    secret, at, body = "whsec_test", 1_700_000_000, b'{"id": "evt_1"}'
+    signed = hmac.new(secret.encode(), f"{at}.".encode() + body, hashlib.sha256).hexdigest()
+    assert is_from_stripe(f"t={at},v1={signed}", body, secret, at)
+    assert is_from_stripe(f"t={at},v1={'0' * 64},v1={signed},v0=1", body, secret, at), "while a secret is exchanged"
+    for header, content, now in (
+        (f"t={at},v1={signed}", body, at + 301),
+        (f"t={at + 1},v1={signed}", body, at),
+        (f"t={at},v1={signed}", b"{}", at),
+        (f"t={at},v0={signed}", body, at),
+        (f"v1={signed}", body, at),
+        (f"t={at},v1=é", body, at),
+        ("", body, at),
+    ):
+        assert not is_from_stripe(header, content, secret, now)
+
+
+def test_shopifys_signatures_are_verified() -> None:
+    is_from_shopify = program("shopify.md", "shopify_app.py")["is_from_shopify"]
+    signed = base64.b64encode(hmac.new(KEY.encode(), b"{}", hashlib.sha256).digest()).decode()
+    assert is_from_shopify(signed, b"{}", KEY)
+    assert not is_from_shopify(signed, b"{ }", KEY)
+    assert not is_from_shopify(signed, b"{}", "another")
+    assert not is_from_shopify("", b"{}", KEY)
+
+
+def test_the_service_runs_a_command_that_was_tried() -> None:
+    blocks = read(PAGES / "server.md")
+    (unit,) = (block.code for block in blocks if block.language == "ini")
+    (command,) = re.findall(r"^ExecStart=/usr/bin/(.+)$", unit, re.MULTILINE)
+    assert command in [block.code.strip() for block in blocks if block.language == "sh"]
+
+
+def test_an_agent_is_told_a_command_that_exists() -> None:
+    (settings,) = (block.code for block in read(PAGES / "agents.md") if block.language == "json")
+    server = json.loads(settings)["mcpServers"]["hookline"]
+    assert (server["command"], parse(server["args"]).command) == ("hookline", "mcp")
+
+
+@each
+def test_links_lead_somewhere(page: Path) -> None:
+    text = page.read_text("utf-8")
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", text)
+    assert not [link for link in links if not (page.parent / link).exists()]
+
+
+def test_the_index_names_every_page() -> None:
+    index = (PAGES / "README.md").read_text("utf-8")
+    assert not [page.name for page in ALL if page.name != "README.md" and f"]({page.name})" not in index]
