@@ -11,6 +11,9 @@ import hmac
 import json
 import os
 import re
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +27,7 @@ LANGUAGES = {"sh", "text", "python", "yaml", "ini", "json", "nginx", "console"}
 each = pytest.mark.parametrize("page", ALL, ids=lambda page: page.stem)
 
 
+@pytest.mark.skipif(not shutil.which("curl"), reason="the guide's commands use curl")
 @pytest.mark.skipif(os.name == "nt", reason="the guide's commands are typed into a POSIX shell on a pseudo-terminal")
 @pytest.mark.timeout(240)
 @each
@@ -35,6 +39,19 @@ def test_what_a_page_says_works(page: Path, tmp_path: Path) -> None:
         reader.follow()
     finally:
         reader.close()
+
+
+def test_the_workflows_are_what_github_reads(tmp_path: Path) -> None:
+    files = []
+    for number, block in enumerate(read(PAGES / "ci.md")):
+        if block.language == "yaml":
+            files.append(tmp_path / f"{number}.yml")
+            files[-1].write_text(block.code, "utf-8")
+    checker = Path(sys.executable).with_name("check-jsonschema")
+    command = [str(checker), "--builtin-schema", "vendor.github-workflows", *map(str, files)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert files
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @each
