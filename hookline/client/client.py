@@ -85,6 +85,7 @@ class Client:
 
     def run(self, steps: Steps[T]) -> T:
         """The result of calls made one after the other."""
+        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
         return self._transport.run(steps)
 
 
@@ -150,6 +151,7 @@ class AsyncClient:
 
     async def run(self, steps: Steps[T]) -> T:
         """The result of calls made one after the other."""
+        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
         return await self._transport.run(steps)
 
 

@@ -68,6 +68,7 @@ class Transport:
 
     def run(self, steps: Steps[T]) -> T:
         """Make the calls of `steps`; returns their result."""
+        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
         try:
             call = next(steps)
             while True:
@@ -132,6 +133,7 @@ class AsyncTransport:
 
     async def run(self, steps: Steps[T]) -> T:
         """Make the calls of `steps`; returns their result."""
+        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
         try:
             call = next(steps)
             while True:

@@ -6,6 +6,7 @@ import asyncio
 import re
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import httpx
 import pytest
@@ -35,6 +36,26 @@ def test_a_request_is_found_whenever_it_came(endpoint: HooklineEndpoint) -> None
     assert [one.id for one in endpoint.wait_for(count=2)] == [first.id, second.id]
     assert endpoint.wait_for(after=first).id == second.id
     assert [one.path for one in endpoint.requests()] == ["/first", "/second"]
+
+
+async def test_a_failure_shows_the_test_and_nothing_of_hookline(endpoint: HooklineEndpoint) -> None:
+    failures: list[pytest.ExceptionInfo[AssertionError]] = []
+    with pytest.raises(AssertionError) as failure:
+        endpoint.wait_for(timeout=0)
+    failures.append(failure)
+    with pytest.raises(AssertionError) as failure:
+        await endpoint.async_wait_for(timeout=0)
+    failures.append(failure)
+    send(endpoint.url)
+    with pytest.raises(AssertionError) as failure:
+        endpoint.assert_none()
+    failures.append(failure)
+    with pytest.raises(AssertionError) as failure:
+        await endpoint.async_assert_none()
+    failures.append(failure)
+    for one in failures:
+        shown = one.traceback.filter(one)
+        assert [Path(entry.path) for entry in shown] == [Path(__file__)]
 
 
 def test_endpoints_keep_their_requests_apart(hookline: Hookline) -> None:
