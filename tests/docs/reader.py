@@ -2,8 +2,8 @@
 
 A page follows these rules, which read as instructions to people:
 
-- a `sh` block is typed into the page's terminal and must succeed; "in a terminal of its own" before it means one that
-  stays open until the end of the page;
+- a `sh` block is typed into the page's terminal and must succeed, or fail if "fails:" ends the sentence before it;
+  "in a terminal of its own" before it means one that stays open until the end of the page;
 - a `text` block is what the block before it prints, or the terminal that the sentence before it names ("In the terminal
   of `COMMAND`"). `…` stands for anything in a line, a line of `…` for any lines;
 - a `console` block is not run: it needs a service of the machine;
@@ -93,6 +93,8 @@ class Reader:
 
     def _run(self, block: Block) -> None:
         code = self._with_ports(block.code)
+        if block.before.endswith("fails:"):
+            code = f"! {code}"
         if OWN_TERMINAL not in block.before.lower():
             self._output = self._type(f"line-{block.line}.sh", code)
             return
