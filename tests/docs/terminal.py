@@ -20,6 +20,8 @@ from pathlib import Path
 ROWS, COLUMNS = 40, 120
 LIMIT_S, STOP_S = 60.0, 15.0
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+OVERWRITTEN = re.compile(r"[^\n]*\r(?=[^\n])")
+"""Progress, in a line that is written again."""
 
 
 class Terminal:
@@ -46,9 +48,10 @@ class Terminal:
 
     @property
     def text(self) -> str:
-        """All that it shows, without colours."""
+        """All that it shows, without colours and what was overwritten."""
         with self._change:
-            return ESCAPES.sub("", re.sub(r"\r+\n", "\n", self._text))
+            text = ESCAPES.sub("", self._text)
+        return OVERWRITTEN.sub("", re.sub(r"\r+\n", "\n", text))
 
     def wait_for(self, pattern: str, start: int = 0) -> re.Match[str]:
         """The first match in what it shows from `start` on. AssertionError if the command ends without one."""
