@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 from PySide6.QtWidgets import QScrollArea
@@ -74,9 +74,9 @@ class About:
         return await self._about.diagnostics(window)
 
 
-def services_of(application: Application) -> Services:
+def services_of(application: Application, restart_restored: Callable[[], None]) -> Services:
     """Those of the program, with a stand-in for the tunnel."""
-    real = services.services_of(application)
+    real = services.services_of(application, restart_restored)
     tunnels = FakeTunnels(application.bus, programs())
     about = About(real.about, tunnels)
 
