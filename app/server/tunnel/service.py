@@ -64,7 +64,7 @@ class TunnelService:
         self._probe_key, self._address, self._folder, self._timing = probe_key, address, folder, timing
         self._tunnel = Tunnel()
         self._session: Session | None = None
-        self._changing = asyncio.Lock()
+        self._changing, self._saving = asyncio.Lock(), asyncio.Lock()
         self._closed = False
         self._saved: Saved = {}
         self._copies: list[TunnelCopy] = []
@@ -127,10 +127,11 @@ class TunnelService:
     async def configure(self, program_id: str, values: Mapping[str, str]) -> None:
         """Save options of a program; they apply from its next start on."""
         spec = self._spec(program_id)
-        after = saved_after(spec.program, self._saved.get(program_id, {}), values)
-        saved = {**self._saved, program_id: after}
-        await asyncio.to_thread(self._options.save, saved)
-        self._saved = saved
+        async with self._saving:  # all programs' options are one file
+            after = saved_after(spec.program, self._saved.get(program_id, {}), values)
+            saved = {**self._saved, program_id: after}
+            await asyncio.to_thread(self._options.save, saved)
+            self._saved = saved
 
     async def start(self, program_id: str, *, persistent: bool = False) -> Tunnel:
         """`persistent`: go on trying even if the first start fails."""

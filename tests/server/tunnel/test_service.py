@@ -224,6 +224,13 @@ async def test_a_known_url_needs_no_output(rig: TunnelRig) -> None:
     assert (await rig.until(up)).url == "https://hooks.example.com"
 
 
+async def test_options_of_two_programs_that_are_saved_at_once_are_both_kept(rig: TunnelRig) -> None:
+    service = await rig.use(spec("silent", name="first"), spec("silent", name="second"))
+    await asyncio.gather(service.configure("first", {"name": "abc"}), service.configure("second", {"name": "def"}))
+    await service.load()
+    assert [one.values for one in await service.programs()] == [{"name": "abc"}, {"name": "def"}]
+
+
 async def test_options_are_saved_where_only_their_owner_reads_them(rig: TunnelRig) -> None:
     one = spec("silent", "--secret", "{key}")
     service = await rig.use(one)
