@@ -15,12 +15,15 @@ _SECRET = (
 _NAME = re.compile(_SECRET, re.IGNORECASE)
 # Names are bounded, so that a long text of nothing but names takes no more than its length.
 _PARAMETER = re.compile(
-    rf"(?P<name>(?:^|(?<=[?&;]))[^=&;?#\s]{{0,100}}(?:{_SECRET})[^=&;#\s]{{0,100}}=)(?P<value>[^&;#\s]+)", re.IGNORECASE
+    rf"(?P<name>(?:^|(?<=[?&;]))[^=&;?#\s]{{0,100}}(?:{_SECRET})[^=&;#\s]{{0,100}}=)(?P<value>[^&;#\s]+)",
+    re.IGNORECASE | re.ASCII,
 )
+# Possessive, so that a list which is none takes no more than its length. A text may be cut off.
+_TEXT = r'"(?:[^"\\]|\\(?:.|\Z))*+(?:"|\Z)'
 _MEMBER = re.compile(
     rf'(?P<name>"(?:[^"\\]|\\.){{0,100}}?(?:{_SECRET})(?:[^"\\]|\\.){{0,100}}?"\s{{0,100}}:\s{{0,100}})'
-    r'(?P<value>"(?:[^"\\]|\\.)*"?|-?[0-9][0-9.eE+-]*)',
-    re.IGNORECASE,
+    rf'(?P<value>{_TEXT}|-?[0-9][0-9.eE+-]*|\[(?:[^"\[\]{{]|{_TEXT})*+(?:\]|\Z))',
+    re.IGNORECASE | re.ASCII | re.DOTALL,
 )
 _SCHEME = re.compile(r"(?:basic|bearer|digest|token) ", re.IGNORECASE)
 
@@ -35,11 +38,20 @@ def redacted_url(url: str) -> str:
     return _PARAMETER.sub(lambda found: found["name"] + _redacted(found["value"]), url)
 
 
-def redacted_body(text: str, content_type: str) -> str:
-    """A text body, or a part of one, with the values of secret JSON members or form fields replaced."""
-    if "x-www-form-urlencoded" in content_type.lower():
-        return redacted_url(text)
-    return _MEMBER.sub(lambda found: f'{found["name"]}"{_redacted(found["value"])}"', text)
+def redacted_body(body: bytes, content_type: str, start: int = 0) -> bytes:
+    """A body, or a part of one, from `start` on, with the values of secret JSON members or form fields replaced.
+
+    The rest of a value that began before `start` is left out. A list of texts or numbers is one value.
+    """
+    is_form = "x-www-form-urlencoded" in content_type.lower()
+    pieces, reached = [], start
+    for found in (_PARAMETER if is_form else _MEMBER).finditer(body.decode("latin-1")):  # a character for each byte
+        begin, end = found.span("value")
+        if begin >= start:
+            value = _redacted(found["value"])
+            pieces += [body[reached:begin], (value if is_form else f'"{value}"').encode("latin-1")]
+        reached = max(reached, end)
+    return b"".join((*pieces, body[reached:]))
 
 
 def _redacted(value: str) -> str:

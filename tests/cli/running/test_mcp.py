@@ -52,6 +52,21 @@ async def test_requests_are_found_and_read_in_part_and_redacted(program: Program
         assert request["target"] == "/catch/orders/paid?token=abc"
 
 
+async def test_a_secret_is_redacted_wherever_a_part_of_its_body_begins(program: Program) -> None:
+    body = b'{"password": "8675309", "n": "\xc3\xbc"}'
+    send(program, "/catch/orders", body, Content_Type="application/json")
+    at = body.index(b"8675309")
+    async with agent(program.folder) as client:
+        for offset in (at, at + 3):
+            part = (await result(client, "get_request", request="@last", body_offset=offset))["body"]
+            assert (part["text"], part["next_offset"]) == (', "n": "ü"}', None)
+        part = (await result(client, "get_request", request="@last", body_offset=len(body) - 3))["body"]
+        assert base64.b64decode(part["base64"]) == body[-3:]
+        send(program, "/catch/orders", body + b"\0", Content_Type="application/json")
+        part = (await result(client, "get_request", request="@last"))["body"]
+        assert base64.b64decode(part["base64"]) == body.replace(b"8675309", b"[redacted]") + b"\0"
+
+
 async def test_waiting_misses_nothing_between_two_calls(program: Program) -> None:
     async with agent(program.folder) as client:
         none = await result(client, "wait_for_request", query="path:/never", timeout_seconds=1)
