@@ -96,6 +96,7 @@ class Application:
         MissingDatabaseError when the database existed before, unless a `new_database` is requested.
         """
         self.folder_lock = lock_folder(self.folder, installation.portable_reason(self.folder))
+        store: Store | None = None
         try:
             discard_staged(self.folder)
             if not new_database:
@@ -103,7 +104,7 @@ class Application:
             self._saved = settings_file.load(self.folder)
             self.settings = msgspec.structs.replace(self._saved, **self._overrides)
             self.token = load_or_create_token(self.folder)
-            self.store = await Store.open(
+            store = self.store = await Store.open(
                 self.folder,
                 self.bus.publish,
                 self.own_bases,
@@ -116,6 +117,8 @@ class Application:
             self.tunnels = self._tunnel_service()
             await self.tunnels.load()
         except BaseException:
+            if store is not None:
+                await store.close()
             self.folder_lock.release(unchecked=self.folder_lock.was_unclean)
             raise
         self.replays = self._replay_service()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import socket
 import sqlite3
 from collections.abc import AsyncIterator
@@ -143,6 +144,17 @@ async def test_a_start_that_fails_lets_everything_go(tmp_path: Path) -> None:
     third = Application(tmp_path, ANY_PORT)
     await third.open()
     await third.close()
+
+
+async def test_a_start_that_fails_after_the_store_was_opened_closes_it(tmp_path: Path) -> None:
+    (tmp_path / "tunnels.json").write_text("{")
+    application = Application(tmp_path, ANY_PORT)
+    with pytest.raises(DataFolderError, match=r"tunnels\.json is damaged"):
+        await application.open()
+    assert not [name for name in os.listdir(tmp_path) if name.startswith("hookline.db-")]
+    (tmp_path / "tunnels.json").unlink()
+    await application.open()
+    await application.close()
 
 
 async def test_it_can_be_opened_and_closed_again_and_again(tmp_path: Path) -> None:
