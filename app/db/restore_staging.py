@@ -35,10 +35,16 @@ class RestoreStaging:
         self._is_running = True
         self._cancelling.clear()
         self.progress = ("copying", 0, 0)
+        staging = asyncio.create_task(asyncio.to_thread(self._stage, file), name="staging of a backup")
         try:
-            return await asyncio.to_thread(self._stage, file)
+            return await asyncio.shield(staging)
         except StagingCancelledError:
             return None
+        except asyncio.CancelledError:  # Hookline is closing, and would wait for the thread
+            self.cancel()
+            await asyncio.gather(staging, return_exceptions=True)
+            await self.discard()
+            raise
         finally:
             self._is_running = False
 
