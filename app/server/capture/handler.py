@@ -127,7 +127,8 @@ class Handler:
         connection.close_gracefully()
         if add_to_list:
             method, target = _request_line(received)
-            self._refused.add(_refusal(connection, now_us(), rejected, method, target), received[:REFUSED_RAW_MAX])
+            client = Client(*connection.peer)
+            self._refused.add(_refusal(client, now_us(), rejected, method, target), received[:REFUSED_RAW_MAX])
 
     # -- one admitted request -------------------------------------------------------------------------------------
 
@@ -245,18 +246,18 @@ class Handler:
         if rejected.response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not _may_be_skipped(request):
             connection.closing = True
         self._send(connection, request, rejected.response)
+        client = self._tunnel_client(connection.peer, message.raw_headers)
         target = _latin1(message.path)
-        self._refused.add(_refusal(connection, request.received_at, rejected, message.method, target), request.raw)
+        self._refused.add(_refusal(client, request.received_at, rejected, message.method, target), request.raw)
         while not connection.closing and await connection.read(request.payload):
             pass
 
 
-def _refusal(connection: Connection, at: int, rejected: Rejection, method: str, target: str) -> Refusal:
-    address, port = connection.peer
+def _refusal(client: Client, at: int, rejected: Rejection, method: str, target: str) -> Refusal:
     return Refusal(
         at=at,
-        source_address=address,
-        source_port=port,
+        source_address=client.address,
+        source_port=client.port,
         status=rejected.response.status,
         reason=rejected.reason,
         method=method,

@@ -210,13 +210,16 @@ async def test_the_clients_address_is_the_one_the_tunnel_names(
     await service.start("stand-in")
     tunnel = await rig.until(up)
     headers = dict(line.split(": ") for line in sent.split("\r\n") if line)
-    async with httpx.AsyncClient(trust_env=False) as http_client:
+    new_connections = httpx.Limits(max_keepalive_connections=0)  # the stand-in adds its header to a connection's first
+    async with httpx.AsyncClient(trust_env=False, limits=new_connections) as http_client:
         await http_client.post(f"{tunnel.url}/catch/orders", content=b"{}", headers=headers)
         (row,) = await rig.store.captures.page(None)
         through = await rig.store.captures.get(row.id)
         assert through is not None
         assert (through.source_address, through.scheme) == (address, scheme)
         assert ("X-Forwarded-For", client) in through.headers or not client
+        assert (await http_client.get(f"{tunnel.url}/catch/none", headers=headers)).status_code == 404
+        assert [one.source_address for one in rig.refused.newest()] == [address]
         await service.stop()
         local = "http://{}:{}/catch/orders".format(*rig.capture.address)
         await http_client.post(local, content=b"{}", headers={"X-Forwarded-For": "6.6.6.6"})
