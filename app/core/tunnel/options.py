@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+import sys
 from collections.abc import Mapping, Sequence
 
 from app.core.errors import InvalidFieldsError
@@ -57,7 +58,17 @@ def values_to_run(spec: ProgramSpec, saved: Mapping[str, str]) -> dict[str, str]
 
 def command_words(program: TunnelProgram, values: Mapping[str, str]) -> list[str]:
     """The user's own command line in words; without any if the program has no such option."""
-    return [filled(word, values) for word in shlex.split(values.get(COMMAND, ""))]
+    return [filled(word, values) for word in split_command(values.get(COMMAND, ""))]
+
+
+def split_command(command: str, *, windows: bool = sys.platform == "win32") -> list[str]:
+    """The words of a command line as a shell reads them; on Windows a backslash is part of a path. ValueError for a
+    quote without its end."""
+    words = shlex.shlex(command, posix=True)
+    words.whitespace_split, words.commenters = True, ""
+    if windows:
+        words.escape = ""
+    return list(words)
 
 
 def address_header_of(program: TunnelProgram, values: Mapping[str, str]) -> AddressHeader | None:
@@ -107,7 +118,7 @@ def _error(option: TunnelOption, value: str) -> str | None:
 
 def _command_error(option: TunnelOption, value: str) -> str | None:
     try:
-        words = shlex.split(value)
+        words = split_command(value)
     except ValueError as error:
         return f"{option.label} cannot be read: {str(error).lower()}."
     return None if words and words[0] else f"{option.label} names no program."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from pathlib import Path
 
 from app.core.errors import NotFoundError
 from app.core.own_urls import ALL_ADDRESSES
-from app.core.tunnel.options import address_header_of, command_words, secrets_of
+from app.core.tunnel.options import address_header_of, command_words, secrets_of, split_command
 from app.core.tunnel.output import known_url
 from app.core.tunnel.program import AddressHeader, install_text
 from app.core.tunnel.spec import COMMAND, ProgramSpec
@@ -47,7 +46,7 @@ class Launch:
         if path is None and program.executables:
             raise NotFoundError(f"{program.executables[0]} is not installed. Install it: {install_text(program)}.")
         if path is None:
-            raise NotFoundError(f"The command {shlex.split(options[COMMAND])[0]!r} was not found.")
+            raise NotFoundError(f"The command {split_command(options[COMMAND])[0]!r} was not found.")
         return cls(spec, path, options, data)
 
     @property

@@ -14,6 +14,7 @@ from app.core.tunnel.options import (
     saved_after,
     secrets_of,
     shown_values,
+    split_command,
     values_to_run,
     without_secrets,
 )
@@ -81,6 +82,12 @@ def test_the_users_own_command() -> None:
     header = address_header_of(own, {"address_header": "X-Real-IP"})
     assert header is not None
     assert header.name == "X-Real-IP"
+
+
+def test_a_path_of_windows_keeps_its_backslashes() -> None:
+    command = r'"C:\Program Files\tmole.exe" {port} C:\x'
+    assert split_command(command, windows=True) == [r"C:\Program Files\tmole.exe", "{port}", r"C:\x"]
+    assert split_command(r"my\ tool # {port}", windows=False) == ["my tool", "#", "{port}"]
 
 
 def test_the_waits_grow_up_to_a_minute() -> None:
