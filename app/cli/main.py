@@ -15,7 +15,7 @@ from app.cli.call import Call, LocalCall
 from app.cli.commands import selftest
 from app.cli.complete import COMPLETE, complete
 from app.cli.errors import CliError, Exit
-from app.cli.options import default_folder, serve_options, window_options
+from app.cli.options import absolute_path, default_folder, serve_options, window_options
 from app.cli.output import Output
 from app.cli.parser import SERVE, VERSION, WINDOW, parse
 from app.cli.services import CliServices
@@ -121,8 +121,4 @@ async def _on_store(options: argparse.Namespace, out: Output, folder: Path, serv
 
 def _folder(options: argparse.Namespace, services: CliServices) -> Path:
     """The absolute data folder."""
-    folder: Path = getattr(options, "data_dir", None) or default_folder(services.portable_folder())
-    try:
-        return folder.expanduser().absolute()
-    except RuntimeError as error:
-        raise CliError(f"{folder} starts with an unknown home folder. Use the full path.", Exit.USAGE) from error
+    return absolute_path(getattr(options, "data_dir", None) or default_folder(services.portable_folder()))

@@ -29,6 +29,14 @@ def default_folder(portable: Path | None = None) -> Path:
     return folder
 
 
+def absolute_path(path: Path) -> Path:
+    """The path for a program whose working folder may be another; CliError for an unknown `~name`."""
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as error:
+        raise CliError(f"{path} starts with an unknown home folder. Use the full path.", Exit.USAGE) from error
+
+
 class ListenOptions(Record, frozen=True):
     """Settings of this run only; None leaves the saved one in force. Port 0 takes any free port."""
 

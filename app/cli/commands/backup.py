@@ -8,6 +8,7 @@ from typing import Any
 
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
+from app.cli.options import absolute_path
 from app.core.text import size_text
 
 HELP = "write a backup of the database to a file, also while Hookline captures"
@@ -32,7 +33,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 async def backup(call: Call) -> int:
     from app.cli.backup_progress import run_backup  # start-up time: it loads asyncio
 
-    path = _absolute(call.options.file)
+    path = absolute_path(call.options.file)
     ended = await run_backup(call, path, overwrite=call.options.force)
     if ended["state"] == "failed":
         raise CliError(ended["problem"] or "The backup failed.", Exit.ENVIRONMENT)
@@ -43,11 +44,3 @@ async def backup(call: Call) -> int:
     else:
         call.out.line(f"Backed up to {ended['path']} ({size_text(ended['size'])}).")
     return Exit.DONE
-
-
-def _absolute(file: Path) -> Path:
-    """The path as the running program needs it, whose working folder is another."""
-    try:
-        return file.expanduser().absolute()
-    except RuntimeError as error:
-        raise CliError(f"{file} starts with an unknown home folder. Use the full path.", Exit.USAGE) from error

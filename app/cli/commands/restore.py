@@ -8,7 +8,8 @@ from typing import Any
 
 from app.cli.call import LocalCall
 from app.cli.confirm import add_yes, confirm
-from app.cli.errors import CliError, Exit
+from app.cli.errors import Exit
+from app.cli.options import absolute_path
 from app.cli.progress_line import ProgressLine
 from app.core.backup import BackupContents, BackupStep, contents_text, progress_text, start_text
 
@@ -33,7 +34,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def restore(call: LocalCall) -> int:
-    file, accepted = _expanded(call.options.file), []
+    file, accepted = absolute_path(call.options.file), []
     with ProgressLine(call.out) as line:
 
         def report(step: BackupStep, done: int, total: int) -> None:
@@ -70,10 +71,3 @@ def _question(folder: Path, file: Path, contents: BackupContents) -> str:
     holds = f"{file} holds {contents_text(contents)}."
     question = f"Replace the database in {folder} by it? The database is kept beside it."
     return " ".join(filter(None, (holds, start_text(contents), question)))
-
-
-def _expanded(file: Path) -> Path:
-    try:
-        return file.expanduser().absolute()
-    except RuntimeError as error:
-        raise CliError(f"{file} starts with an unknown home folder. Use the full path.", Exit.USAGE) from error
