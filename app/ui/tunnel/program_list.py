@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QListWidget,
     QListWidgetItem,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QWidget,
@@ -24,6 +23,7 @@ from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.words import RUNNING, is_usable, mark_of, shown
 from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.row_background import paint_row_background
 
 HEIGHT, HEADING_HEIGHT = 52, 32
 _ROW = Qt.ItemDataRole.UserRole
@@ -66,7 +66,7 @@ class ProgramDelegate(QStyledItemDelegate):
         if row.found is None:
             self._paint_heading(painter, QRect(option.rect), row.title)
         else:
-            self._paint_background(painter, option)
+            paint_row_background(painter, option, self._theme.tokens)
             self._paint_program(painter, QRect(option.rect), row, row.found)
         painter.restore()
 
@@ -77,19 +77,6 @@ class ProgramDelegate(QStyledItemDelegate):
         painter.setPen(QColor(self._theme.tokens.text_faint))
         left = metrics.SPACE_3
         painter.drawText(room.adjusted(left, 0, 0, -4), Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignBottom, text)
-
-    def _paint_background(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
-        tokens, state = self._theme.tokens, option.state
-        room = QRect(option.rect).adjusted(0, 1, 0, -1)
-        selected = bool(state & QStyle.StateFlag.State_Selected)
-        if selected or state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.selection if selected else tokens.hover))
-            painter.drawRoundedRect(room, metrics.RADIUS, metrics.RADIUS)
-        if selected and state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(QColor(tokens.accent))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(room.adjusted(0, 0, -1, -1), metrics.RADIUS, metrics.RADIUS)
 
     def _paint_program(self, painter: QPainter, room: QRect, row: ProgramRow, found: FoundProgram) -> None:
         tokens = self._theme.tokens

@@ -12,7 +12,6 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QListWidget,
     QListWidgetItem,
-    QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QVBoxLayout,
@@ -26,6 +25,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.row_background import paint_row_background
 
 HEIGHT = 56
 _ROW = Qt.ItemDataRole.UserRole
@@ -71,19 +71,10 @@ class TargetRowDelegate(QStyledItemDelegate):
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
         row: TargetRow = index.data(_ROW)
-        tokens, room = self._theme.tokens, QRect(option.rect).adjusted(0, 1, 0, -1)
-        state: QStyle.StateFlag = option.state
+        tokens = self._theme.tokens
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        selected = bool(state & QStyle.StateFlag.State_Selected)
-        if selected or state & QStyle.StateFlag.State_MouseOver:
-            painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(QColor(tokens.selection if selected else tokens.hover))
-            painter.drawRoundedRect(room, metrics.RADIUS, metrics.RADIUS)
-        if selected and state & QStyle.StateFlag.State_HasFocus:
-            painter.setPen(QColor(tokens.accent))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            painter.drawRoundedRect(room.adjusted(0, 0, -1, -1), metrics.RADIUS, metrics.RADIUS)
+        room = paint_row_background(painter, option, tokens)
         icon = StateWords("warning", "danger", "") if row.wrong else row.state
         place = QRect(room.left() + metrics.SPACE_3, room.center().y() - 9, 18, 18)
         self._theme.icon(icon.icon, icon.colour).paint(painter, place)
