@@ -14,13 +14,13 @@ import msgspec
 from app.core.clock import now_us
 from app.core.errors import HooklineError, NotFoundError, StorageUnavailableError
 from app.core.events import Bus, EndpointRemoved, TunnelChanged
-from app.core.own_urls import CAPTURE_PATH
 from app.core.repositories import EndpointRepository, TunnelRepository
 from app.core.tunnel.options import saved_after, shown_values, values_to_run
 from app.core.tunnel.program import AddressHeader, FoundProgram
 from app.core.tunnel.spec import ProgramSpec
-from app.core.tunnel.tunnel import OutdatedUrl, Probe, Tunnel, TunnelCopy, TunnelState, TunnelUrl
+from app.core.tunnel.tunnel import Probe, Tunnel, TunnelState, TunnelUrl
 from app.server.probe_key import ProbeKey
+from app.server.tunnel.copied_urls import CopiedUrls
 from app.server.tunnel.launch import Launch, installed_path
 from app.server.tunnel.session import Session, Timing
 
@@ -59,7 +59,7 @@ class TunnelService:
         folder: Path,
         timing: Timing = _DEFAULT_TIMING,
     ) -> None:
-        self._specs, self._repository, self._endpoints = specs, repository, endpoints
+        self._specs, self._repository = specs, repository
         self._options, self._bus = options, bus
         self._probe_key, self._address, self._folder, self._timing = probe_key, address, folder, timing
         self._tunnel = Tunnel()
@@ -67,7 +67,7 @@ class TunnelService:
         self._changing, self._saving = asyncio.Lock(), asyncio.Lock()
         self._closed = False
         self._saved: Saved = {}
-        self._copies: list[TunnelCopy] = []
+        self._copied_urls = CopiedUrls(repository, endpoints)
         self._last_url: str | None = None
         self._bases: dict[str, None] = {}
         self._published_base: str | None = None
@@ -76,11 +76,11 @@ class TunnelService:
     async def load(self) -> None:
         """Read what earlier runs have stored. Raises DataFolderError or StorageUnavailableError."""
         self._saved = await asyncio.to_thread(self._options.load)
-        self._copies = await self._repository.copies()
+        await self._copied_urls.load()
         newest = await self._repository.history(1)
         if newest:
             self._last_url = newest[0].url
-        self._tunnel = msgspec.structs.replace(self._tunnel, outdated=self._outdated())
+        self._tunnel = msgspec.structs.replace(self._tunnel, outdated=self._copied_urls.outdated(self._last_url))
 
     # -- what others ask ------------------------------------------------------------------------------------------
 
@@ -144,7 +144,7 @@ class TunnelService:
             if self._closed:
                 raise HooklineError("Hookline is closing.")
             await self._end_session()
-            outdated = self._outdated()
+            outdated = self._copied_urls.outdated(self._last_url)
             self._set(Tunnel(state=TunnelState.STARTING, program=program_id, started_at=now_us(), outdated=outdated))
             self._session = Session(self, launch, self._timing, self._probe_key, persistent=persistent)
             self._session.start()
@@ -152,7 +152,14 @@ class TunnelService:
 
     def could_not_start(self, program_id: str, problem: str) -> None:
         """Show why the tunnel that starts with Hookline did not."""
-        self._set(Tunnel(state=TunnelState.FAILED, program=program_id, problem=problem, outdated=self._outdated()))
+        self._set(
+            Tunnel(
+                state=TunnelState.FAILED,
+                program=program_id,
+                problem=problem,
+                outdated=self._copied_urls.outdated(self._last_url),
+            )
+        )
 
     async def stop(self) -> Tunnel:
         async with self._changing:
@@ -184,22 +191,13 @@ class TunnelService:
         await self.stop()
 
     async def copied(self, endpoint_id: int) -> None:
-        base = self.base
-        if base is None:
-            return
-        at = now_us()
-        await self._repository.copied(endpoint_id, base, at)
-        kept = [one for one in self._copies if (one.endpoint_id, one.base) != (endpoint_id, base)]
-        self._copies = [*kept, TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at)]
+        if self.base is not None:
+            await self._copied_urls.copied(endpoint_id, self.base)
 
     async def updated(self, endpoint_id: int) -> None:
-        base, at = self._last_url, now_us()
-        if base is None:
-            return
-        await self._repository.updated(endpoint_id, base, at)
-        self._copies = [one for one in self._copies if one.endpoint_id != endpoint_id]
-        self._copies.append(TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at))
-        self.change(outdated=self._outdated())
+        if self._last_url is not None:
+            await self._copied_urls.updated(endpoint_id, self._last_url)
+            self.change(outdated=self._copied_urls.outdated(self._last_url))
 
     # -- what the session reports ---------------------------------------------------------------------------------
 
@@ -212,17 +210,17 @@ class TunnelService:
     async def went_up(self, url: str) -> None:
         """The tunnel has this URL from now on."""
         at = now_us()
-        await self._store(self._repository.opened(url, self._tunnel.program or "", at))
+        await _stored(self._repository.opened(url, self._tunnel.program or "", at))
         self._last_url = url
         self._bases[url] = None
-        outdated = self._outdated()
+        outdated = self._copied_urls.outdated(self._last_url)
         self.change(
             state=TunnelState.UP, url=url, up_since=at, restart_at=None, problem=None, probe=None, outdated=outdated
         )
 
     async def went_down(self) -> None:
         """The tunnel's URL does not work any more."""
-        await self._store(self._repository.closed(now_us()))
+        await _stored(self._repository.closed(now_us()))
         self.change(up_since=None)
 
     # -- within ---------------------------------------------------------------------------------------------------
@@ -238,12 +236,6 @@ class TunnelService:
         if session is not None:
             await session.end()
 
-    async def _store(self, storing: Awaitable[None]) -> None:
-        try:
-            await storing
-        except StorageUnavailableError as error:
-            log.warning("the tunnel's URL is missing in its history: %s", error)
-
     def _set(self, tunnel: Tunnel) -> None:
         if tunnel == self._tunnel:
             return
@@ -253,15 +245,13 @@ class TunnelService:
         self._bus.publish(TunnelChanged(tunnel=tunnel, url_changed=changed))
 
     def _forget_endpoint(self, event: EndpointRemoved) -> None:
-        self._copies = [one for one in self._copies if one.endpoint_id != event.endpoint.id]
-        self.change(outdated=self._outdated())
+        self._copied_urls.forget(event.endpoint.id)
+        self.change(outdated=self._copied_urls.outdated(self._last_url))
 
-    def _outdated(self) -> tuple[OutdatedUrl, ...]:
-        """Of each endpoint the last URL that was copied and is not the tunnel's any more."""
-        found: dict[int, OutdatedUrl] = {}
-        for copy in sorted(self._copies, key=lambda one: one.copied_at):
-            endpoint = self._endpoints.by_id(copy.endpoint_id)
-            if endpoint is not None and copy.base != self._last_url:
-                url = f"{copy.base}{CAPTURE_PATH}{endpoint.slug}"
-                found[endpoint.id] = OutdatedUrl(endpoint_id=endpoint.id, url=url, copied_at=copy.copied_at)
-        return tuple(found.values())
+
+async def _stored(storing: Awaitable[None]) -> None:
+    """Without its history a tunnel works too."""
+    try:
+        await storing
+    except StorageUnavailableError as error:
+        log.warning("the tunnel's URL is missing in its history: %s", error)
