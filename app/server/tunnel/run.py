@@ -18,9 +18,11 @@ from app.core.tunnel.spec import ProgramSpec
 from app.server.tunnel.guarded_process import GuardedProcess
 
 LINES_KEPT = 50
-READ_MAX = 64 * 1024
+READ_MAX = 16 * 1024
 BYTES_PER_S = 256 * 1024
-"""A program that prints more than this waits: its output must not keep the interpreter busy."""
+BUSY_SHARE = 0.2
+"""A program that prints more than this, or lines that take longer to read, waits: its output must not keep the
+interpreter busy."""
 CHILDREN_S = 0.4
 """How long what the program has started may take to end by itself once the program has ended."""
 TERM_S = 0.3
@@ -46,12 +48,15 @@ class TunnelRun:
         self._reader = OutputReader(spec, values)
         self._hidden = re.compile(spec.hidden) if spec.hidden else None
         self._lines: deque[str] = deque(maxlen=LINES_KEPT)
+        self._output: tuple[str, ...] = ()
         self._lock = threading.Lock()
+        """Of the threads that read: the loop must not wait for them."""
         self._loop = asyncio.get_running_loop()
         self._publish_output = publish_output
         self._output_pending = False
         self.changed = asyncio.Event()
         self._ended = asyncio.Event()
+        self._program_ended = threading.Event()
         self.exit_code: int | None = None
         threading.Thread(target=self._watch, name="tunnel program", daemon=True).start()
 
@@ -65,8 +70,7 @@ class TunnelRun:
 
     def output(self) -> tuple[str, ...]:
         """The last lines, newest last, without secrets."""
-        with self._lock:
-            return tuple(self._lines)
+        return self._output
 
     def output_taken(self) -> None:
         """Let the next line be announced."""
@@ -99,6 +103,7 @@ class TunnelRun:
         for reader in readers:
             reader.start()
         code = process.wait()
+        self._program_ended.set()  # what it has printed last is read at once
         until = time.monotonic() + CHILDREN_S
         for reader in readers:  # its children hold the streams too
             reader.join(max(0.0, until - time.monotonic()))
@@ -112,8 +117,10 @@ class TunnelRun:
         lines = LineReader()
         with contextlib.suppress(OSError):
             while data := os.read(stream, READ_MAX):
+                began = time.monotonic()
                 self._take(name, lines.feed(data))
-                time.sleep(len(data) / BYTES_PER_S)
+                busy_s = time.monotonic() - began
+                self._program_ended.wait(max(len(data) / BYTES_PER_S, busy_s * (1 / BUSY_SHARE - 1)))
         self._take(name, lines.feed(b"", final=True))
 
     def _take(self, name: str, lines: Sequence[str]) -> None:
@@ -125,6 +132,7 @@ class TunnelRun:
                 self._reader.read(name, line)
                 if line and not (self._hidden is not None and self._hidden.search(line)):
                     self._lines.append(without_secrets(line, self._secrets))
+            self._output = tuple(self._lines)
             changed = self._reader.reading != before
         if changed:
             self._call(self.changed.set)

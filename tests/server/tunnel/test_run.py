@@ -1,0 +1,38 @@
+"""One run of a program, seen from the loop."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from threading import Event as Flag
+
+import pytest
+
+from app.core.tunnel.output import OutputReader, Reading
+from app.server.tunnel.guarded_process import GuardedProcess, new_folder
+from app.server.tunnel.run import TunnelRun
+from tests.tunnels import spec
+
+PATIENCE_S = 60.0
+
+
+async def test_the_loop_does_not_wait_for_lines_that_are_being_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    began, go = Flag(), Flag()
+
+    def read(reader: OutputReader, stream: str, line: str) -> Reading:
+        began.set()
+        go.wait(PATIENCE_S)
+        return reader.reading
+
+    monkeypatch.setattr(OutputReader, "read", read)
+    process = GuardedProcess([sys.executable, "-c", "print('one')"], os.environ, new_folder())
+    run = TunnelRun(process, spec("silent"), {}, secrets=(), publish_output=lambda: None)
+    try:
+        assert await asyncio.to_thread(began.wait, PATIENCE_S)
+        async with asyncio.timeout(10):
+            assert await asyncio.to_thread(run.output) == ()
+    finally:
+        go.set()
+        await run.stop()
+    assert run.output() == ("one",)
