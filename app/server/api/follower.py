@@ -83,6 +83,8 @@ class Followers:
         follower, protocol = Follower(request), request.protocol
         assert isinstance(protocol, ApiProtocol)
         protocol.on_lost = follower.leave
+        if request.transport is None:  # it left before
+            follower.leave()
         self._followers.add(follower)
         self._log.follow(follower.wake)
         try:

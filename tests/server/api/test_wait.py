@@ -9,7 +9,10 @@ import httpx
 import pytest
 
 from app.core.model import PART_SIZE
+from app.db.captures import Captures
 from app.server.api import event_log, new_captures
+from app.server.api.event_log import EventLog
+from app.server.api.protocol import ApiProtocol
 from tests import factories
 from tests.server.api.conftest import Desk, fields, problem
 from tests.server.api.test_events import followers_of, until
@@ -148,6 +151,38 @@ async def test_a_caller_that_leaves_is_forgotten_at_once(desk: Desk) -> None:
     waiting = asyncio.create_task(wait(desk))
     await until(lambda: followers_of(desk) == 1)
     waiting.cancel()
+    await until(lambda: followers_of(desk) == 0)
+
+
+async def test_a_caller_that_left_before_the_wait_began_is_not_waited_for(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    capture = await desk.capture(await desk.endpoint())
+    asked, lost, go, followed = (asyncio.Event() for _ in range(4))
+    position, connection_lost, follow = Captures.position, ApiProtocol.connection_lost, EventLog.follow
+
+    async def slow_position(captures: Captures, capture_id: str) -> int | None:
+        asked.set()
+        await go.wait()
+        return await position(captures, capture_id)
+
+    def watched_loss(protocol: ApiProtocol, exc: BaseException | None) -> None:
+        connection_lost(protocol, exc)
+        lost.set()
+
+    def watched_follow(log: EventLog, follower: asyncio.Event) -> None:
+        follow(log, follower)
+        followed.set()
+
+    monkeypatch.setattr(Captures, "position", slow_position)
+    monkeypatch.setattr(ApiProtocol, "connection_lost", watched_loss)
+    monkeypatch.setattr(EventLog, "follow", watched_follow)
+    waiting = asyncio.create_task(wait(desk, after=capture.id, timeout=300))
+    await asked.wait()
+    waiting.cancel()
+    await lost.wait()
+    go.set()
+    await followed.wait()
     await until(lambda: followers_of(desk) == 0)
 
 
