@@ -29,20 +29,6 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         host, port = address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    about = About(
-        application.folder,
-        endpoints=store.endpoints,
-        captures=store.captures,
-        account=store.account,
-        retention=store.retention,
-        limits=store.limits,
-        refused=refused,
-        settings=lambda: application.settings,
-        listening=lambda: application.listening,
-        base_url=application.base_url,
-        storage_trouble=lambda: application.storage_trouble,
-        uptime_s=lambda: application.uptime_s,
-    )
     test = SendTest(
         store.captures,
         refused,
@@ -79,8 +65,26 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         settings=lambda: application.settings,
         apply_settings=application.apply_settings,
         send_test=test.send,
-        about=about,
+        about=_about(application),
         autostart=autostart_for(application.folder if application.folder != usual_folder() else None),
         data_folder=application.folder,
         version=__version__,
+    )
+
+
+def _about(application: Application) -> About:
+    store = application.store
+    return About(
+        application.folder,
+        endpoints=store.endpoints,
+        captures=store.captures,
+        account=store.account,
+        retention=store.retention,
+        limits=store.limits,
+        refused=application.refused,
+        settings=lambda: application.settings,
+        listening=lambda: application.listening,
+        base_url=application.base_url,
+        storage_trouble=lambda: application.storage_trouble,
+        uptime_s=lambda: application.uptime_s,
     )

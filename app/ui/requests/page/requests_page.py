@@ -110,6 +110,9 @@ class RequestsPage(QWidget):
         self._build_layout()
         self._connect()
         self.first = FirstRequest(self, self.feed, self.list, self.detail)
+        self._subscribe()
+
+    def _subscribe(self) -> None:
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
         self._subscriptions.add(SettingsChanged, self._settings_changed)
