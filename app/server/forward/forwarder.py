@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from app.core.events import Bus, Captured, DeliveriesQueued, Subscriptions, TargetChanged
+from app.core.events import Bus, Captured, DeliveriesQueued, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import DeliveryState
 from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository, TargetRepository
 from app.server.forward.lazy_sender import LazySender
@@ -46,6 +46,7 @@ class Forwarder:
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(TargetChanged, lambda event: self._wake(event.target.id, requeued=True))
         self._subscriptions.add(DeliveriesQueued, self._queued)
+        self._subscriptions.add(EndpointSaved, lambda _: self._wake_without_target())
         for target_id in await self._queue.targets_with_queued():
             self._wake(target_id)
 
@@ -73,6 +74,12 @@ class Forwarder:
     def _queued(self, event: DeliveriesQueued) -> None:
         for target_id in event.target_ids:
             self._wake(target_id, requeued=True)
+
+    def _wake_without_target(self) -> None:
+        """Those whose target was deleted send nothing more, and need not wait for what is being sent to know it."""
+        for target_id, worker in self._workers.items():
+            if self._targets.by_id(target_id) is None:
+                worker.wake()
 
     def _wake(self, target_id: int, *, requeued: bool = False) -> None:
         worker = self._workers.get(target_id)

@@ -182,7 +182,7 @@ async def test_what_has_begun_and_is_not_sent_is_queued_again(
 
     async with target(gate) as place:
         queue.before = close_the_gate
-        endpoint = await stage.endpoint(place.url, {"parallel": 4})
+        endpoint = await stage.endpoint(place.url, {"parallel": 4, "timeout_ms": 60_000})
         await captured(stage, endpoint, 60)
         (first,) = endpoint.targets
         await stage.forwarder.start()
