@@ -224,5 +224,6 @@ async def test_a_connection_that_lacks_a_part_of_the_body_is_not_used_again(desk
         await peer.closed()
 
     async with scripted(script) as place:
-        await desk.attempt(place.url, None, size=3 * PART_SIZE)
+        await desk.attempt(place.url, None, size=40 * PART_SIZE)
         await place.all_ended(1)
+    assert len(desk.bodies.reads) < 40
