@@ -249,7 +249,10 @@ async def test_refused_while_a_hookline_has_the_folder(data: Path, backup: Path)
     assert endpoint_in(data / "hookline.db") == "old"
 
 
-async def test_refused_while_another_program_has_the_database_open(data: Path, backup: Path) -> None:
+async def test_refused_while_another_program_has_the_database_open(
+    data: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.db.restore.BUSY_S", 0.05)
     with closing(sqlite3.connect(data / "hookline.db")) as other:
         other.execute("BEGIN")
         other.execute("SELECT count(*) FROM capture").fetchone()
