@@ -21,10 +21,15 @@ from tests.cli.sending import send
 from tests.cli.stored import store_requests
 
 
+@pytest.fixture(scope="module")
+def text() -> str:
+    return manual_page()
+
+
 @pytest.fixture
-def page(tmp_path: Path) -> Path:
+def page(tmp_path: Path, text: str) -> Path:
     file = tmp_path / "hookline.1"
-    file.write_text(manual_page(), "utf-8")
+    file.write_text(text, "utf-8")
     return file
 
 
@@ -40,8 +45,8 @@ def run(*command: str | Path) -> str:
     return done.stdout
 
 
-def test_tells_of_every_command_and_option() -> None:
-    text = manual_page().replace("\\-", "-")
+def test_tells_of_every_command_and_option(text: str) -> None:
+    text = text.replace("\\-", "-")
     parser = build_parser()
     names = [name for action in actions(parser) for name in action.option_strings]
     assert len(set(names)) > 20
@@ -73,8 +78,9 @@ def test_help_texts_cannot_become_requests_to_the_formatter() -> None:
 
 def test_is_the_same_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
-    assert manual_page() == manual_page()
-    assert ".TH HOOKLINE 1 1970-01-02" in manual_page()
+    first = manual_page()
+    assert first == manual_page()
+    assert ".TH HOOKLINE 1 1970-01-02" in first
 
 
 def test_mandoc_finds_nothing(page: Path) -> None:
@@ -98,12 +104,11 @@ def test_reads_well_on_a_terminal(page: Path) -> None:
     assert "\n       --data-dir FOLDER\n" in text
 
 
-def test_shows_the_examples_of_every_commands_help() -> None:
-    shown = examples(manual_page())
+def test_shows_the_examples_of_every_commands_help(text: str) -> None:
+    shown = examples(text)
     for leaf in leaves(build_parser()):
-        assert [command for _, command in leaf.examples] == [
-            line for line in shown if f"\n  {line}\n" in leaf.format_help()
-        ]
+        told = leaf.format_help()
+        assert [command for _, command in leaf.examples] == [line for line in shown if f"\n  {line}\n" in told]
     assert len(shown) > 15
 
 
@@ -120,20 +125,20 @@ def leaves(parser: argparse.ArgumentParser) -> list[Parser]:
     return [parser, *(leaf for choices in below for child in choices.values() for leaf in leaves(child))]
 
 
-def test_every_example_is_a_command_line_that_can_be() -> None:
+def test_every_example_is_a_command_line_that_can_be(text: str) -> None:
     parsed = []
-    for line in examples(manual_page()):
+    for line in examples(text):
         inner, outer = re.findall(r"\$\((.*)\)", line), re.sub(r"\$\(.*\)", "ID", line)
         for command in re.split(r" \| | > ", " | ".join([outer, *inner])):
             words = shlex.split(command)
             if words[:1] == ["hookline"]:
                 parsed.append(parse(words[1:]))
-    assert len(parsed) >= len(examples(manual_page()))
+    assert len(parsed) >= len(examples(text))
 
 
 @pytest.mark.skipif(os.name == "nt" or not shutil.which("curl"), reason="needs curl and a shell of POSIX")
-def test_the_line_that_sends_a_request_again_works_as_printed(tmp_path: Path) -> None:
-    (line,) = [line for line in examples(manual_page()) if "--curl" in line]
+def test_the_line_that_sends_a_request_again_works_as_printed(tmp_path: Path, text: str) -> None:
+    (line,) = [line for line in examples(text) if "--curl" in line]
     store_requests(tmp_path / "data", "orders", [])
     program = Program(tmp_path / "data", "--tail")
     try:
