@@ -195,11 +195,11 @@ def test_a_thousand_slot_calls_leave_none_alone(run, loop):
             await asyncio.sleep(0.0001)
 
     source = Source()
-    lost = []
-    for _ in range(3):
+    lost: list[int] = []
+    while len(lost) < 3 and (not lost or lost[-1] >= 1000):  # references to None change for other reasons, too
         gc.collect()  # what earlier tests left behind would be freed in between, with its own references to None
         before = sys.getrefcount(None)
         run(main())
         lost.append(before - sys.getrefcount(None))
-    assert source.calls == 6000
+    assert source.calls == 2000 * len(lost)
     assert min(lost) < 1000, lost  # a PySide that drops one at each call loses 2,000 each time
