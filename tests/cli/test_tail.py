@@ -191,6 +191,12 @@ async def until(condition: Callable[[], object]) -> None:
             await asyncio.sleep(0.01)
 
 
+@pytest.mark.parametrize(("timeout", "told"), [("0", "No request matches."), ("1", "No request came within 1 second.")])
+def test_wait_says_that_none_came(run: Run, program: Program, timeout: str, told: str) -> None:
+    done = run("wait", "-q", "path:/none", "--timeout", timeout)
+    assert (done.code, done.err) == (1, f"hookline: {told}\n")
+
+
 @pytest.mark.parametrize("words", [("tail",), ("wait",), ("wait", "orders", "--timeout", "0")])
 def test_without_a_running_program_they_say_so(run: Run, empty_store: None, words: tuple[str, ...]) -> None:
     done = run(*words)

@@ -74,4 +74,5 @@ async def wait(call: LocalCall) -> int:
                 return Exit.DONE
         if not begins and time.monotonic() >= until:
             break
-    raise CliError(f"No request came within {options.timeout:g} seconds.", Exit.FAILURE)
+    seconds = "1 second" if options.timeout == 1 else f"{options.timeout:g} seconds"
+    raise CliError(f"No request came within {seconds}." if options.timeout else "No request matches.", Exit.FAILURE)
