@@ -63,7 +63,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     _add_program(begin)
     begin.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE", help=_VALUE_HELP)
     verb("stop", stop, "stop the tunnel")
-    verb("status", show_status, "show how the tunnel is")
+    verb("status", show_status, "show the state of the tunnel, its public URL and outdated URLs")
     verb("probe", probe, "check that the public URL reaches this Hookline")
     history = verb("history", show_history, "list the public URLs that the tunnel had")
     history.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number (50)")
