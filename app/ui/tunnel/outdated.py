@@ -24,13 +24,14 @@ ROW = 40
 ROWS_MAX = 4
 BAR_ROWS = 3
 ADVICE = "Give each provider the new URL. Until then its requests do not arrive."
+START_ADVICE = "Start the tunnel, then give each provider the new URL. Until then its requests do not arrive."
 NOT_UP = "The tunnel is not up."
 
 
-def title_text(count: int) -> str:
-    """`The tunnel’s URL changed: 2 URLs that you copied no longer work`."""
+def title_text(count: int, *, up: bool) -> str:
+    """`The tunnel’s URL changed: 2 URLs that you copied no longer work`; without a tunnel there is no new URL yet."""
     which = "a URL that you copied no longer works" if count == 1 else f"{count} URLs that you copied no longer work"
-    return f"The tunnel’s URL changed: {which}"
+    return f"{'The tunnel’s URL changed' if up else 'The tunnel is not up'}: {which}"
 
 
 class OutdatedRow(QWidget):
@@ -153,7 +154,8 @@ class OutdatedCard(Card):
         top.addWidget(self._icon)
         top.addWidget(self.title, 1)
         self.body.addLayout(top)
-        self.body.addWidget(ElidedLabel(ADVICE, "muted", self))
+        self.advice = ElidedLabel("", "muted", self)
+        self.body.addWidget(self.advice)
         self.body.addWidget(self._area)
         theme.changed.connect(self._recolour)
         self._recolour()
@@ -161,7 +163,9 @@ class OutdatedCard(Card):
 
     def show_tunnel(self, tunnel: Tunnel) -> None:
         if self.rows.show_tunnel(tunnel):
-            self.title.setText(title_text(self.rows.count))
+            up = tunnel.state is TunnelState.UP
+            self.title.setText(title_text(self.rows.count, up=up))
+            self.advice.setText(ADVICE if up else START_ADVICE)
             self._area.fit()
             self.setVisible(bool(self.rows.count))
 
@@ -193,7 +197,8 @@ class OutdatedBar(QFrame):
         words = QVBoxLayout()
         words.setSpacing(2)
         words.addWidget(self.title)
-        words.addWidget(ElidedLabel(ADVICE, "muted", self))
+        self.advice = ElidedLabel("", "muted", self)
+        words.addWidget(self.advice)
         top = QHBoxLayout()
         top.setSpacing(metrics.SPACE_3)
         top.addWidget(self._icon)
@@ -219,8 +224,11 @@ class OutdatedBar(QFrame):
         if self.rows.show_tunnel(tunnel):
             self._outdated = frozenset(tunnel.outdated)
             more = self.rows.count - len(self.rows.rows)
-            self.title.setText(title_text(self.rows.count))
-            self.setAccessibleName(f"{self.title.text()}. {ADVICE}")
+            up = tunnel.state is TunnelState.UP
+            advice = ADVICE if up else START_ADVICE
+            self.title.setText(title_text(self.rows.count, up=up))
+            self.advice.setText(advice)
+            self.setAccessibleName(f"{self.title.text()}. {advice}")
             self.more.setText(f"Show {count_of(more, 'other')}")
             self.more.setVisible(more > 0)
             self._follow()

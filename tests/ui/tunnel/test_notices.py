@@ -167,6 +167,24 @@ class TestOutdatedUrls:
 
         run(scene())
 
+    def test_without_a_tunnel_there_is_no_new_url_to_give(self, run: Scene, tmp_path: Path) -> None:
+        """So it is after a restart of Hookline without autostart."""
+
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (desk, window):
+                bar, card = window.tunnel.bar, window.tunnel.page.outdated
+                desk.tunnels.outdate(desk.store.endpoints.all()[0].id)
+                desk.tunnels.change(state=TunnelState.OFF)
+                for one in (bar, card):
+                    assert one.title.text() == "The tunnel is not up: a URL that you copied no longer works"
+                    assert one.advice.text().startswith("Start the tunnel, then give each provider the new URL.")
+                desk.tunnels.come_up()
+                for one in (bar, card):
+                    assert one.title.text().startswith("The tunnel’s URL changed")
+                    assert one.advice.text().startswith("Give each provider the new URL.")
+
+        run(scene())
+
     def test_more_than_fit_are_on_the_page(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=7) as (desk, window):
