@@ -85,8 +85,9 @@ class TunnelActions(QObject):
 
     @Slot(bool)
     def set_autostart(self, on: bool) -> None:
-        """Whether the tunnel starts with Hookline."""
-        self._tasks.start(self._apply(replace(self._services.settings(), tunnel_autostart=on)), "save the autostart")
+        """Whether the program that `start` starts is started with Hookline."""
+        settings = replace(self._services.settings(), tunnel_autostart=on, tunnel_program=self.program_id())
+        self._tasks.start(self._apply(settings), "save the autostart")
 
     def copy_url(self, endpoint: Endpoint) -> None:
         """Copy the capture URL that an endpoint has now."""

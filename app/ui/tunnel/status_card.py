@@ -114,7 +114,7 @@ class StatusCard(Card):
 
     def _show_autostart(self, names: dict[str, str]) -> None:
         settings = self._services.settings()
-        program = settings.tunnel_program
+        program = self._actions.program_id()
         self.autostart.setEnabled(program is not None)
         if self.autostart.isChecked() != settings.tunnel_autostart:
             self.autostart.setChecked(settings.tunnel_autostart)

@@ -200,6 +200,21 @@ class TestBelow:
 
         run(scene())
 
+    def test_a_tunnel_that_was_started_elsewhere_can_start_with_hookline(self, run: Scene, tmp_path: Path) -> None:
+        """By the command line, the settings name no program."""
+
+        async def scene() -> None:
+            async with page_of(tmp_path) as (desk, page):
+                card = page.status
+                desk.tunnels.come_up(program="cloudflared")
+                await until(card.autostart.isEnabled)
+                assert "Cloudflare quick tunnel" in card.autostart_text.text()
+                card.autostart.click()
+                await until(lambda: desk.settings.tunnel_autostart)
+                assert desk.settings.tunnel_program == "cloudflared"
+
+        run(scene())
+
     def test_autostart_is_a_setting(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with page_of(tmp_path) as (desk, page):
