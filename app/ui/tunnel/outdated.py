@@ -24,7 +24,7 @@ ROW = 40
 ROWS_MAX = 4
 BAR_ROWS = 3
 ADVICE = "Give each provider the new URL. Until then its requests do not arrive."
-START_ADVICE = "Start the tunnel, then give each provider the new URL. Until then its requests do not arrive."
+LATER_ADVICE = "Once the tunnel is up, give each provider the new URL. Until then its requests do not arrive."
 NOT_UP = "The tunnel is not up."
 
 
@@ -165,7 +165,7 @@ class OutdatedCard(Card):
         if self.rows.show_tunnel(tunnel):
             up = tunnel.state is TunnelState.UP
             self.title.setText(title_text(self.rows.count, up=up))
-            self.advice.setText(ADVICE if up else START_ADVICE)
+            self.advice.setText(ADVICE if up else LATER_ADVICE)
             self._area.fit()
             self.setVisible(bool(self.rows.count))
 
@@ -225,7 +225,7 @@ class OutdatedBar(QFrame):
             self._outdated = frozenset(tunnel.outdated)
             more = self.rows.count - len(self.rows.rows)
             up = tunnel.state is TunnelState.UP
-            advice = ADVICE if up else START_ADVICE
+            advice = ADVICE if up else LATER_ADVICE
             self.title.setText(title_text(self.rows.count, up=up))
             self.advice.setText(advice)
             self.setAccessibleName(f"{self.title.text()}. {advice}")

@@ -177,7 +177,7 @@ class TestOutdatedUrls:
                 desk.tunnels.change(state=TunnelState.OFF)
                 for one in (bar, card):
                     assert one.title.text() == "The tunnel is not up: a URL that you copied no longer works"
-                    assert one.advice.text().startswith("Start the tunnel, then give each provider the new URL.")
+                    assert one.advice.text().startswith("Once the tunnel is up, give each provider the new URL.")
                 desk.tunnels.come_up()
                 for one in (bar, card):
                     assert one.title.text().startswith("The tunnel’s URL changed")
