@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from inspect import getdoc
+from typing import Any
+
 from mcp.server.mcpserver import MCPServer
 from mcp_types import ToolAnnotations
 
@@ -34,12 +38,17 @@ def build_server(connect: Connect, *, replay: bool, send: bool, create: bool, sh
         read.list_deliveries,
         read.get_delivery,
     ):
-        server.add_tool(tool, annotations=_READS)
+        _add(server, tool, _READS)
     acting = ActingTools(connect, read)
     if replay:
-        server.add_tool(acting.replay_request, annotations=_SENDS)
+        _add(server, acting.replay_request, _SENDS)
     if send:
-        server.add_tool(acting.send_request, annotations=_SENDS)
+        _add(server, acting.send_request, _SENDS)
     if create:
-        server.add_tool(acting.create_endpoint, annotations=_CREATES)
+        _add(server, acting.create_endpoint, _CREATES)
     return server
+
+
+def _add(server: MCPServer[None], tool: Callable[..., Any], annotations: ToolAnnotations) -> None:
+    # Python keeps a docstring's indentation before 3.13, and its line breaks always.
+    server.add_tool(tool, description=" ".join((getdoc(tool) or "").split()), annotations=annotations)

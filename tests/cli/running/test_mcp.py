@@ -94,6 +94,8 @@ async def test_bytes_that_are_no_text_come_as_base64(program: Program) -> None:
 async def test_what_is_allowed_is_offered_and_done(program: Program) -> None:
     async with agent(program.folder, "--allow-replay", "--allow-send", "--allow-create") as client:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
+        for tool in tools.values():
+            assert tool.description == " ".join((tool.description or "").split()), "a docstring's line breaks"
         assert {"replay_request", "send_request", "create_endpoint"} <= set(tools)
         sent = await result(client, "send_request", endpoint="orders", path="/x?a=1", body="hello")
         assert (sent["status"], sent["url"]) == (200, f"{program.url}/catch/orders/x?a=1")
