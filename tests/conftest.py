@@ -7,16 +7,24 @@ from __future__ import annotations
 
 import compileall
 import gc
+import os
 import signal
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import hypothesis
 import pytest
 
+from app.core.providers import provider
+from app.core.tunnel import spec
+
 ROOT = Path(__file__).parents[1]
+MEMORY = Path("/dev/shm")
+ROOM = 2 * 1024**3
+"""Bytes that must be free in memory for the tests' folders; they need a tenth of it."""
 
 Row = list[Any]
 """File, bytes, view, milliseconds to the first screen: plain values, so that they can come from another process."""
@@ -39,6 +47,8 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):  # once, before xdist starts its processes
         for package in ("app", "hookline"):
             compileall.compile_dir(ROOT / package, quiet=2)
+        if _has_room_in_memory():
+            os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
     sys.dont_write_bytecode = False  # of the tests; pytest alone can compile them
     # How long an example takes is the machine's matter, which runs other tests at the same time.
     hypothesis.settings.register_profile(
@@ -50,6 +60,15 @@ def pytest_configure(config: pytest.Config) -> None:
         raise pytest.UsageError(f"--samples: {folder} is no folder.")
 
 
+def _has_room_in_memory() -> bool:
+    """Whether the tests' folders can be in memory: half the time of a test with a store is the disk's, for every commit
+    waits for it, and no test cuts the power. Some tests run scripts from their folder."""
+    if not sys.platform.startswith("linux") or not os.access(MEMORY, os.W_OK):
+        return False
+    found = os.statvfs(MEMORY)
+    return found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & os.ST_NOEXEC
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Python looks for no garbage while the tests are collected, which all stay, nor among them later."""
@@ -59,6 +78,15 @@ def pytest_collection() -> Generator[None, object, object]:
     finally:
         gc.freeze()
         gc.enable()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _each_resource_is_parsed_once() -> Iterator[None]:
+    """A program reads its TOML files at its start, and a thousand tests start one in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(provider, "read_provider", cache(provider.read_provider))
+        patch.setattr(spec, "read_spec", cache(spec.read_spec))
+        yield
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
