@@ -53,5 +53,11 @@ async def serve(call: LocalCall) -> int:
         create=options.allow_create,
         show_secrets=options.show_secrets,
     )
-    await server.run_stdio_async()
+    closed = False
+    try:
+        await server.run_stdio_async()
+    except* BrokenPipeError:  # the library's task group wraps it
+        closed = True
+    if closed:
+        raise BrokenPipeError
     return Exit.DONE

@@ -5,9 +5,15 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import os
+import subprocess
+import sys
+from subprocess import PIPE
+
+import pytest
 
 from tests.cli.agent import agent, error, result
-from tests.cli.conftest import Program
+from tests.cli.conftest import ROOT, Program
 from tests.cli.sending import send
 
 
@@ -110,3 +116,21 @@ async def test_what_is_allowed_is_offered_and_done(program: Program) -> None:
         assert (made["name"], made["targets"]) == ("By an agent", ["http://127.0.0.1:9/"])
         assert "path must begin" in await error(client, "send_request", endpoint="orders", path="x")
         assert "forward" in (await error(client, "create_endpoint", name="n", forward_url="ftp://x")).lower()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a closed pipe is another error there")
+def test_an_agent_that_is_gone_ends_it_without_a_traceback(program: Program) -> None:
+    hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
+    command = [sys.executable, "-m", "app", "mcp", "--data-dir", str(program.folder)]
+    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=ROOT) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdout.close()
+        process.stdin.write(json.dumps(message).encode() + b"\n")
+        process.stdin.flush()
+        try:
+            told = process.communicate(timeout=60)[1]
+        finally:
+            process.kill()
+    assert told == b""
