@@ -50,10 +50,10 @@ def test_an_endpoint_is_created_changed_and_deleted(client: Client) -> None:
 def test_a_request_is_listed_read_marked_and_deleted(hookline: Hookline, client: Client) -> None:
     endpoint = hookline.endpoint()
     for number in range(3):
-        send(f"{endpoint.url}/{number}?x=1", b'{"n": %d}' % number, x_id="7")
+        send(f"{endpoint.url}/no-{number}?x=1", b'{"n": %d}' % number, x_id="7")
     newest, *others = client.requests.list(endpoint.slug)
-    assert [one.path for one in (newest, *others)] == ["/2", "/1", "/0"]
-    assert [one.path for one in client.requests.list(endpoint.slug, q="path:/1", count=5)] == ["/1"]
+    assert [one.path for one in (newest, *others)] == ["/no-2", "/no-1", "/no-0"]
+    assert [one.path for one in client.requests.list(endpoint.slug, q="path:/no-1", count=5)] == ["/no-1"]
     assert len(list(client.requests.list(endpoint.slug, count=2))) == 2
     middle, oldest = others
     between = client.requests.list(endpoint.slug, after=oldest.received_at, before=newest.id)
@@ -103,7 +103,7 @@ def test_deliveries_and_replays(hookline: Hookline, client: Client, target: Resp
     assert (attempt.failure, attempt.headers["X-A"], attempt.response_headers["X-B"]) == ("status", "b", "c")
     assert [one.id for one in client.deliveries.list(request=delivery.request)] == [delivery.id]
     assert [one.id for one in client.deliveries.list(endpoint=endpoint.slug, state="failed")] == [delivery.id]
-    assert client.deliveries.retry(delivery.id).state == "queued"
+    assert client.deliveries.retry(delivery.id).state in ("queued", "delivered"), "its target may be quick"
     assert client.deliveries.retry_failed(endpoint=other.slug) == 0
     replayed = client.requests.replay(delivery.request, to_endpoint=other.slug, body="again")
     assert (replayed.state, replayed.deliveries[0].status) == ("delivered", 200)
