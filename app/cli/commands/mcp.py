@@ -16,7 +16,7 @@ DETAILS = (
     " call."
 )
 EXAMPLES = (
-    ("Add it to an agent", "claude mcp add hookline -- hookline mcp"),
+    ("The command to enter in the settings of an agent", "hookline mcp"),
     ("Let the agent send requests again", "hookline mcp --allow-replay"),
 )
 
