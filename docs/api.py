@@ -1,4 +1,4 @@
-"""`make api`: writes the local API's document, `docs/openapi.json`, and its page, `docs/api.html`, anew.
+"""`make api`: writes the local API's document, `docs/openapi.json`, and its page, `docs/api.html`.
 
 The document is the one that a running Hookline serves.
 """

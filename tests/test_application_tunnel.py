@@ -115,7 +115,7 @@ async def test_a_tunnel_that_cannot_start_with_hookline_does_not_stop_it(tmp_pat
     tunnel = application.tunnels.tunnel
     assert application.listening is not None
     assert (tunnel.state, tunnel.program) == (TunnelState.FAILED, "ssh")
-    assert tunnel.problem == "SSH to your own server needs: Server."
+    assert tunnel.problem == "SSH to your own server needs host (Server)."
     await application.close()
     assert application.tunnels.tunnel.state is TunnelState.OFF
 

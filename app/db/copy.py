@@ -1,8 +1,8 @@
 """Copies a database to one new file while another connection writes to it, checks the copy, and gives it its name.
 
 SQLite's backup starts again whenever another connection has written, so at three hundred captures a second it never
-ends. A read transaction that is held open around it gives all its steps one snapshot. Meanwhile the log cannot begin
-anew, but it grows only by what is captured in those seconds. The copy is synced as it grows: if all of it were synced
+ends. A read transaction that is held open around it gives all its steps one snapshot. Meanwhile the log cannot start
+over, but it grows only by what is captured in those seconds. The copy is synced as it grows: if all of it were synced
 at the end, a capture that is committed then would wait for it.
 """
 

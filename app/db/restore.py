@@ -83,7 +83,7 @@ def restore_staged(folder: Path) -> Path | None:
 def stage(folder: Path, file: Path, report: Report, spare: int = START_MIN_FREE) -> BackupContents:
     """Copy the backup `file` beside the database, check and migrate the copy; returns what it holds.
 
-    `spare` bytes of the disk have to stay free. Whoever calls it holds the folder's lock.
+    `spare` bytes of the disk have to stay free. The caller holds the folder's lock.
     """
     staged = folder / STAGED_NAME
     migrations = len(_require_backup(folder, file)) - 1

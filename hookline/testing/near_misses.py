@@ -1,4 +1,4 @@
-"""The message of a test that waited in vain: what arrived instead, the most similar requests first."""
+"""The message of a test that timed out waiting: what arrived instead, the most similar requests first."""
 
 from __future__ import annotations
 

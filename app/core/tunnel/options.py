@@ -41,7 +41,7 @@ def values_to_run(spec: ProgramSpec, saved: Mapping[str, str]) -> dict[str, str]
     program = spec.program
     values = {option.name: saved.get(option.name) or option.default for option in program.options}
     errors = [
-        FieldError(field=option.name, message=f"{program.name} needs: {option.label}.")
+        FieldError(field=option.name, message=f"{program.name} needs {option.name} ({option.label}).")
         for option in program.options
         if option.required and not values[option.name]
     ]

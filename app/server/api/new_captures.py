@@ -12,7 +12,7 @@ from app.core.search.query import Query
 from app.server.api.event_log import EventLog, Position
 
 FIRST_BATCH, BATCH = 8, 500
-"""The first one is small, because whoever is behind often wants only the next capture."""
+"""The first one is small, because a caller that is behind often wants only the next capture."""
 
 
 class CaptureFilter:

@@ -64,8 +64,7 @@ class ApiServer:
         self._token = token
         self._followers = Followers(services.events)
         following = (WaitCalls(services, self._followers), EventCalls(services, self._followers))
-        # The call that waits comes before the other calls about requests: `wait` is no ID.
-        calls = (*following, *(calls(services) for calls in CALLS))
+        calls = (*(calls(services) for calls in CALLS), *following)
         self.routes = documented(route for one in calls for route in one.routes())
         """All calls, in the order of the documentation."""
         self._running: tuple[web.AppRunner, asyncio.Server] | None = None

@@ -1,4 +1,4 @@
-"""Who sent a request: the connection's peer, or behind a tunnel, whoever its program names."""
+"""Who sent a request: the connection's peer, or behind a tunnel, the client that its program names."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ class StatusCard(Card):
         self.autostart.setEnabled(program is not None)
         if self.autostart.isChecked() != settings.tunnel_autostart:
             self.autostart.setChecked(settings.tunnel_autostart)
-        text = f"Starts {names.get(program, program)} whenever Hookline starts." if program else _NO_PROGRAM
+        text = f"With this program: {names.get(program, program)}." if program else _NO_PROGRAM
         self.autostart_text.setText(text)
         self.autostart.setAccessibleDescription(text)
 

@@ -45,13 +45,13 @@ def is_unreachable(tunnel: Tunnel) -> bool:
 
 
 def short_text(tunnel: Tunnel, now_us: int) -> str:
-    """For the sidebar: `Tunnel: off`, `a-b.example.com`, `Tunnel: restarting in 8 s`."""
+    """For the sidebar: `Tunnel: off`, `a-b.example.com`, `Restarting in 8 s`, which fits beside its icon."""
     if is_unreachable(tunnel):
         return "Tunnel: not reachable"
     if tunnel.state is TunnelState.UP:
         return host_of(tunnel.url or "")
     if tunnel.state is TunnelState.RESTARTING:
-        return f"Tunnel: restarting {_in_seconds(tunnel.restart_at, now_us)}"
+        return f"Restarting {_in_seconds(tunnel.restart_at, now_us)}"
     dots = "…" if tunnel.state in (TunnelState.STARTING, TunnelState.STOPPING) else ""
     return f"Tunnel: {tunnel.state.value}{dots}"
 

@@ -56,7 +56,7 @@ def test_values_are_kept_changed_and_removed() -> None:
 
 
 def test_what_a_program_needs_is_asked_for() -> None:
-    with pytest.raises(InvalidFieldsError, match="needs: Server") as caught:
+    with pytest.raises(InvalidFieldsError, match=r"needs host \(Server\)") as caught:
         values_to_run(SPECS["ssh"], {})
     assert [error.field for error in caught.value.errors] == ["host"]
     with pytest.raises(InvalidFieldsError, match="public URL") as caught:

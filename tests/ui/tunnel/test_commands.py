@@ -54,7 +54,7 @@ class TestRow:
                 row = window.sidebar.tunnel
                 desk.tunnels.change(state=TunnelState.RESTARTING, restart_at=now_us() + 90_000_000)
                 first = row.text()
-                assert first.startswith("Tunnel: restarting in ")
+                assert first.startswith("Restarting in ")
                 name = row.accessibleName()
                 await until(lambda: row.text() != first)
                 assert row.accessibleName() == name
