@@ -67,7 +67,9 @@ def test_endpoints_keep_their_requests_apart(hookline: Hookline) -> None:
 
 
 def test_a_test_may_delete_an_endpoint_itself(hookline: Hookline) -> None:
-    hookline.client.endpoints.delete(hookline.endpoint().slug)
+    endpoint = hookline.endpoint()
+    hookline.client.endpoints.delete(endpoint.slug)
+    assert endpoint.slug not in [one.slug for one in hookline.client.endpoints.list()]
 
 
 def test_more_endpoints_than_the_free_plan_allows(hookline: Hookline) -> None:
