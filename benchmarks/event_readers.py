@@ -80,9 +80,13 @@ def cost(folder: Path, rounds: int, seconds: float) -> list[Line]:
 
 @contextlib.contextmanager
 def _drains(program: Running) -> Iterator[None]:
-    command = [sys.executable, "-m", "benchmarks.event_drains", program.api_url, program.token]
+    command = [sys.executable, "-m", "benchmarks.event_drains", "--readers", str(READERS)]
     process = subprocess.Popen(
-        [*command, "--readers", str(READERS)], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*command, "--", program.api_url, program.token],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert process.stdin is not None
     assert process.stdout is not None

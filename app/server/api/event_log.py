@@ -11,8 +11,10 @@ import asyncio
 import re
 import secrets
 from collections import deque
-from collections.abc import Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from itertools import count
+
+import msgspec
 
 from app.core.events import (
     Bus,
@@ -59,21 +61,19 @@ def parse_position(text: str) -> Position | None:
     return None if found is None else Position(run=found[1], number=int(found[2]), capture=int(found[3]))
 
 
-class EventText(NamedTuple):
-    """An event as callers get it. `endpoint` is the slug of the endpoint it is about."""
+class LoggedEvent(msgspec.Struct):
+    """An event with its number and the position of the newest capture.
 
-    endpoint: str | None
-    text: bytes
+    `text` is the event as callers get it, and `endpoint` the slug of the endpoint it is about: both None until a caller
+    wants the text.
+    """
 
-
-class LoggedEvent:
-    """An event with its number and the position of the newest capture. `text` is None until a caller wants it."""
-
-    __slots__ = ("number", "position", "size", "text", "what")
-
-    def __init__(self, number: int, position: int, what: Event | Summary, size: int) -> None:
-        self.number, self.position, self.what, self.size = number, position, what, size
-        self.text: EventText | None = None
+    number: int
+    position: int
+    what: Event | Summary
+    size: int
+    endpoint: str | None = None
+    text: bytes | None = None
 
 
 class EventLog:
@@ -87,6 +87,8 @@ class EventLog:
         self._followers: set[asyncio.Event] = set()
         self._timer: asyncio.TimerHandle | None = None
         self._run = ""
+        self.on_recorded: Callable[[Sequence[LoggedEvent]], None] | None = None
+        """Called with events soon after they were recorded, before most of them are shown."""
 
     def newest(self) -> Position:
         """The position of the newest event, shown or not; records from now on."""
@@ -99,6 +101,11 @@ class EventLog:
         """The run in all positions of this log."""
         return self._run.encode()
 
+    @property
+    def shown(self) -> int:
+        """The number of the newest event that is shown."""
+        return self._shown
+
     def position_of(self, event: LoggedEvent) -> Position:
         return Position(run=self._run, number=event.number, capture=event.position)
 
@@ -107,12 +114,9 @@ class EventLog:
         first = self._last - len(self._events)
         return position.run == self._run and first <= position.number <= self._last
 
-    def since(self, number: int, limit: int, *, shown: bool = True) -> Sequence[LoggedEvent] | None:
-        """The next events after `number`, at most `limit`, of those `shown` so far or of all; None if they are no
-        longer kept."""
+    def since(self, number: int, limit: int, *, shown: bool = True) -> Sequence[LoggedEvent]:
+        """The next events after `number`, which the log holds, at most `limit`, of those `shown` so far or of all."""
         first = len(self._events) - (self._last - number)
-        if first < 0:
-            return None
         until = len(self._events) - (self._last - self._shown if shown else 0)
         return [self._events[at] for at in range(first, min(first + limit, until))]
 
@@ -137,10 +141,11 @@ class EventLog:
             self._subscriptions.add(kind, self._happened)
 
     def _captured(self, event: Captured) -> None:
-        for summary, position in zip(event.summaries, event.positions, strict=True):
-            self._newest_capture = position
-            self._add(summary, EVENT_BYTES + 2 * (len(summary.target) + len(summary.content_type)))
-        self._show_soon()
+        new = []
+        for number, summary, position in zip(count(self._last + 1), event.summaries, event.positions, strict=False):
+            size = EVENT_BYTES + 2 * (len(summary.target) + len(summary.content_type))
+            new.append(LoggedEvent(number, position, summary, size))
+        self._add(new)
 
     def _happened(self, event: Event) -> None:
         size = EVENT_BYTES
@@ -148,18 +153,17 @@ class EventLog:
             size += 2 * (len(event.refusal.target) + len(event.refusal.reason))
         elif isinstance(event, DeliveryChanged):
             size += 2 * (len(event.delivery.url) + len(event.delivery.captured_target))
-        self._add(event, size)
-        self._show_soon()
+        self._add([LoggedEvent(self._last + 1, self._newest_capture, event, size)])
 
-    def _add(self, what: Event | Summary, size: int) -> None:
-        self._last += 1
-        self._bytes += size
-        self._events.append(LoggedEvent(self._last, self._newest_capture, what, size))
+    def _add(self, new: list[LoggedEvent]) -> None:
+        """Show the first new event at once, and what follows it closely together."""
+        self._events += new
+        self._bytes += sum([event.size for event in new])
+        self._last, self._newest_capture = new[-1].number, new[-1].position
         while len(self._events) > KEPT or self._bytes > KEPT_BYTES:
             self._bytes -= self._events.popleft().size
-
-    def _show_soon(self) -> None:
-        """Show the first event at once, and what follows it closely together."""
+        if self.on_recorded is not None:
+            asyncio.get_running_loop().call_soon(self.on_recorded, new)
         if self._timer is None:
             self._show()
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
 import msgspec
@@ -10,7 +12,7 @@ import msgspec
 from app.core.events import DeliveryChanged, EndpointRemoved, EndpointSaved, Event, Refused, ReplayChanged
 from app.core.model import Endpoint, Summary
 from app.core.raw_request import slug_of
-from app.server.api.event_log import EventText, LoggedEvent, Position
+from app.server.api.event_log import LoggedEvent, Position
 from app.server.api.event_schemas import EndpointChangeOut, EventType
 from app.server.api.replay_specs import replay_out
 from app.server.api.serializers import delivery_summary_out, refusal_out, summary_out
@@ -25,96 +27,124 @@ _TYPE_OF: dict[type, EventType] = {
     Refused: "refused",
     ReplayChanged: "replay",
 }
-_NOTHING = EventText(endpoint=None, text=b"")
+_NOTHING = (None, None)
+BATCH = 500
+"""Events looked at for one chunk."""
 CHUNK_BYTES = 256 * 1024
+CHUNKS = 16
+"""Kept, for callers that ask for the same events."""
 _encode = msgspec.json.Encoder().encode
 
 
 class EventFilter(NamedTuple):
-    """Which events a caller wants: of these types, of one endpoint (a slug) or all, and of captures only those with
-    these ids or all."""
+    """Which events a caller wants: of these types, of one endpoint (a slug) or all."""
 
     types: tuple[EventType, ...]
     endpoint: str | None
-    ids: frozenset[str] | None
 
 
 class EventChunk(NamedTuple):
-    """Events as they are sent, and the last one that was looked at."""
+    """Events as they are sent, and the position of the last one that was looked at."""
 
     text: bytes
-    last: LoggedEvent
+    last: Position
 
 
 def id_line(position: Position) -> bytes:
     return f"id: {position}\n".encode()
 
 
-def event_text(type_: str, data: msgspec.Struct) -> bytes:
-    """An event without its id."""
-    return b"event: %s\ndata: %s\n\n" % (type_.encode(), _encode(data))
+def event_text(type_: str, data: msgspec.Struct, id_: bytes = b"") -> bytes:
+    """`id_` is its `id_line`, if it has one."""
+    return b"%sevent: %s\ndata: %s\n\n" % (id_, type_.encode(), _encode(data))
 
 
 class EventTexts:
     """Writes each event once for all callers."""
 
     def __init__(self, services: ApiServices) -> None:
-        self._services = services
-        self._range = (0, 0)
-        self._chunks: dict[EventFilter, EventChunk] = {}
-        """Of the events last asked for, by filter: callers that keep up ask for the same ones."""
+        self._services, self._log = services, services.events
+        self._shown = 0
+        self._chunks: dict[tuple[int, EventFilter], EventChunk] = {}
+        """Those made since new events were last shown: callers that keep up ask for the same ones."""
+        self._streamed: Counter[EventType] = Counter()
+        """The types of events that callers stream, of all endpoints."""
 
-    def chunk(self, events: Sequence[LoggedEvent], wanted: EventFilter) -> EventChunk:
-        """Those of `events` that pass the filter, up to about `CHUNK_BYTES`."""
-        span = (events[0].number, events[-1].number)
-        if span != self._range:
-            self._range = span
+    @contextlib.contextmanager
+    def streaming(self, wanted: EventFilter) -> Iterator[None]:
+        """While a caller streams these events. Those of all endpoints are written soon after they happened, a few at a
+        time and with their data still in the processor's cache: hundreds at once, when they are shown, take twice as
+        long and hold captures up."""
+        types = wanted.types if wanted.endpoint is None else ()
+        self._streamed.update(types)
+        self._log.on_recorded = self._write_streamed if self._streamed.total() else None
+        try:
+            yield
+        finally:
+            self._streamed.subtract(types)
+            self._log.on_recorded = self._write_streamed if self._streamed.total() else None
+
+    def after(self, number: int, wanted: EventFilter) -> EventChunk | None:
+        """Of the events after `number`, which the log holds, those that pass the filter; None if there are no events
+        after it."""
+        if self._shown != self._log.shown or len(self._chunks) >= CHUNKS:
+            self._shown = self._log.shown
             self._chunks.clear()
-        if wanted not in self._chunks:
-            self._chunks[wanted] = self._joined(events, wanted)
-        return self._chunks[wanted]
+        chunk = self._chunks.get((number, wanted))
+        if chunk is None and (events := self._log.since(number, BATCH)):
+            chunk = self._chunks[number, wanted] = self.chunk(events, wanted)
+        return chunk
 
-    def _joined(self, events: Sequence[LoggedEvent], wanted: EventFilter) -> EventChunk:
+    def chunk(
+        self, events: Sequence[LoggedEvent], wanted: EventFilter, ids: Collection[str] | None = None
+    ) -> EventChunk:
+        """Those of `events` that pass the filter, and of captures only those with these `ids` or all, up to about
+        `CHUNK_BYTES`."""
+        types, endpoint = wanted
         parts: list[bytes] = []
         size = 0
         for event in events:
-            if _TYPE_OF[type(event.what)] not in wanted.types:
+            what = event.what
+            if _TYPE_OF[type(what)] not in types:
                 continue
-            if wanted.ids is not None and isinstance(event.what, Summary) and event.what.id not in wanted.ids:
+            if ids is not None and isinstance(what, Summary) and what.id not in ids:
                 continue
-            slug, text = self._of(event)
-            if wanted.endpoint in (None, slug):
+            text = event.text
+            if text is None:
+                text = self._write(event)
+            if endpoint is None or endpoint == event.endpoint:
                 parts.append(text)
                 size += len(text)
-            if size > CHUNK_BYTES:
-                break
-        return EventChunk(b"".join(parts), event)
+                if size > CHUNK_BYTES:
+                    break
+        return EventChunk(b"".join(parts), self._log.position_of(event))
 
-    def _of(self, event: LoggedEvent) -> EventText:
-        """Its text is empty if its endpoint was deleted before it was written."""
-        if event.text is None:
-            slug, text = self._written(event.what)
-            line = b"id: %s-%d-%d\n" % (self._services.events.run, event.number, event.position)
-            event.text = EventText(slug, line + text if text else b"")
+    def captured(self, summary: Summary, position: Position) -> bytes:
+        """Empty if its endpoint was deleted."""
+        _, data = self._data(summary)
+        return event_text("captured", data, id_line(position)) if data else b""
+
+    def _write_streamed(self, events: Sequence[LoggedEvent]) -> None:
+        for event in events:
+            if event.text is None and self._streamed[_TYPE_OF[type(event.what)]]:
+                self._write(event)
+
+    def _write(self, event: LoggedEvent) -> bytes:
+        """Empty if its endpoint was deleted."""
+        event.endpoint, data = self._data(event.what)
+        type_, id_ = _TYPE_OF[type(event.what)], b"id: %s-%d-%d\n" % (self._log.run, event.number, event.position)
+        event.text = event_text(type_, data, id_) if data else b""
         return event.text
 
-    def captured(self, summary: Summary) -> EventText:
-        endpoint = self._services.endpoints.by_id(summary.endpoint_id)
-        if endpoint is None:
-            return _NOTHING
-        slug = endpoint.slug
-        return EventText(slug, b"event: captured\ndata: %s\n\n" % _encode(summary_out(summary, slug)))
-
-    def _written(self, what: Event | Summary) -> EventText:
+    def _data(self, what: Event | Summary) -> tuple[str | None, msgspec.Struct | None]:
+        """The slug of the endpoint it is about, and what is told of it; None if its endpoint was deleted."""
         match what:
             case Summary():
-                return self.captured(what)
+                endpoint = self._services.endpoints.by_id(what.endpoint_id)
+                return (endpoint.slug, summary_out(what, endpoint.slug)) if endpoint else _NOTHING
             case DeliveryChanged(delivery=delivery):
                 endpoint = self._services.endpoints.by_id(delivery.endpoint_id)
-                if endpoint is None:
-                    return _NOTHING
-                shape = delivery_summary_out(delivery, endpoint)
-                return EventText(endpoint.slug, event_text("delivered", shape))
+                return (endpoint.slug, delivery_summary_out(delivery, endpoint)) if endpoint else _NOTHING
             case EndpointSaved(endpoint=endpoint, created=created):
                 return self._endpoint(endpoint, "created" if created else "changed")
             case EndpointRemoved(endpoint=endpoint):
@@ -122,18 +152,17 @@ class EventTexts:
             case Refused(refusal=refusal):
                 slug = slug_of(refusal.target)
                 known = slug if slug and self._services.endpoints.by_slug(slug) is not None else None
-                return EventText(known, event_text("refused", refusal_out(refusal, known)))
+                return known, refusal_out(refusal, known)
             case ReplayChanged(replay=replay):
                 replayed = replay_out(replay, self._services.endpoints)
-                return EventText(replayed.endpoint, event_text("replay", replayed))
+                return replayed.endpoint, replayed
         raise AssertionError(f"{type(what).__name__} is not logged")
 
-    def _endpoint(self, endpoint: Endpoint, change: Literal["created", "changed", "deleted"]) -> EventText:
+    def _endpoint(
+        self, endpoint: Endpoint, change: Literal["created", "changed", "deleted"]
+    ) -> tuple[str, EndpointChangeOut]:
+        url = self._services.endpoint_url(endpoint)
         shape = EndpointChangeOut(
-            change=change,
-            slug=endpoint.slug,
-            url=self._services.endpoint_url(endpoint),
-            name=endpoint.name,
-            active=endpoint.active,
+            change=change, slug=endpoint.slug, url=url, name=endpoint.name, active=endpoint.active
         )
-        return EventText(endpoint.slug, event_text("endpoint", shape))
+        return endpoint.slug, shape

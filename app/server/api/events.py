@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Sequence
 
 import msgspec
 from aiohttp import web
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Endpoint, Summary
-from app.server.api.event_log import LoggedEvent, Position
+from app.server.api.event_log import Position
 from app.server.api.event_schemas import EventType, GapOut, PositionOut
 from app.server.api.event_start import AFTER, start_of
 from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
@@ -91,7 +90,8 @@ class EventStream:
         types: tuple[EventType, ...],
     ) -> None:
         self._services, self._log, self._texts = services, services.events, texts
-        self._captures, self._endpoint, self._types = captures, endpoint, types
+        self._captures = captures
+        self._wanted = EventFilter(types, None if endpoint is None else endpoint.slug)
         self._position: Position
 
     async def run(self, follower: Follower, response: web.StreamResponse, start: Position | None) -> None:
@@ -100,20 +100,25 @@ class EventStream:
         opening = event_text("position", PositionOut(position=str(self._position)))
         await follower.write(response, b"retry: %d\n%s%s" % (RETRY_MS, id_line(self._position), opening))
         await self._catch_up(follower, response)
+        with contextlib.nullcontext() if self._captures.has_query else self._texts.streaming(self._wanted):
+            await self._follow(follower, response)
+
+    async def _follow(self, follower: Follower, response: web.StreamResponse) -> None:
         loop = asyncio.get_running_loop()
         quiet_since = loop.time()
         while not follower.ended:
-            events = self._log.since(self._position.number, BATCH)
-            if events is None:
+            if not self._log.holds(self._position):
                 raise ConnectionResetError("The caller reads too slowly.")
-            if events and (text := await self._text_of(events)):
+            text = await self._next_text()
+            if text:
                 await follower.write(response, text)
+                await asyncio.sleep(0)  # captures go on between chunks
                 quiet_since = loop.time()
             elif loop.time() - quiet_since >= HEARTBEAT_S:
                 # The id spares a caller whose filters let nothing pass a long search when it connects again.
                 await follower.write(response, b": nothing new\n%s\n" % id_line(self._position))
                 quiet_since = loop.time()
-            if not events:
+            if text is None:
                 await follower.sleep(HEARTBEAT_S)
 
     async def _catch_up(self, follower: Follower, response: web.StreamResponse) -> None:
@@ -122,13 +127,13 @@ class EventStream:
         if self._log.holds(start):
             return
         if start.capture > newest.capture:
-            gap = GapOut(types=self._types, reason="The last event ID comes from another database.")
+            gap = GapOut(types=self._wanted.types, reason="The last event ID comes from another database.")
             await follower.write(response, event_text("gap", gap))
         else:
-            if lost := tuple(kind for kind in self._types if kind != "captured"):
+            if lost := tuple(kind for kind in self._wanted.types if kind != "captured"):
                 gap = GapOut(types=lost, reason="These events are kept for a short time, and while Hookline runs.")
                 await follower.write(response, event_text("gap", gap))
-            if "captured" in self._types:
+            if "captured" in self._wanted.types:
                 await self._send_stored(follower, response, newest.capture)
         self._position = newest
 
@@ -140,19 +145,21 @@ class EventStream:
             for position, summary in batch:
                 # The run stays the old one: if the caller connects again before the end, it goes on here.
                 self._position = msgspec.structs.replace(self._position, capture=position)
-                if summary.id in wanted and (written := self._texts.captured(summary).text):
-                    parts += (id_line(self._position), written)
+                if summary.id in wanted:
+                    parts.append(self._texts.captured(summary, self._position))
             await follower.write(response, b"".join(parts))
             if len(batch) < BATCH:
                 return
 
-    async def _text_of(self, events: Sequence[LoggedEvent]) -> bytes:
-        """Those of `events` that the caller wants; moves on to the last one looked at."""
-        ids = None
+    async def _next_text(self) -> bytes | None:
+        """What the caller wants of the next events, at most a chunk; None if there are none. Moves on."""
         if self._captures.has_query:
-            summaries = [event.what for event in events if isinstance(event.what, Summary)]
-            ids = frozenset(await self._captures.wanted(summaries))
-        slug = None if self._endpoint is None else self._endpoint.slug
-        text, last = self._texts.chunk(events, EventFilter(self._types, slug, ids))
-        self._position = self._log.position_of(last)
-        return text
+            events = self._log.since(self._position.number, BATCH)
+            ids = await self._captures.wanted([event.what for event in events if isinstance(event.what, Summary)])
+            chunk = self._texts.chunk(events, self._wanted, ids) if events else None
+        else:
+            chunk = self._texts.after(self._position.number, self._wanted)
+        if chunk is None:
+            return None
+        self._position = chunk.last
+        return chunk.text

@@ -55,7 +55,7 @@ class NewCaptures:
         return self._from_log()
 
     def _from_log(self) -> Sequence[tuple[Position, Summary]]:
-        events = self._log.since(self.position.number, BATCH, shown=False) or ()
+        events = self._log.since(self.position.number, BATCH, shown=False)
         found = [(self._log.position_of(event), event.what) for event in events if isinstance(event.what, Summary)]
         if events:
             self.position = self._log.position_of(events[-1])

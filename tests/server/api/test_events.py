@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from app.core.events import Bus, DeliveryChanged
 from app.core.model import PART_SIZE, DeliveryState, Refusal
-from app.server.api import event_log, follower
+from app.server.api import event_log, event_texts, follower
 from app.server.api import events as event_calls
 from tests import factories
 from tests.server.api.conftest import TOKEN, Desk, fields, problem
@@ -193,6 +193,34 @@ async def test_a_hundred_readers(desk: Desk) -> None:
         made = [await desk.capture(endpoint) for _ in range(5)]
         for reader in readers:
             assert ids(await reader.take(5)) == [capture.id for capture in made]
+
+
+async def test_readers_of_more_filters_than_texts_are_kept_for(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_texts, "CHUNKS", 3)
+    endpoints = [await desk.endpoint() for _ in range(7)]
+    async with AsyncExitStack() as stack:
+        readers = [await stack.enter_async_context(events(desk.client, endpoint=one.slug)) for one in endpoints]
+        of_all = await stack.enter_async_context(events(desk.client))
+        made = [await desk.capture(endpoint) for endpoint in [*endpoints, *endpoints]]
+        for number, reader in enumerate(readers):
+            assert ids(await reader.take(2)) == [made[number].id, made[number + len(endpoints)].id]
+        assert ids(await of_all.take(len(made))) == [capture.id for capture in made]
+
+
+async def test_more_events_than_a_chunk_holds(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(event_log, "MERGE_S", 0.5)
+    monkeypatch.setattr(event_texts, "CHUNK_BYTES", 2_000)
+    monkeypatch.setattr(event_texts, "BATCH", 20)
+    one, two = await desk.endpoint(), await desk.endpoint()
+    async with (
+        events(desk.client) as reader,
+        events(desk.client) as other,
+        events(desk.client, endpoint=two.slug) as of_two,
+    ):
+        made = [await desk.capture(two if number % 10 == 0 else one) for number in range(50)]
+        expected = [capture.id for capture in made]
+        assert ids(await reader.take(50)) == ids(await other.take(50)) == expected
+        assert ids(await of_two.take(5)) == expected[::10]
 
 
 async def test_too_many_readers(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
