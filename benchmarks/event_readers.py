@@ -245,7 +245,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """0 whatever the cost is; 1 when something broke, or a reader missed a request."""
     parser = argparse.ArgumentParser(prog="benchmarks.event_readers", description=__doc__)
     parser.add_argument("--seconds", type=float, help="check for so long that no reader misses a request")
-    parser.add_argument("--rounds", type=int, default=6, help="rounds of measuring the cost")
+    parser.add_argument("--rounds", type=int, default=10, help="rounds of measuring the cost")
     options = parser.parse_args(arguments)
     try:
         with fresh_folder("hookline-events-") as folder:
