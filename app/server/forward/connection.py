@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
+import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import cast
@@ -12,6 +13,8 @@ from typing import cast
 READ_AHEAD = 256 * 1024
 """The target has to wait while this many received bytes are unread."""
 _STEP = 256 * 1024
+_ESTABLISHED = 1
+"""Linux's number for a TCP connection that neither side has closed."""
 _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 """Linux alone has it."""
 
@@ -95,14 +98,18 @@ class Connection(asyncio.Protocol):
 
     def _has_news(self) -> bool:
         """Whether something waits at the socket that the loop has not read yet: most likely the target's close."""
-        socket = self.transport.get_extra_info("socket")
-        if socket is None or socket.fileno() < 0:
+        sock = self.transport.get_extra_info("socket")
+        if sock is None or sock.fileno() < 0:
             return True
+        if sys.platform == "linux":
+            # Unlike poll this keeps the interpreter's lock, which the writer's thread would take for a while.
+            with suppress(OSError):
+                return bool(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != _ESTABLISHED)
         if not hasattr(select, "poll"):
-            return bool(select.select([socket.fileno()], [], [], 0)[0])
+            return bool(select.select([sock.fileno()], [], [], 0)[0])
         if self._poll is None:
             self._poll = select.poll()
-            self._poll.register(socket.fileno(), select.POLLIN)
+            self._poll.register(sock.fileno(), select.POLLIN)
         return bool(self._poll.poll(0))
 
     def rest(self) -> None:
@@ -123,6 +130,8 @@ class Connection(asyncio.Protocol):
         if self._closed is not None:
             raise self._closed
         self._resume_reading()
+        if self.responding:
+            self._acknowledge_at_once()
         self._reader = self._loop.create_future()
         before = len(self.buffer)
         try:
@@ -150,12 +159,11 @@ class Connection(asyncio.Protocol):
         else:
             self.transport.write(head)
             self.transport.write(body)
-        self._acknowledge_at_once()
 
     def _acknowledge_at_once(self) -> None:
         """A target that sends head and body of its response apart, as Python's development servers do, waits with the
         body until the head is acknowledged: on a kept connection of Linux for 40 ms. The system forgets the option, so
-        it is set for each request."""
+        it is set each time that more is awaited."""
         if _QUICKACK is not None and (sock := self.transport.get_extra_info("socket")) is not None:
             with suppress(OSError):
                 sock.setsockopt(socket.IPPROTO_TCP, _QUICKACK, 1)
