@@ -36,9 +36,13 @@ def search_path(environment: Mapping[str, str]) -> str:
 
 
 def find_program(executables: Sequence[str]) -> str | None:
-    """The path of the first of these names that is installed, or of an absolute path. May block."""
+    """The path of the first of these names that is installed; one with a folder in it is a path already. May block.
+
+    What only lies in the working directory, where Windows looks first, is not an installed program.
+    """
     path = search_path(os.environ)
-    return next((found for name in executables if (found := shutil.which(name, path=path))), None)
+    found = ((name, shutil.which(name, path=path)) for name in executables)
+    return next((file for name, file in found if file and (os.path.isabs(file) or os.path.dirname(name))), None)
 
 
 def program_environment(spec: ProgramSpec, values: Mapping[str, str], inherited: Mapping[str, str]) -> dict[str, str]:

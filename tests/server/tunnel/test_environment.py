@@ -107,3 +107,13 @@ def test_a_program_beside_the_path_is_found(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setenv("HOME", str(tmp_path))
     assert find_program(("missing", "only-here")) == str(program)
     assert find_program(("/no/such/file", "missing")) is None
+
+
+def test_a_program_in_the_working_directory_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "only-here"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o700)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", os.curdir)
+    assert find_program(("only-here",)) is None
+    assert find_program((os.path.join(os.curdir, "only-here"),)) == os.path.join(os.curdir, "only-here")
