@@ -48,8 +48,8 @@ def progress_text(step: str, done: int, total: int) -> str:
 
 
 def contents_text(contents: BackupContents) -> str:
-    """`3 endpoints and 1,204 requests, the newest of 2026-11-20 09:00:00 (12 MiB)`"""
-    newest = "" if contents.newest_at is None else f", the newest of {time_text(contents.newest_at, None)[:19]}"
+    """`3 endpoints and 1,204 requests, the newest from 2026-11-20 09:00:00 (12 MiB)`"""
+    newest = "" if contents.newest_at is None else f", the newest from {time_text(contents.newest_at, None)[:19]}"
     counts = f"{count_of(contents.endpoints, 'endpoint')} and {count_of(contents.requests, 'request')}"
     return f"{counts}{newest} ({size_text(contents.size)})"
 
