@@ -24,7 +24,9 @@ from app.ui.widgets.labels import label
 from app.ui.widgets.question import ask, result_of
 
 BACKUP_TEXT = "Write all endpoints and requests to one file. Hookline keeps capturing."
-RESTORE_TEXT = "Replace all endpoints and requests with those in a backup. Hookline restarts, and keeps the old database."
+RESTORE_TEXT = (
+    "Replace all endpoints and requests with those in a backup. Hookline restarts, and keeps the old database."
+)
 FILES = "Hookline backups (*.db);;All files (*)"
 FOLLOW_MS = 100
 _STEPS = 1_000
