@@ -20,7 +20,7 @@ from app.server.forward.delivery_result import Made
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
-_BATCH, _LOW = 50, 20
+_BATCH, _LOW = 200, 150
 """How many deliveries are read at once, and how few are left when the next are read."""
 FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 30.0
 

@@ -22,7 +22,7 @@ from app.server.target_responses import TargetResponses
 
 log = logging.getLogger(__name__)
 
-_AHEAD, _AHEAD_MAX = 4, 64
+_AHEAD, _AHEAD_MAX = 8, 64
 """How many deliveries may have begun and have no stored result: a multiple of `parallel`, and at most."""
 _GATHER_S = 0.01
 """How long a result may wait for others, while lanes have more to send."""
@@ -32,8 +32,8 @@ class TargetWorker:
     """Sends deliveries until none is queued, the target is paused, off or gone, or `stop_after_current` is called.
 
     With `parallel` 1 a delivery is sent once the result of the one before is stored, and one that waits for its retry
-    holds up those after it, so that they keep their order. Otherwise the others go on, and results are stored together
-    while others are sent.
+    holds up those after it, so that they keep their order. Otherwise the others go on, and results are stored
+    together.
     """
 
     def __init__(
@@ -115,11 +115,12 @@ class TargetWorker:
         """Store what has ended and begin the next in one commit, or wait for a change; False when nothing is queued."""
         for _ in range(min(len(self._ready), target.parallel - len(self._lanes))):
             self._add_lane(self._send_ready())
-        if self._ended and not self._have_enough_ended and (left := self._store_by - self._loop.time()) > 0:
+        # Fast lanes and the writer's thread would take the interpreter's lock from each other at every call of the
+        # system, which costs more than taking turns.
+        if self._ended and self._ready and (left := self._store_by - self._loop.time()) > 0:
             await self._change(left)
             return True
-        # Twice as many as ended, so that the lanes have enough while results gather and are stored; few for a slow
-        # target.
+        # Twice as many as ended, so that the lanes have enough while results gather; few for a slow target.
         most = min(target.parallel + 2 * len(self._ended), _AHEAD * target.parallel, _AHEAD_MAX)
         room = most - (len(self._queue.taken) - len(self._ended))
         following = self._queue.take(room, ordered=False)
@@ -134,12 +135,6 @@ class TargetWorker:
             await self._change(None if due_at is None else max(0.001, (due_at - now_us()) / 1_000_000))
         return True
 
-    @property
-    def _have_enough_ended(self) -> bool:
-        """Whether storing what has ended should not wait for more: as many are stored at once as can be without letting
-        lanes wait."""
-        return len(self._ended) >= len(self._ready)
-
     async def _send_ready(self) -> None:
         """Send what is ready, one delivery after the other."""
         while self._ready and (target := self._usable()) is not None and 1 < target.parallel >= len(self._lanes):
@@ -148,7 +143,7 @@ class TargetWorker:
             self._ended.append((self._after(queued, made, target), made))
             if len(self._ended) == 1:
                 self._store_by = self._loop.time() + _GATHER_S
-            if len(self._ended) == 1 or self._have_enough_ended:
+            if len(self._ended) == 1 or not self._ready:
                 self._woken.set()
 
     async def _end_sending_at_once(self) -> None:

@@ -144,12 +144,12 @@ async def test_the_queue_is_read_ahead_and_nothing_is_sent_twice(stage: Stage, q
         async with target() as place:
             endpoint = await stage.endpoint(place.url, {"parallel": parallel})
             before = len(stage.told)
-            for number in range(230):
+            for number in range(330):
                 await stage.capture(endpoint, target=f"/catch/s/{number}")
             await stage.forwarder.start()
-            await stage.outcomes(before + 230)
+            await stage.outcomes(before + 330)
         paths = [received.line.split()[1] for received in place.received]
-        assert sorted(paths) == sorted(f"/{number}" for number in range(230))
-        assert parallel > 1 or paths == [f"/{number}" for number in range(230)]
+        assert sorted(paths) == sorted(f"/{number}" for number in range(330))
+        assert parallel > 1 or paths == [f"/{number}" for number in range(330)]
     assert {event.state for event in stage.told} == {DeliveryState.DELIVERED}
-    assert max(queue.limits) <= 50
+    assert max(queue.limits) <= 200
