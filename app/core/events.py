@@ -178,9 +178,11 @@ class FileTrouble(Event, frozen=True):
 
 class TunnelChanged(Event, frozen=True):
     """The tunnel's state, URL, last probe or list of outdated URLs changed. Lines of its output alone publish this at
-    most ten times a second. `url_changed`: capture URLs begin with another base URL now."""
+    most ten times a second. `previous` is what it was before. `url_changed`: capture URLs begin with another base URL
+    now."""
 
     tunnel: Tunnel
+    previous: Tunnel
     url_changed: bool
 
 

@@ -38,6 +38,7 @@ from hookline.client.records import (
     Status,
     Summary,
     Target,
+    TunnelChange,
 )
 from hookline.client.transport import Call
 
@@ -66,6 +67,7 @@ __all__ = [
     "Status",
     "Summary",
     "Target",
+    "TunnelChange",
     "UnreachableError",
     "WaitTimeoutError",
 ]

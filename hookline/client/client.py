@@ -72,7 +72,7 @@ class Client:
         patience: float = 30.0,
     ) -> Iterator[Event]:
         """Events as they happen: of an endpoint (a slug) or all, of these types (none: all), of captured requests only
-        those that match the search `q`.
+        those that match the search `q`. The tunnel's come with any endpoint.
 
         Without `after` they begin now, otherwise after the event with that ID. When the connection breaks, they go on
         where they were; UnreachableError when Hookline cannot be reached for `patience` seconds.
@@ -137,7 +137,7 @@ class AsyncClient:
         patience: float = 30.0,
     ) -> AsyncIterator[Event]:
         """Events as they happen: of an endpoint (a slug) or all, of these types (none: all), of captured requests only
-        those that match the search `q`.
+        those that match the search `q`. The tunnel's come with any endpoint.
 
         Without `after` they begin now, otherwise after the event with that ID. When the connection breaks, they go on
         where they were; UnreachableError when Hookline cannot be reached for `patience` seconds. End it with

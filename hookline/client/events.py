@@ -11,11 +11,20 @@ import httpx
 
 from hookline.client.errors import ProblemError, UnreachableError
 from hookline.client.event_stream import EventParser, ServerEvent
-from hookline.client.records import DeliverySummary, EndpointChange, Gap, Record, Refusal, Replay, Summary
+from hookline.client.records import (
+    DeliverySummary,
+    EndpointChange,
+    Gap,
+    Record,
+    Refusal,
+    Replay,
+    Summary,
+    TunnelChange,
+)
 from hookline.client.transport import AsyncTransport, Params, Transport, decoded, query_of
 
-EventType = Literal["captured", "delivered", "endpoint", "refused", "replay"]
-EventData = Summary | DeliverySummary | EndpointChange | Refusal | Replay | Gap
+EventType = Literal["captured", "delivered", "endpoint", "refused", "replay", "tunnel"]
+EventData = Summary | DeliverySummary | EndpointChange | Refusal | Replay | TunnelChange | Gap
 
 PATH = "/events"
 TIMEOUT = httpx.Timeout(45, connect=5)
@@ -31,6 +40,7 @@ KINDS: dict[str, type[EventData]] = {
     "endpoint": EndpointChange,
     "refused": Refusal,
     "replay": Replay,
+    "tunnel": TunnelChange,
     "gap": Gap,
 }
 
@@ -39,7 +49,7 @@ class Event(Record, frozen=True):
     """What happened. `id` continues after it; `gap` says that events of some types may be missing here."""
 
     id: str
-    type: Literal["captured", "delivered", "endpoint", "refused", "replay", "gap"]
+    type: Literal["captured", "delivered", "endpoint", "refused", "replay", "tunnel", "gap"]
     data: EventData
 
 

@@ -15,6 +15,7 @@ from hookline.client.headers import Headers
 
 DeliveryState = Literal["none", "queued", "delivered", "failed"]
 ReplayState = Literal["queued", "running", "paused", "done", "cancelled", "interrupted"]
+TunnelState = Literal["off", "starting", "up", "restarting", "failed", "stopping"]
 WhenFull = Literal["delete_oldest", "stop_capturing"]
 
 
@@ -373,6 +374,16 @@ class EndpointChange(Record, frozen=True):
     url: str
     name: str
     active: bool
+
+
+class TunnelChange(Record, frozen=True):
+    """The tunnel as it is now: `url` is its public URL while it is up, and the last one while it is started again;
+    `problem` says what went wrong last, and what to do."""
+
+    state: TunnelState
+    program: str | None
+    url: str | None
+    problem: str | None
 
 
 class Gap(Record, frozen=True):

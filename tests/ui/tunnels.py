@@ -62,8 +62,8 @@ class FakeTunnels:
 
     def change(self, *, url_changed: bool = False, **fields: Any) -> Tunnel:
         """The tunnel changes, and says so."""
-        self.tunnel = replace(self.tunnel, **fields)
-        self._bus.publish(TunnelChanged(tunnel=self.tunnel, url_changed=url_changed))
+        previous, self.tunnel = self.tunnel, replace(self.tunnel, **fields)
+        self._bus.publish(TunnelChanged(tunnel=self.tunnel, previous=previous, url_changed=url_changed))
         return self.tunnel
 
     def come_up(self, url: str = URL, **fields: Any) -> Tunnel:

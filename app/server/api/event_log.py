@@ -26,9 +26,11 @@ from app.core.events import (
     Refused,
     ReplayChanged,
     Subscriptions,
+    TunnelChanged,
 )
 from app.core.model import Record, Summary
 from app.core.repositories import CapturePositions
+from app.server.api.serializers import tunnel_change_out
 
 KEPT = 10_000
 """Events."""
@@ -139,6 +141,7 @@ class EventLog:
         self._subscriptions.add(Captured, self._captured)
         for kind in (DeliveryChanged, EndpointSaved, EndpointRemoved, Refused, ReplayChanged):
             self._subscriptions.add(kind, self._happened)
+        self._subscriptions.add(TunnelChanged, self._tunnel_changed)
 
     def _captured(self, event: Captured) -> None:
         new = []
@@ -153,7 +156,15 @@ class EventLog:
             size += 2 * (len(event.refusal.target) + len(event.refusal.reason))
         elif isinstance(event, DeliveryChanged):
             size += 2 * (len(event.delivery.url) + len(event.delivery.captured_target))
+        elif isinstance(event, TunnelChanged):
+            size += 2 * (len(event.tunnel.url or "") + len(event.tunnel.problem or ""))
         self._add([LoggedEvent(self._last + 1, self._newest_capture, event, size)])
+
+    def _tunnel_changed(self, event: TunnelChanged) -> None:
+        """Only what is told of it counts: its output and probes change it far more often."""
+        now = tunnel_change_out(event.tunnel)
+        if now != tunnel_change_out(event.previous):
+            self._happened(event)
 
     def _add(self, new: list[LoggedEvent]) -> None:
         """Show the first new event at once, and what follows it closely together."""

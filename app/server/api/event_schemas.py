@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Literal
 
 from app.core.model import Record
+from app.core.tunnel.tunnel import TunnelState
 
-EventType = Literal["captured", "delivered", "endpoint", "refused", "replay"]
+EventType = Literal["captured", "delivered", "endpoint", "refused", "replay", "tunnel"]
 """`captured`: a request was stored (SummaryOut). `delivered`: an attempt of a delivery ended, or it was queued again
 (DeliverySummaryOut). `endpoint`: an endpoint was created, changed or deleted (EndpointChangeOut). `refused`: a request
-was refused (RefusalOut). `replay`: a replay began, went on or ended (ReplayOut)."""
+was refused (RefusalOut). `replay`: a replay began, went on or ended (ReplayOut). `tunnel`: the tunnel's state,
+program, URL or problem changed (TunnelChangeOut)."""
 
 
 class PositionOut(Record, frozen=True):
@@ -33,3 +35,12 @@ class EndpointChangeOut(Record, frozen=True):
     url: str
     name: str
     active: bool
+
+
+class TunnelChangeOut(Record, frozen=True):
+    """The tunnel as it is now; see `TunnelOut`, which has more."""
+
+    state: TunnelState
+    program: str | None
+    url: str | None
+    problem: str | None

@@ -9,13 +9,21 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
-from app.core.events import DeliveryChanged, EndpointRemoved, EndpointSaved, Event, Refused, ReplayChanged
+from app.core.events import (
+    DeliveryChanged,
+    EndpointRemoved,
+    EndpointSaved,
+    Event,
+    Refused,
+    ReplayChanged,
+    TunnelChanged,
+)
 from app.core.model import Endpoint, Summary
 from app.core.raw_request import slug_of
 from app.server.api.event_log import LoggedEvent, Position
 from app.server.api.event_schemas import EndpointChangeOut, EventType
 from app.server.api.replay_specs import replay_out
-from app.server.api.serializers import delivery_summary_out, refusal_out, summary_out
+from app.server.api.serializers import delivery_summary_out, refusal_out, summary_out, tunnel_change_out
 from app.server.api.services import ApiServices
 
 EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
@@ -26,6 +34,7 @@ _TYPE_OF: dict[type, EventType] = {
     EndpointRemoved: "endpoint",
     Refused: "refused",
     ReplayChanged: "replay",
+    TunnelChanged: "tunnel",
 }
 _NOTHING = (None, None)
 BATCH = 500
@@ -37,7 +46,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class EventFilter(NamedTuple):
-    """Which events a caller wants: of these types, of one endpoint (a slug) or all."""
+    """Which events a caller wants: of these types, of one endpoint (a slug) or all. The tunnel is every endpoint's."""
 
     types: tuple[EventType, ...]
     endpoint: str | None
@@ -104,15 +113,15 @@ class EventTexts:
         parts: list[bytes] = []
         size = 0
         for event in events:
-            what = event.what
-            if _TYPE_OF[type(what)] not in types:
+            what, type_ = event.what, _TYPE_OF[type(event.what)]
+            if type_ not in types:
                 continue
             if ids is not None and isinstance(what, Summary) and what.id not in ids:
                 continue
             text = event.text
             if text is None:
                 text = self._write(event)
-            if endpoint is None or endpoint == event.endpoint:
+            if endpoint is None or endpoint == event.endpoint or type_ == "tunnel":
                 parts.append(text)
                 size += len(text)
                 if size > CHUNK_BYTES:
@@ -156,6 +165,8 @@ class EventTexts:
             case ReplayChanged(replay=replay):
                 replayed = replay_out(replay, self._services.endpoints)
                 return replayed.endpoint, replayed
+            case TunnelChanged(tunnel=tunnel):
+                return None, tunnel_change_out(tunnel)
         raise AssertionError(f"{type(what).__name__} is not logged")
 
     def _endpoint(

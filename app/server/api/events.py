@@ -57,7 +57,11 @@ class EventCalls:
 
     async def stream(self, request: web.Request) -> web.StreamResponse:
         """Events as they happen, of all endpoints or one; of the `types` given, and of captured requests only those
-        that match `q`. The header Last-Event-ID, or `after`, continues after an event."""
+        that match `q`. The header Last-Event-ID, or `after`, continues after an event. Types: `captured` (data: a
+        request, as lists have it), `delivered` (a delivery), `endpoint` (`change`: created, changed or deleted; `slug`,
+        `url`, `name`, `active`), `refused` (a refused request), `replay` (a replay), and `tunnel` (`state`, `program`,
+        `url` and `problem`, as `GET /tunnel` has them), which also comes with `endpoint`. An event `gap` names `types`
+        of which some may be missing here, and the `reason`."""
         services, query, slug = self._services, query_of(request), ENDPOINT.of(request)
         types = TYPES.of(request) or (EVENT_TYPES if query is None else ("captured",))
         endpoint = None if slug is None else endpoint_named(services.endpoints, slug)

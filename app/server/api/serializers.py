@@ -25,6 +25,8 @@ from app.core.model import (
     Summary,
     Target,
 )
+from app.core.tunnel.tunnel import Tunnel
+from app.server.api.event_schemas import TunnelChangeOut
 from app.server.api.schemas import (
     AttemptOut,
     DeliveryOut,
@@ -163,6 +165,10 @@ def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint, **
 def refusal_out(refusal: Refusal, endpoint: str | None) -> RefusalOut:
     """`endpoint` is the slug of an endpoint that exists."""
     return _from_record(RefusalOut, refusal, endpoint=endpoint, source=_source(refusal))
+
+
+def tunnel_change_out(tunnel: Tunnel) -> TunnelChangeOut:
+    return _from_record(TunnelChangeOut, tunnel)
 
 
 def retention_out(problem: ClockProblem | None) -> RetentionOut:

@@ -239,10 +239,10 @@ class TunnelService:
     def _set(self, tunnel: Tunnel) -> None:
         if tunnel == self._tunnel:
             return
-        self._tunnel = tunnel
+        previous, self._tunnel = self._tunnel, tunnel
         base = self.base
         changed, self._published_base = base != self._published_base, base
-        self._bus.publish(TunnelChanged(tunnel=tunnel, url_changed=changed))
+        self._bus.publish(TunnelChanged(tunnel=tunnel, previous=previous, url_changed=changed))
 
     def _forget_endpoint(self, event: EndpointRemoved) -> None:
         self._copied_urls.forget(event.endpoint.id)

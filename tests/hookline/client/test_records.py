@@ -42,6 +42,7 @@ PAIRS = [
     (records.Summary, schemas.SummaryOut),
     (records.Target, schemas.TargetOut),
     (records.Timing, Timing),
+    (records.TunnelChange, event_schemas.TunnelChangeOut),
     (records.Totals, schemas.Totals),
 ]
 OWN = {records.Request: {"body", "decoded_body"}}

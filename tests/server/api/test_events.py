@@ -17,6 +17,7 @@ from app.server.api import events as event_calls
 from tests import factories
 from tests.server.api.conftest import TOKEN, Desk, fields, problem
 from tests.server.api.event_stream import WAIT_S, events, ids
+from tests.stand_in_tunnel import URL
 
 
 async def until(condition: Callable[[], object]) -> None:
@@ -66,6 +67,31 @@ async def test_each_type_of_event(desk: Desk, bus: Bus) -> None:
     assert (delivered.data["state"], delivered.data["error"]) == ("failed", "It is down.")
     assert (refused.type, refused.data["status"], refused.data["endpoint"]) == ("refused", 405, "orders")
     assert (deleted.type, deleted.data["change"], deleted.data["slug"]) == ("endpoint", "deleted", "orders")
+
+
+async def test_the_tunnel_is_told_when_its_state_or_url_changes(desk: Desk) -> None:
+    """Also to a caller that follows one endpoint, whose URL changes with it; not for each line of the program."""
+    await desk.endpoint(slug="orders")
+    async with events(desk.client, types="tunnel") as reader, events(desk.client, endpoint="orders") as of_one:
+        await desk.client.post("/tunnel/start", json={"program": "stand-in"})
+        started, up = await reader.take(2)
+        desk.tunnels.change(output=("a line",))
+        desk.tunnels.change(problem="It did not come back.")
+        problem_found = await reader.next()
+        await desk.client.post("/tunnel/stop")
+        stopping, off = await reader.take(2)
+        same = await of_one.take(5)
+    assert [one.data for one in (started, up)] == [
+        {"state": "starting", "program": "stand-in", "url": None, "problem": None},
+        {"state": "up", "program": "stand-in", "url": URL, "problem": None},
+    ]
+    assert (problem_found.data["state"], problem_found.data["problem"]) == ("up", "It did not come back.")
+    assert (stopping.data["state"], off.data["state"], off.data["url"]) == ("stopping", "off", None)
+    assert [(one.type, one.id) for one in same] == [
+        ("tunnel", one.id) for one in (started, up, problem_found, stopping, off)
+    ]
+    async with events(desk.client, up.id, types="tunnel") as reader:
+        assert (await reader.next()).data == problem_found.data
 
 
 async def test_filters(desk: Desk) -> None:
@@ -127,7 +153,7 @@ async def test_what_the_log_no_longer_holds_comes_from_the_store(desk: Desk, mon
     async with events(desk.client, reader.last) as again:
         gap = await again.next()
         assert (gap.id, gap.type) == ("", "gap")
-        assert gap.data["types"] == ["delivered", "endpoint", "refused", "replay"]
+        assert gap.data["types"] == ["delivered", "endpoint", "refused", "replay", "tunnel"]
         assert gap.data["reason"]
         head = await again.take(6)
     async with events(desk.client, head[-1].id, types="captured") as again:
