@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from app.cli.connect import responds, running_api
 from app.core.clock import now_us
@@ -15,7 +16,7 @@ from app.core.resources import resource
 from app.core.settings import Settings
 from app.core.tunnel.program import install_text
 from app.core.tunnel.spec import read_folder
-from app.db import folder_checks, settings_file, tunnel_options
+from app.db import folder_checks, runtime_file, settings_file, tunnel_options
 from app.db.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
 from app.db.folder_checks import locked_by, was_unclean
 from app.server.api.auth import FILE_NAME as TOKEN_NAME
@@ -36,7 +37,10 @@ def examine(folder: Path, *, full: bool = False) -> Iterator[Finding]:
 
 def checks(folder: Path, *, full: bool) -> list[Check]:
     in_use, pid = _locked_by(folder)
-    settings = _settings(folder)
+    settings, running = _settings(folder), runtime_file.read(folder, pid)
+    urls = (running.capture_url, running.api_url) if running is not None else (None, None)
+    capture_port, api_port = (urlsplit(url).port if url is not None else None for url in urls)
+    capture, api = (settings.host, settings.port), (LOOPBACK, settings.api_port)
     autostart = autostart_for(folder if folder != usual_folder() else None)
     return [
         (system_checks.VERSIONS, system_checks.check_versions),
@@ -46,8 +50,8 @@ def checks(folder: Path, *, full: bool) -> list[Check]:
         (folder_checks.SETTINGS, partial(folder_checks.check_settings, folder)),
         (folder_checks.TOKEN, partial(folder_checks.check_token, folder, TOKEN_NAME)),
         (RUNNING, partial(_check_running, folder)),
-        (CAPTURE_PORT, partial(_check_port, CAPTURE_PORT, settings.host, settings.port, "port", pid)),
-        (API_PORT, partial(_check_port, API_PORT, LOOPBACK, settings.api_port, "api_port", pid)),
+        (CAPTURE_PORT, partial(_check_port, CAPTURE_PORT, capture, "port", capture_port, pid)),
+        (API_PORT, partial(_check_port, API_PORT, api, "api_port", api_port, pid)),
         (TUNNEL, partial(_check_tunnel, folder, settings.tunnel_program)),
         (DATABASE, partial(check_database, folder, full=full)),
         (INDEX, partial(check_index, folder, in_use=in_use)),
@@ -81,8 +85,13 @@ def _check_running(folder: Path) -> Finding:
     return ok(RUNNING, f"running ({who}), its API responds at {address.url}")
 
 
-def _check_port(name: str, host: str, port: int, setting: str, pid: int | None) -> Finding:
-    """The same as `check_port`, but the running Hookline `pid` may use the port."""
+def _check_port(name: str, address: tuple[str, int], setting: str, taken: int | None, pid: int | None) -> Finding:
+    """The port that the running Hookline has `taken`, whatever the settings say. Unless it is known, the same as
+    `check_port` for the settings' `address`, but the running Hookline `pid` may use the port."""
+    host, port = address
+    if taken is not None:
+        instead = "" if taken == port else f" instead of {port}, which the settings have"
+        return ok(name, f"{taken}, used by this Hookline{instead}")
     found = check_port(name, host, port, setting)
     if found.state == "problem" and pid is not None and f"(process {pid})" in found.text:
         return ok(name, f"{port} on {host}, used by this Hookline")

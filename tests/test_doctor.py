@@ -233,6 +233,22 @@ def test_a_program_that_has_the_folder_and_does_not_respond(data: Path) -> None:
     lock.release()
 
 
+def test_ports_are_those_of_the_running_program(data: Path) -> None:
+    """Another program may have the settings' port, and a file that a killed program left tells nothing."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port, other, api_port = server.getsockname()[1], free_port(), free_port()
+        settings(data, port=port, api_port=api_port)
+        urls = {"capture_url": f"http://127.0.0.1:{other}", "api_url": f"http://127.0.0.1:{api_port}"}
+        (data / "runtime.json").write_text(json.dumps({"pid": os.getpid(), **urls}))
+        assert by_name(data)["Capture port"].state == "problem"
+        lock = lock_folder(data)
+        found = by_name(data)
+        lock.release()
+    expected = f"{other}, used by this Hookline instead of {port}, which the settings have"
+    assert (found["Capture port"].state, found["Capture port"].text) == ("ok", expected)
+    assert (found["API port"].state, found["API port"].text) == ("ok", f"{api_port}, used by this Hookline")
+
+
 def test_a_run_that_was_killed(data: Path) -> None:
     (data / "hookline.pid").write_text("1")
     found = by_name(data)["Hookline"]

@@ -70,14 +70,20 @@ def is_there(folder: Path) -> bool:
     return (folder / FILE_NAME).exists()
 
 
-def has_no_window(folder: Path, pid: int | None) -> bool:
-    """Whether process `pid` has written that it runs on `folder` without a window. A file that a killed program left
-    does not count."""
+def read(folder: Path, pid: int | None) -> Runtime | None:
+    """What process `pid`, which has `folder`, has written; None if it has not. A file that a killed program left does
+    not count."""
     try:
         running = msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=Runtime)
     except (OSError, msgspec.MsgspecError):
-        return False
-    return running.pid == pid and not running.window
+        return None
+    return running if running.pid == pid else None
+
+
+def has_no_window(folder: Path, pid: int | None) -> bool:
+    """Whether process `pid` has written that it runs on `folder` without a window."""
+    running = read(folder, pid)
+    return running is not None and not running.window
 
 
 def remove(folder: Path) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import io
+import json
 import os
 from argparse import Namespace
 from collections.abc import Callable
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -81,12 +83,20 @@ def test_as_json(folder: Path, run: Run) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="holders of ports are known on Linux")
 def test_beside_a_running_program(folder: Path, run: Run, serve: Callable[..., Program]) -> None:
     program = serve()
+    api_url = json.loads((folder / "runtime.json").read_text())["api_url"]
+    running = {"Capture port": urlsplit(program.url).port, "API port": urlsplit(api_url).port}
     found = {finding["name"]: finding for finding in run("doctor", "--json").json}
     assert found["Hookline"]["state"] == "ok"
     assert (
         f"running (process {program.process.pid}), its API responds at http://127.0.0.1:" in found["Hookline"]["text"]
     )
     assert found["Search index"]["text"] == "in use by the running Hookline"
+    for name, usual in (("Capture port", 8787), ("API port", 8788)):
+        taken = running[name]
+        assert (found[name]["state"], found[name]["text"]) == (
+            "ok",
+            f"{taken}, used by this Hookline instead of {usual}, which the settings have",
+        )
     assert found["Database"]["state"] == "ok"
     assert program.stop() == 0
 
