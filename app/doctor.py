@@ -14,7 +14,7 @@ from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError
 from app.core.resources import resource
 from app.core.settings import Settings
-from app.core.tunnel.program import install_text
+from app.core.tunnel.program import install_text, is_ssh
 from app.core.tunnel.spec import read_folder
 from app.db import folder_checks, runtime_file, settings_file, tunnel_options
 from app.db.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
@@ -99,17 +99,22 @@ def _check_port(name: str, address: tuple[str, int], setting: str, taken: int | 
 
 
 def _check_tunnel(folder: Path, chosen: str | None) -> Finding:
-    """Which tunnel programs are installed; a warning if the one in the settings is not."""
+    """Which tunnel programs are installed, and which services ssh reaches; a warning if the one in the settings cannot
+    be run."""
     specs, saved = read_folder(resource("tunnels")), tunnel_options.load(folder)
-    installed = {name for name, spec in specs.items() if installed_path(spec, saved.get(name, {})) is not None}
+    paths = {name: installed_path(spec, saved.get(name, {})) for name, spec in specs.items()}
     if chosen is not None and chosen not in specs:
         text = f"The setting tunnel_program names {chosen!r}, which is no tunnel program."
         return warning(TUNNEL, text, "See hookline tunnel list.")
-    if chosen is not None and chosen not in installed:
+    if chosen is not None and paths[chosen] is None:
         program = specs[chosen].program
         return warning(TUNNEL, f"{program.name}, which the settings name, is not installed.", install_text(program))
-    names = ", ".join(sorted(specs[name].program.name for name in installed))
-    return ok(TUNNEL, f"installed: {names}" if names else "none is installed")
+    found = [(specs[name].program.name, is_ssh(path)) for name, path in paths.items() if path is not None]
+    found.sort(key=lambda one: one[0].casefold())
+    installed = ", ".join(name for name, by_ssh in found if not by_ssh)
+    via_ssh = ", ".join(name for name, by_ssh in found if by_ssh)
+    text = f"installed: {installed}" if installed else "none is installed"
+    return ok(TUNNEL, f"{text}; via ssh: {via_ssh}" if via_ssh else text)
 
 
 def _locked_by(folder: Path) -> tuple[bool, int | None]:

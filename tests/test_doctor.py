@@ -307,5 +307,10 @@ async def test_a_tunnel_program_that_is_chosen_and_not_installed_is_a_warning(
     found = by_name(data)["Tunnel programs"]
     assert found.state == "ok"
     assert "bore" in found.text
+    assert "via ssh" not in found.text
+    (programs / ("ssh.exe" if os.name == "nt" else "ssh")).touch(mode=0o755)
+    installed, via_ssh = by_name(data)["Tunnel programs"].text.split("; ")
+    assert "bore" in installed
+    assert via_ssh == "via ssh: localhost.run, Pinggy, Serveo, SSH to your own server"
     settings(data, tunnel_program="none")
     assert "'none', which is no tunnel program" in by_name(data)["Tunnel programs"].text

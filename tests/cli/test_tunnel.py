@@ -89,10 +89,12 @@ def test_without_a_running_hookline(run: Run) -> None:
 
 
 @pytest.mark.usefixtures("empty_store")
-def test_programs_and_their_options(run: Run, tmp_path: Path) -> None:
+def test_programs_and_their_options(run: Run, tmp_path: Path, lt: Path) -> None:
+    (lt.parent / "ssh").symlink_to(lt)
     rows = {line.split("\t")[0]: line.split("\t") for line in run("tunnel", "list").out.splitlines()}
     assert len(rows) >= 12
     assert rows["ssh"][4].startswith("host= (required), user=")
+    assert [rows[name][1] for name in ("localtunnel", "pinggy", "ssh")] == ["yes", "via ssh", "via ssh"]
     secret = tmp_path / "token"
     secret.write_text("2abcDEF\n")
     done = run("tunnel", "set", "ngrok", f"authtoken=@{secret}", "domain=x.ngrok-free.dev")

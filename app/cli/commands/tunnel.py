@@ -17,6 +17,7 @@ from app.cli.text import brief_time, when_text
 from app.cli.tunnel_views import ProbeView, TunnelProgramView, TunnelView
 from app.core.resources import tunnel_ids
 from app.core.text import ms_text
+from app.core.tunnel.program import is_ssh
 
 HELP = "make the capture port reachable from the internet"
 POLL_S = 0.2
@@ -89,14 +90,14 @@ async def list_programs(call: Call) -> int:
         return Exit.DONE
     with Table(call.out, LIST_COLUMNS) as table:
         for program in programs:
-            found = program["path"] is not None
+            path = program["path"]
             table.row(
                 program["id"],
-                "yes" if found else "no",
+                "no" if path is None else "via ssh" if is_ssh(path) else "yes",
                 "yes" if program["fixed_url"] else "no",
                 program["summary"],
                 _options_text(program),
-                codes=("", GREEN if found else ""),
+                codes=("", GREEN if path is not None else ""),
             )
     missing = [program for program in programs if program["path"] is None and program["id"] != "own"]
     if missing and call.out.terminal:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from pathlib import PurePath
 from typing import Literal
 
 from app.core.model import Record
@@ -58,6 +59,11 @@ class FoundProgram(Record, frozen=True):
     path: str | None
     values: dict[str, str]
     secrets_set: tuple[str, ...] = ()
+
+
+def is_ssh(path: str) -> bool:
+    """Whether a program's file is ssh itself: nothing of the service that it reaches is installed."""
+    return PurePath(path).stem.lower() == "ssh"
 
 
 def install_text(program: TunnelProgram) -> str:

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.tunnel.program import FoundProgram, install_text
+from app.core.tunnel.program import FoundProgram, install_text, is_ssh
 from app.core.tunnel.tunnel import Tunnel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -87,7 +87,8 @@ class ProgramPane(QWidget):
         if reload or not self.form.has_changes():
             self.form.load(found)
         installed = is_usable(found)
-        self.state.show_state("Installed" if installed else "Not installed", "success" if installed else "neutral")
+        ready = "Via ssh" if found.path is not None and is_ssh(found.path) else "Installed"
+        self.state.show_state(ready if installed else "Not installed", "success" if installed else "neutral")
         fixed = found.program.fixed_url
         self.kind.show_state("Same URL each time" if fixed else "New URL each time", "accent" if fixed else "neutral")
         self.path.setText(found.path or "")

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
@@ -60,6 +61,15 @@ class TestChoosing:
                 assert pane.kind.text() == "New URL each time"
                 assert pane_of(page, "ngrok").kind.text() == "Same URL each time"
                 assert not pane_of(page, "ngrok").warning.isVisible()
+
+        run(scene())
+
+    def test_a_service_that_ssh_reaches_is_not_called_installed(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            service = replace(found("serveo"), path="/usr/bin/ssh")
+            async with page_of(tmp_path, service, found("bore")) as (_, page):
+                assert pane_of(page, "serveo").state.text() == "Via ssh"
+                assert pane_of(page, "bore").state.text() == "Installed"
 
         run(scene())
 
