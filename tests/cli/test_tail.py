@@ -141,6 +141,14 @@ def test_wait_prints_the_request(program: Program, follow: Callable[..., Followi
     shown = run("wait", "--after", first, "-q", "method:POST", "--timeout", "0")
     assert shown.code == 0
     assert shown.out.startswith("POST /catch/orders/a HTTP/1.1\n")
+    oldest = run("wait", "orders", "--from-start", "--timeout", "0", "--json")
+    assert (oldest.code, oldest.json["id"]) == (0, first)
+    matching = run("wait", "--from-start", "-q", "path:/b", "--timeout", "0", "--json")
+    assert matching.json["id"] == found["id"]
+    none = run("wait", "--from-start", "-q", "path:/none", "--timeout", "0")
+    assert (none.code, none.err) == (1, "hookline: No request matches.\n")
+    both = run("wait", "--from-start", "--after", first)
+    assert (both.code, "not allowed with argument" in both.err) == (2, True)
     second = run("wait", "--after", found["id"], "--timeout", "0.1")
     assert (second.code, second.out) == (1, "")
     assert second.err == "hookline: No request came within 0.1 seconds.\n"

@@ -18,17 +18,20 @@ from hookline.running import ApiAddress
 
 HELP = "wait for a request, and print it"
 DETAILS = (
-    f"{HELP}. Waits for the next request that matches; with --after, for the first one stored after that request, which"
-    " may be there already. Exit code 1 if none came in time."
+    f"{HELP}. Waits for the next request that matches; with --after, for the first one stored after that request, and"
+    " with --from-start for the first one of all, which may be there already. Exit code 1 if none came in time."
 )
 EXAMPLES = (
     ("Wait for the next request of an endpoint", "hookline wait orders"),
     ("Give a test ten seconds to call back", 'hookline wait orders -q "path:/callback" --timeout 10 --json'),
     ("Wait for the one after that", "hookline wait orders --after ID"),
+    ("Check that one came, or comes soon", "hookline wait orders --from-start --timeout 10"),
 )
 TIMEOUT_S = 30.0
 CALL_S = 60.0
 """The longest single call: a longer wait is made of several."""
+FROM_START = "0-0-0"
+"""The position before all requests."""
 _POSITION = re.compile(r"[0-9a-z]+-\d+-\d+")
 
 
@@ -40,8 +43,11 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
     text = f"how long to wait, in seconds ({TIMEOUT_S:.0f}); 0 only looks"
     parser.add_argument("--timeout", type=seconds, metavar="S", default=TIMEOUT_S, help=text)
+    begin = parser.add_mutually_exclusive_group()
     text = "only requests stored after this one: its ID, the start of it, or @last"
-    parser.add_argument("--after", metavar="ID", help=text)
+    begin.add_argument("--after", metavar="ID", help=text)
+    text = "all stored requests count, the oldest first"
+    begin.add_argument("--from-start", dest="after", action="store_const", const=FROM_START, help=text)
 
 
 async def wait(call: LocalCall) -> int:
