@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -16,7 +17,8 @@ from app.cli.output import Output
 from hookline.client.event_stream import EventParser, ServerEvent
 from hookline.running import ApiAddress
 
-RETRY_S = 0.5
+RETRY_S, START_S = 0.5, 0.1
+"""Between two looks whether it is back, or has started."""
 PATIENCE = httpx.Timeout(45, connect=5)
 """Three heartbeats: a connection that brings none is dead."""
 
@@ -38,6 +40,19 @@ class RunningProgram:
                 Exit.ENVIRONMENT,
             )
         return address
+
+    async def capturing(self, until: float) -> ApiAddress | None:
+        """Its address once its capture port is open; None if it is not until the monotonic time `until`."""
+        while True:
+            if (address := await self._find()) is not None:
+                with suppress(UnavailableError):  # it is just stopping
+                    async with ApiClient(address) as api:
+                        if (await api.status())["capture_url"] is not None:
+                            return address
+            left_s = until - time.monotonic()
+            if left_s <= 0:
+                return None
+            await asyncio.sleep(min(START_S, left_s))
 
     async def again(self, until: float | None = None) -> ApiAddress | None:
         """Its address once it runs again; None if it does not until the monotonic time `until`."""

@@ -27,6 +27,11 @@ def local_seconds(at_us: int) -> str:
     return time_text(at_us, None)[:19]
 
 
+def seconds_text(seconds: float) -> str:
+    """`1 second`, `0.5 seconds`."""
+    return "1 second" if seconds == 1 else f"{seconds:g} seconds"
+
+
 def when_text(rfc3339: str | None) -> str:
     """The API's UTC time as local date and time, to the second; `-` for never."""
     return "-" if rfc3339 is None else local_seconds(parse_rfc3339(rfc3339))

@@ -3,23 +3,50 @@
 from __future__ import annotations
 
 import argparse
+import time
 from datetime import timedelta
 from typing import Any
 
-from app.cli.call import Call
+from app.cli.argument_types import seconds
+from app.cli.call import Call, LocalCall
 from app.cli.commands.plan import endpoints_text
-from app.cli.errors import Exit
+from app.cli.errors import CliError, Exit
+from app.cli.text import seconds_text
 from app.cli.views import StorageView
 from app.core.text import size_text, use_text
 
 HELP = "show whether Hookline is running, where it captures, and what is stored"
-EXAMPLES = (("Print the capture URL of the running Hookline", "hookline status --json | jq -r .capture_url"),)
+DETAILS = f"{HELP}. With --wait, it waits first until Hookline captures; exit code 1 if it does not in time."
+EXAMPLES = (
+    ("Print the capture URL of the running Hookline", "hookline status --json | jq -r .capture_url"),
+    ("Start Hookline in a script, and go on once it captures", "hookline serve & hookline status --wait 30"),
+)
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("status", parents=shared, help=HELP, description=HELP, examples=EXAMPLES)
-    parser.set_defaults(run=show_status)
+    parser = commands.add_parser("status", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
+    parser.set_defaults(run_local=status)
+    text = "first wait until Hookline captures, for up to this many seconds"
+    parser.add_argument("--wait", type=seconds, metavar="S", default=None, help=text)
+
+
+async def status(call: LocalCall) -> int:
+    """While it waits it opens nothing: what is being started needs the data folder for itself."""
+    from app.cli.client import ApiClient  # start-up time: httpx is for commands that run
+    from app.cli.connect import connect  # as above
+    from app.cli.live import RunningProgram  # as above
+
+    options = call.options
+    if options.wait is None:
+        async with connect(call.folder, call.services, create=False) as api:
+            return await show_status(Call(options=options, out=call.out, api=api))
+    address = await RunningProgram(call.folder, call.out).capturing(time.monotonic() + options.wait)
+    if address is None:
+        so_far = f"did not capture within {seconds_text(options.wait)}" if options.wait else "does not capture"
+        raise CliError(f"Hookline {so_far}. Start it on {call.folder}: hookline serve, or the window.", Exit.FAILURE)
+    async with ApiClient(address) as api:
+        return await show_status(Call(options=options, out=call.out, api=api))
 
 
 async def show_status(call: Call) -> int:

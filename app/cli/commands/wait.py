@@ -14,6 +14,7 @@ from app.cli.commands.show import print_request
 from app.cli.commands.tail import SLUG_HELP
 from app.cli.errors import CliError, Exit, UnavailableError
 from app.cli.identifiers import request_id
+from app.cli.text import seconds_text
 from hookline.running import ApiAddress
 
 HELP = "wait for a request, and print it"
@@ -80,5 +81,5 @@ async def wait(call: LocalCall) -> int:
                 return Exit.DONE
         if not begins and time.monotonic() >= until:
             break
-    seconds = "1 second" if options.timeout == 1 else f"{options.timeout:g} seconds"
-    raise CliError(f"No request came within {seconds}." if options.timeout else "No request matches.", Exit.FAILURE)
+    text = f"No request came within {seconds_text(options.timeout)}." if options.timeout else "No request matches."
+    raise CliError(text, Exit.FAILURE)
