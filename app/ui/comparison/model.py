@@ -7,8 +7,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetrics, QPainter
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    QTimer,
+)
+from PySide6.QtGui import QColor, QFontMetrics, QHideEvent, QPainter, QShowEvent
 from PySide6.QtWidgets import QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from app.core.bodies.escape import escape
@@ -22,6 +32,7 @@ from app.ui.widgets.badge import METHOD_SIZE, Tone, paint_method, paint_pill
 from app.ui.widgets.labels import plain_tooltip
 
 ROW = 52
+TICK_MS = 1_000
 MARGIN, MARK_WIDTH, TIME_WIDTH = 12, 24, 44
 COMPARED, TITLE = Qt.ItemDataRole.UserRole, Qt.ItemDataRole.UserRole + 1
 Index = QModelIndex | QPersistentModelIndex
@@ -192,3 +203,15 @@ class ComparedList(QListView):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Compared requests")
         self.setFrameShape(QListView.Shape.NoFrame)
+        self._clock = QTimer(self)
+        self._clock.setInterval(TICK_MS)
+        self._clock.timeout.connect(self.viewport().update)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """The ages go on while it is shown."""
+        super().showEvent(event)
+        self._clock.start()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._clock.stop()

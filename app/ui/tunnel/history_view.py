@@ -49,19 +49,31 @@ class HistoryView(QWidget):
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(holder)
+        self._urls: Sequence[TunnelUrl] = ()
 
     def show_urls(self, urls: Sequence[TunnelUrl], names: Mapping[str, str], now_us: int) -> None:
         """`names` are those of the programs, by ID."""
+        self._urls = urls
         self.table.setRowCount(len(urls))
         for row, one in enumerate(urls):
-            until = moment(one.until, now_us) if one.until is not None else "now"
-            end = now_us if one.until is None else one.until
-            program = names.get(one.program, one.program)
-            cells = (escape(one.url), escape(program), moment(one.since, now_us), until, span_text(end - one.since))
-            tooltips = {SINCE: exact_time(one.since), UNTIL: exact_time(end)}
-            for column, text in enumerate(cells):
+            program = escape(names.get(one.program, one.program))
+            cells = {URL: escape(one.url), PROGRAM: program, **_times(one, now_us)}
+            tooltips = {SINCE: exact_time(one.since)} | (
+                {UNTIL: exact_time(one.until)} if one.until is not None else {}
+            )
+            for column, text in cells.items():
                 self.table.setItem(row, column, _item(text, tooltips.get(column, text), mono=column == URL))
         self._stack.setCurrentIndex(1 if urls else 0)
+
+    def show_times(self, now_us: int) -> None:
+        """The same URLs, later."""
+        for row, one in enumerate(self._urls):
+            for column, text in _times(one, now_us).items():
+                item = self.table.item(row, column)
+                if item is not None and item.text() != text:
+                    item.setText(text)
+                    if column == SPAN:
+                        item.setToolTip(plain_tooltip(text))
 
 
 class _Table(QTableWidget):
@@ -105,6 +117,12 @@ class _Table(QTableWidget):
         if rows:
             urls = [str(self.model().index(row, URL).data()) for row in rows]
             QGuiApplication.clipboard().setText("\n".join(urls))
+
+
+def _times(url: TunnelUrl, now_us: int) -> dict[int, str]:
+    until = moment(url.until, now_us) if url.until is not None else "now"
+    end = now_us if url.until is None else url.until
+    return {SINCE: moment(url.since, now_us), UNTIL: until, SPAN: span_text(end - url.since)}
 
 
 def _item(text: str, tooltip: str, *, mono: bool) -> QTableWidgetItem:

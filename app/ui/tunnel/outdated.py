@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
@@ -26,6 +27,7 @@ BAR_ROWS = 3
 ADVICE = "Give each provider the new URL. Until then its requests do not arrive."
 LATER_ADVICE = "Once the tunnel is up, give each provider the new URL. Until then its requests do not arrive."
 NOT_UP = "The tunnel is not up."
+TICK_MS = 1_000
 
 
 def title_text(count: int, *, up: bool) -> str:
@@ -42,11 +44,11 @@ class OutdatedRow(QWidget):
 
     def __init__(self, endpoint: Endpoint, url: OutdatedUrl, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
-        self._endpoint = endpoint
+        self._endpoint, self._url = endpoint, url
         self.setFixedHeight(ROW)
         name = escape(endpoint.name)
         self.name = ElidedLabel(name, "strong", self)
-        self.facts = ElidedLabel(f"copied {ago(url.copied_at, now_us())} as {escape(url.url)}", "small", self)
+        self.facts = ElidedLabel("", "small", self)
         self.copy = Button("Copy new URL", theme, self, icon="copy")
         self.copy.setAccessibleName(f"Copy new URL of {name}")
         self.done = Button("Done", theme, self, icon="check")
@@ -63,6 +65,12 @@ class OutdatedRow(QWidget):
         self.name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.copy.clicked.connect(self._copy)
         self.done.clicked.connect(self._done)
+        self.show_age(now_us())
+
+    def show_age(self, now_us: int) -> None:
+        text = f"copied {ago(self._url.copied_at, now_us)} as {escape(self._url.url)}"
+        if text != self.facts.text():
+            self.facts.setText(text)
 
     @Slot()
     def _copy(self) -> None:
@@ -87,6 +95,24 @@ class OutdatedRows(QWidget):
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
+        self._clock = QTimer(self)
+        self._clock.setInterval(TICK_MS)
+        self._clock.timeout.connect(self._show_ages)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._clock.start()
+        self._show_ages()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._clock.stop()
+
+    @Slot()
+    def _show_ages(self) -> None:
+        now = now_us()
+        for row in self.rows:
+            row.show_age(now)
 
     def show_tunnel(self, tunnel: Tunnel) -> bool:
         """Show the outdated URLs of endpoints that still exist; whether anything changed."""

@@ -85,6 +85,8 @@ class TunnelPage(QWidget):
         self.outdated.show_tunnel(tunnel)
         self.programs.show_tunnel(tunnel)
         self.output.show_tunnel(tunnel, name)
+        if self.history.isVisible():
+            self.history.show_times(now)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

@@ -7,7 +7,8 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from PySide6.QtCore import Qt
+import pytest
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
@@ -18,6 +19,7 @@ from app.ui.comparison.choice import TOO_FEW, ComparisonChoices, compare_command
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.comparison.ignore_menu import add_ignore_actions
 from app.ui.comparison.ignored_dialog import IgnoredDialog
+from app.ui.comparison.model import TICK_MS
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.shell.main_window import MainWindow
 from tests import deliveries
@@ -97,6 +99,26 @@ def test_the_first_one_is_open_with_both_responses_aligned(run: Run, tmp_path: P
             assert first.textCursor().blockNumber() == 1
             QTest.keyClick(dialog, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
             assert first.textCursor().blockNumber() == 3
+
+    run(scenario())
+
+
+def test_ages_go_on_while_it_is_shown(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    painted: list[int] = []
+
+    def age(at_us: int, now_us: int) -> str:
+        painted.append(now_us)
+        return "9s"
+
+    async def scenario() -> None:
+        async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, _, dialog):
+            await until(lambda: dialog.right.currentWidget() is dialog.responses)
+            monkeypatch.setattr("app.ui.comparison.model.ago_text", age)
+            await until(lambda: painted and painted[-1] - painted[0] > 1_500_000)
+            clock = dialog.list.findChildren(QTimer)
+            assert any(timer.isActive() and timer.interval() == TICK_MS for timer in clock)
+            dialog.list.hide()
+            assert not any(timer.isActive() and timer.interval() == TICK_MS for timer in clock)
 
     run(scenario())
 

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
 
 from app.core.clock import now_us
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel.tunnel import OutdatedUrl, TunnelState
 from app.ui.messages import Message
 from app.ui.shell.sidebar import DASHBOARD, TUNNEL
 from app.ui.tunnel.notices import KEY
@@ -164,6 +165,23 @@ class TestOutdatedUrls:
                 bar.rows.rows[0].done.click()
                 await until(lambda: not bar.isVisible())
                 assert desk.tunnels.called("updated") == [(second.id,), (first.id,)]
+
+        run(scene())
+
+    def test_how_long_ago_a_url_was_copied_goes_on_while_it_is_shown(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (desk, window):
+                bar, card = window.tunnel.bar, window.tunnel.page.outdated
+                endpoint, url = desk.store.endpoints.all()[0], "https://old.example/catch/a"
+                copied = OutdatedUrl(endpoint_id=endpoint.id, url=url, copied_at=now_us())
+                desk.tunnels.come_up(outdated=(copied,))
+                for one, page in ((bar, DASHBOARD), (card, TUNNEL)):
+                    window.show_page(page)
+                    clocks = [part.rows.findChildren(QTimer)[0].isActive() for part in (bar, card)]
+                    assert clocks == [one is bar, one is card]
+                    first = one.rows.rows[0].facts.text()
+                    await until(lambda shown=one, first=first: shown.rows.rows[0].facts.text() != first)
+                    assert one.rows.rows[0].facts.text().endswith(" s ago as https://old.example/catch/a")
 
         run(scene())
 

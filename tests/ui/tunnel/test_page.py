@@ -6,12 +6,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
 from app.core.settings import Settings
 from app.core.tunnel.tunnel import Probe, TunnelState, TunnelUrl
+from app.ui.tunnel.history_view import SPAN
 from tests.ui.tunnel_page import page_of, pane_of
 from tests.ui.tunnels import URL, found
 from tests.ui.waiting import settle, until
@@ -197,6 +200,26 @@ class TestBelow:
                 table.setFocus()
                 QTest.keySequence(table, QKeySequence(QKeySequence.StandardKey.Copy))
                 assert QGuiApplication.clipboard().text() == f"{URL}\nhttps://old.example"
+
+        run(scene())
+
+    def test_the_time_of_the_present_url_goes_on(
+        self, run: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def scene() -> None:
+            async with page_of(tmp_path) as (desk, page):
+                table, now = page.history.table, now_us()
+                desk.tunnels.urls = [TunnelUrl(url=URL, program="cloudflared", since=now)]
+                desk.tunnels.come_up()
+                await until(lambda: table.rowCount() == 1)
+                page.tabs.setCurrentWidget(page.history)
+                span = table.model().index(0, SPAN)
+                assert span.data() == "less than a minute"
+                table.selectRow(0)
+                monkeypatch.setattr("app.ui.tunnel.page.now_us", lambda: now + 180 * SECOND)
+                await until(lambda: span.data() == "3 minutes")
+                assert span.data(Qt.ItemDataRole.ToolTipRole).startswith("3 minutes")
+                assert table.selectionModel().isRowSelected(0)
 
         run(scene())
 
