@@ -95,6 +95,10 @@ def test_programs_and_their_options(run: Run, tmp_path: Path, lt: Path) -> None:
     assert len(rows) >= 12
     assert rows["ssh"][4].startswith("host= (required), user=")
     assert [rows[name][1] for name in ("localtunnel", "pinggy", "ssh")] == ["yes", "via ssh", "via ssh"]
+    assert (rows["ssh"][2], rows["ngrok"][2]) == ("no", "yes")
+    run("tunnel", "set", "ssh", "remote_port=9001")
+    rows = {line.split("\t")[0]: line.split("\t") for line in run("tunnel", "list").out.splitlines()}
+    assert rows["ssh"][2] == "yes"
     secret = tmp_path / "token"
     secret.write_text("2abcDEF\n")
     done = run("tunnel", "set", "ngrok", f"authtoken=@{secret}", "domain=x.ngrok-free.dev")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Literal
 
@@ -35,8 +36,9 @@ class AddressHeader(Record, frozen=True):
 class TunnelProgram(Record, frozen=True):
     """A program that Hookline can run as a tunnel.
 
-    `executables` are the names it may have. `fixed_url`: its URL stays the same the next time. `warnings` are said
-    before it is used. `install` gives the command or sentence for each system (`linux`, `macos`, `windows`).
+    `executables` are the names it may have. `fixed_url`: its URL stays the same the next time, in any case or with one
+    of the options in `fixed_url_with`. `warnings` are said before it is used. `install` gives the command or sentence
+    for each system (`linux`, `macos`, `windows`).
     """
 
     id: str
@@ -48,7 +50,12 @@ class TunnelProgram(Record, frozen=True):
     options: tuple[TunnelOption, ...] = ()
     address_header: AddressHeader | None = None
     fixed_url: bool = False
+    fixed_url_with: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def keeps_url(self, values: Mapping[str, str]) -> bool:
+        """Whether its URL is the same after another start with these values of the options."""
+        return self.fixed_url or any(values.get(name, "").strip() for name in self.fixed_url_with)
 
 
 class FoundProgram(Record, frozen=True):

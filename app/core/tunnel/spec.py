@@ -144,6 +144,8 @@ def _program_error(program: TunnelProgram) -> str | None:
         return f"executables: one is required, or an option {COMMAND}"
     if missing := [system for system in SYSTEMS if not program.install.get(system)]:
         return f"install.{missing[0]} is missing"
+    if unknown := [name for name in program.fixed_url_with if name not in options]:
+        return f"fixed_url_with: there is no option {unknown[0]}"
     for option in program.options:
         if option.name in GIVEN or option.name == "found":
             return f"options: {option.name} has a value already"

@@ -173,7 +173,7 @@ def _program_out(found: FoundProgram) -> TunnelProgramOut:
         website=program.website,
         path=found.path,
         install=install_text(program),
-        fixed_url=program.fixed_url,
+        fixed_url=program.keeps_url(found.values),
         warnings=program.warnings,
         options=tuple(_option_out(option, found) for option in program.options),
     )

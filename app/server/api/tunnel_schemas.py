@@ -72,8 +72,8 @@ class TunnelOptionOut(Record, frozen=True):
 
 
 class TunnelProgramOut(Record, frozen=True):
-    """A tunnel program. `path` is null if it is not installed; `install` says how to. `fixed_url`: its URL is the same
-    the next time."""
+    """A tunnel program. `path` is null if it is not installed; `install` says how to. `fixed_url`: with
+    the options that are saved, its URL is the same the next time."""
 
     id: str
     name: str

@@ -11,7 +11,6 @@ from pathlib import Path
 from app.core.errors import NotFoundError
 from app.core.own_urls import ALL_ADDRESSES
 from app.core.tunnel.options import address_header_of, command_words, secrets_of, split_command
-from app.core.tunnel.output import known_url
 from app.core.tunnel.program import AddressHeader, install_text
 from app.core.tunnel.spec import COMMAND, ProgramSpec
 from app.core.tunnel.template import arguments_of
@@ -57,9 +56,7 @@ class Launch:
     @property
     def keeps_url(self) -> bool:
         """Whether the URL is the same after another start."""
-        if self.spec.run.known_urls:
-            return known_url(self.spec, self.options) is not None
-        return self.spec.program.fixed_url
+        return self.spec.program.keeps_url(self.options)
 
     @property
     def secrets(self) -> tuple[str, ...]:

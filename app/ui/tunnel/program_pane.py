@@ -89,8 +89,6 @@ class ProgramPane(QWidget):
         installed = is_usable(found)
         ready = "Via ssh" if found.path is not None and is_ssh(found.path) else "Installed"
         self.state.show_state(ready if installed else "Not installed", "success" if installed else "neutral")
-        fixed = found.program.fixed_url
-        self.kind.show_state("Same URL each time" if fixed else "New URL each time", "accent" if fixed else "neutral")
         self.path.setText(found.path or "")
         self.path.setVisible(found.path is not None)
         self._install_part.setVisible(not installed)
@@ -125,6 +123,8 @@ class ProgramPane(QWidget):
 
     @Slot()
     def _edited(self) -> None:
+        fixed = self.found.program.keeps_url(self.form.values())
+        self.kind.show_state("Same URL each time" if fixed else "New URL each time", "accent" if fixed else "neutral")
         self.problem.hide()
         self.save.setEnabled(self.form.has_changes())
 

@@ -41,6 +41,24 @@ def test_the_files_that_are_shipped() -> None:
 
 
 @pytest.mark.parametrize(
+    ("name", "fixing"),
+    [("ssh", "remote_port"), ("ssh", "url"), ("bore", "remote_port"), ("devtunnel", "tunnel"), ("own", "url")],
+)
+def test_a_url_stays_with_the_option_that_fixes_it(name: str, fixing: str) -> None:
+    program = read_folder(resource("tunnels"))[name].program
+    assert not program.keeps_url({})
+    assert not program.keeps_url({"host": "example.com", fixing: " "})
+    assert program.keeps_url({fixing: "9001"})
+
+
+def test_a_url_that_stays_or_changes_in_any_case() -> None:
+    programs = {name: spec.program for name, spec in read_folder(resource("tunnels")).items()}
+    always = {"cloudflared-named", "ngrok", "tailscale-funnel"}
+    assert {name for name, program in programs.items() if program.keeps_url({})} == always
+    assert not programs["localtunnel"].keeps_url({"subdomain": "mine"}), "it may be taken the next time"
+
+
+@pytest.mark.parametrize(
     ("change", "told"),
     [
         (("name =", "title ="), "title"),
@@ -54,6 +72,7 @@ def test_the_files_that_are_shipped() -> None:
         (("[[urls]]\npattern = '(https://\\S+)'", ""), "public URL"),
         (("[run]", '[[options]]\nname = "port"\nlabel = "P"\n[run]'), "port"),
         (("[run]", 'failures = [{ pattern = "x", message = "{found}" }]\n[run]'), "one group"),
+        (("[run]", 'fixed_url_with = ["host"]\n[run]'), "no option host"),
         (('name = "Some"', "name = "), "line"),
     ],
 )

@@ -64,6 +64,21 @@ class TestChoosing:
 
         run(scene())
 
+    def test_a_url_stays_once_the_option_that_fixes_it_is_entered(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            ssh = found("ssh", options=(HOST, replace(PORT, default="")), fixed_url_with=("port",))
+            async with page_of(tmp_path, ssh) as (_, page):
+                pane, port = pane_of(page, "ssh"), field_of(page, "ssh", "port")
+                assert pane.kind.text() == "New URL each time"
+                type_into(port, "9001")
+                assert pane.kind.text() == "Same URL each time"
+                type_into(field_of(page, "ssh", "host"), "example.org")
+                pane.save.click()
+                await until(lambda: not pane.save.isEnabled())
+                assert pane.kind.text() == "Same URL each time"
+
+        run(scene())
+
     def test_a_service_that_ssh_reaches_is_not_called_installed(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             service = replace(found("serveo"), path="/usr/bin/ssh")
