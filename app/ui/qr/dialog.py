@@ -28,7 +28,11 @@ from app.ui.widgets.question import result_of
 
 WIDTH = 500
 SCROLL_BAR = 12
-STARTING = frozenset({TunnelState.STARTING, TunnelState.RESTARTING})
+BUSY = {
+    TunnelState.STARTING: "Starting…",
+    TunnelState.RESTARTING: "Starting…",
+    TunnelState.STOPPING: "Stopping…",
+}
 PNG, SVG = "PNG picture (*.png)", "SVG drawing (*.svg)"
 
 
@@ -47,9 +51,11 @@ def is_loopback(url: str) -> bool:
 
 
 class QrDialog(Dialog):
-    """Follows the capture URL. `tunnel_requested`: the user wants a URL that other devices reach."""
+    """Follows the capture URL. `tunnel_requested`: the user wants a URL that other devices reach. `page_requested`: and
+    has to change the tunnel for it."""
 
     tunnel_requested = Signal()
+    page_requested = Signal()
 
     def __init__(
         self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget | None, endpoint: Endpoint
@@ -68,7 +74,7 @@ class QrDialog(Dialog):
         self.close_button = Button("Close", theme, self, kind="primary")
         self._lay_out()
         self.url.copied.connect(self._copied)
-        self.tunnel_button.clicked.connect(self.tunnel_requested)
+        self.tunnel_button.clicked.connect(self._request_tunnel)
         self.save_button.clicked.connect(self.save)
         self.close_button.clicked.connect(self.reject)
         self._subscriptions = Subscriptions(services.bus)
@@ -104,13 +110,19 @@ class QrDialog(Dialog):
             self.url.set_text(url)
             self.code.show_text(url)
         self.warning.show_text(self._warning(url) if is_loopback(url) else "")
-        starting = self._services.tunnels.tunnel.state in STARTING
-        self.tunnel_button.setText("Starting…" if starting else "Start tunnel")
-        self.tunnel_button.setEnabled(not starting)
+        busy = BUSY.get(self._services.tunnels.tunnel.state)
+        self.tunnel_button.setText(busy or ("Show tunnel" if self._is_up() else "Start tunnel"))
+        self.tunnel_button.setEnabled(busy is None)
+
+    def _is_up(self) -> bool:
+        return self._services.tunnels.tunnel.state is TunnelState.UP
 
     def _warning(self, url: str) -> str:
-        host = urlsplit(url).hostname or ""
-        text = f"Other devices cannot reach {host}. A tunnel gives the endpoint a public URL."
+        """A tunnel to a server on this computer is up and has a URL that leads no further."""
+        text = f"Other devices cannot reach {urlsplit(url).hostname or ''}."
+        if self._is_up():
+            return f"{text} The tunnel is up, but its URL leads to this computer. Use another server or program for it."
+        text += " A tunnel gives the endpoint a public URL."
         tunnel = self._services.tunnels.tunnel
         failed = tunnel.state is TunnelState.FAILED and tunnel.problem
         return f"{text}\nThe tunnel failed: {escape(tunnel.problem or '')}" if failed else text
@@ -141,6 +153,13 @@ class QrDialog(Dialog):
             raise PictureError(f"The QR code could not be saved as {path}: {error.strerror or error}.") from error
         await self._services.tunnels.copied(self._endpoint.id)
         self.status.setText(f"Saved as {escape(path.name)}.")
+
+    @Slot()
+    def _request_tunnel(self) -> None:
+        if self._is_up():
+            self.page_requested.emit()
+        else:
+            self.tunnel_requested.emit()
 
     @Slot()
     def _copied(self) -> None:

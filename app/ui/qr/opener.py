@@ -13,9 +13,10 @@ from app.ui.theme.theme import Theme
 
 
 class QrOpener(QObject):
-    """`tunnel_requested`: the user asked to start the tunnel."""
+    """`tunnel_requested`: the user asked to start the tunnel; `page_requested`: to see its page."""
 
     tunnel_requested = Signal()
+    page_requested = Signal()
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(window)
@@ -27,6 +28,7 @@ class QrOpener(QObject):
         self.close()
         self._dialog = QrDialog(self._services, self._theme, self._tasks, self._window, endpoint)
         self._dialog.tunnel_requested.connect(self.tunnel_requested)
+        self._dialog.page_requested.connect(self.page_requested)
         self._dialog.finished.connect(self._closed)
         self._dialog.open()
 

@@ -302,6 +302,7 @@ class MainWindow(QMainWindow):
         actions.announced.connect(self._say)
         actions.compare_requested.connect(self.comparison.open)
         actions.qr.tunnel_requested.connect(self.tunnel.actions.start)
+        actions.qr.page_requested.connect(self.tunnel.page_requested)
         self.tunnel.page_requested.connect(actions.qr.close)  # it would hide half of the page
         self.tunnel.page_requested.connect(partial(self.show_page, TUNNEL))
         self.tunnel.actions.announced.connect(self._say)

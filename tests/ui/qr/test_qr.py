@@ -184,6 +184,28 @@ class TestLoopback:
 
         run(scene())
 
+    def test_a_tunnel_that_is_up_and_leads_to_this_computer_is_not_started_again(
+        self, run: Scene, tmp_path: Path
+    ) -> None:
+        """Such as ssh to a server on this computer."""
+
+        async def scene() -> None:
+            async with qr_of(tmp_path, "http://localhost:9001") as (desk, window, dialog):
+                assert dialog.warning.text.text() == (
+                    "Other devices cannot reach localhost. The tunnel is up, but its URL leads to this computer."
+                    " Use another server or program for it."
+                )
+                assert dialog.tunnel_button.text() == "Show tunnel"
+                desk.tunnels.change(state=TunnelState.STOPPING)
+                assert (dialog.tunnel_button.text(), dialog.tunnel_button.isEnabled()) == ("Stopping…", False)
+                desk.tunnels.come_up("http://localhost:9001")
+                dialog.tunnel_button.click()
+                await until(window.tunnel.page.isVisible)
+                assert not any(one.isVisible() for one in window.findChildren(QrDialog))
+                assert desk.tunnels.called("start") == []
+
+        run(scene())
+
     def test_without_a_program_the_page_is_shown_instead(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with qr_of(tmp_path, None) as (_, window, dialog):
