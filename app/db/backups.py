@@ -7,8 +7,7 @@ import contextlib
 import logging
 import os
 import shutil
-import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from threading import Event as Flag
 
@@ -17,7 +16,8 @@ from msgspec.structs import replace
 from app.core.backup import Backup, BackupStep
 from app.core.errors import BackupError
 from app.core.text import size_text
-from app.db.connection import file_identity, trouble
+from app.db.backup_errors import backup_errors
+from app.db.connection import file_identity
 from app.db.copy import copy_database, find_damage, remove_database, size_of_copy, sync_folder
 from app.db.disk_reserve import reserve_size
 
@@ -50,7 +50,7 @@ class Backups:
         self._cancelling.clear()
         before, self._latest = self._latest, Backup(path=str(path))
         try:
-            with _explained(path):
+            with backup_errors(_failure(path)):
                 await asyncio.to_thread(self._require_place, path, overwrite)
         except BaseException:
             self._latest = before
@@ -78,7 +78,7 @@ class Backups:
 
     async def _run(self, path: Path, overwrite: bool) -> None:
         try:
-            with _explained(path):
+            with backup_errors(_failure(path)):
                 size = await asyncio.to_thread(self._write, path, overwrite)
         except BackupCancelledError:
             self._end(state="cancelled")
@@ -173,15 +173,5 @@ def _existing(path: Path) -> BackupError:
     return BackupError(f"{path} exists already. Choose another name, or replace it (--force).")
 
 
-@contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        reason = trouble(error)
-        if reason is None:
-            raise
-        raise BackupError(f"The backup {path} cannot be written. {reason}") from error
-    except OSError as error:
-        text = f"The backup {path} cannot be written: {error.strerror or error}. Check the folder and its permissions."
-        raise BackupError(text) from error
+def _failure(path: Path) -> str:
+    return f"The backup {path} cannot be written"

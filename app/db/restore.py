@@ -17,7 +17,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from app.core.backup import BackupContents, Report
 from app.core.clock import DAY_US, now_us
 from app.core.errors import BackupError, DamagedDatabaseError
 from app.core.text import size_text
+from app.db.backup_errors import backup_errors
 from app.db.connection import (
     BUSY_S,
     FILE_NAME,
@@ -37,7 +38,6 @@ from app.db.connection import (
     file_identity,
     open_writer,
     reader_database,
-    trouble,
 )
 from app.db.copy import copy_database, find_damage, remove_database, snapshot, sync_folder
 from app.db.disk_reserve import INDEX_NAME, size_of
@@ -88,7 +88,7 @@ def stage(folder: Path, file: Path, report: Report, spare: int = START_MIN_FREE)
     staged = folder / STAGED_NAME
     migrations = len(_require_backup(folder, file)) - 1
     try:
-        with _explained(file):
+        with backup_errors(_failure(file)):
             _require_room(folder, file, spare, copies=2 if migrations < len(MIGRATIONS) else 1)
             copy_database(file, staged, report)
             if problem := find_damage(staged, report, thorough=True):
@@ -111,7 +111,7 @@ def swap(folder: Path) -> Path | None:
     path = folder / FILE_NAME
     if not (folder / STAGED_NAME).exists():
         raise BackupError(f"The backup that was checked is gone from {folder}. Restore it again; nothing was changed.")
-    with _explained(path):
+    with backup_errors(_failure(path)):
         for file in (folder / INDEX_NAME, *companions(folder / INDEX_NAME)):
             file.unlink(missing_ok=True)
         kept = _unused_name(folder)
@@ -141,7 +141,7 @@ def discard_staged(folder: Path) -> None:
 
 def _require_backup(folder: Path, file: Path) -> list[str]:
     """The migrations in the file; BackupError or NewerDatabaseError if it cannot be restored."""
-    with _explained(file):
+    with backup_errors(_failure(file)):
         if not file.is_file():
             what = "is a folder" if file.is_dir() else "does not exist"
             raise BackupError(f"{file} {what}. Name a file that hookline backup has written.")
@@ -241,15 +241,5 @@ def _not_a_backup(file: Path) -> BackupError:
     return BackupError(f"{file} is damaged, or not a database of Hookline. Choose another backup; nothing was changed.")
 
 
-@contextlib.contextmanager
-def _explained(file: Path) -> Iterator[None]:
-    try:
-        yield
-    except sqlite3.Error as error:
-        reason = trouble(error)
-        if reason is None:
-            raise
-        raise BackupError(f"{file} cannot be restored, and nothing was changed. {reason}") from error
-    except OSError as error:
-        text = f"{file} cannot be restored: {error.strerror or error}. Check the permissions and the disk."
-        raise BackupError(f"{text} Nothing was changed.") from error
+def _failure(file: Path) -> str:
+    return f"{file} cannot be restored, and nothing was changed"
