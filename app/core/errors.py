@@ -83,4 +83,4 @@ class PortInUseError(HooklineError):
 
 
 class BackupError(HooklineError):
-    """The database cannot be backed up, or a backup not restored; nothing was changed."""
+    """The database cannot be backed up, or a backup not restored; nothing was changed unless it says what."""

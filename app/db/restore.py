@@ -17,7 +17,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
 
@@ -108,10 +108,10 @@ def stage(folder: Path, file: Path, report: Report, spare: int = START_MIN_FREE)
 
 def swap(folder: Path) -> Path | None:
     """Put the staged database in the place of the other; returns where that is now, None without one."""
-    path = folder / FILE_NAME
-    if not (folder / STAGED_NAME).exists():
+    path, staged = folder / FILE_NAME, folder / STAGED_NAME
+    if not staged.exists():
         raise BackupError(f"The backup that was checked is gone from {folder}. Restore it again; nothing was changed.")
-    with backup_errors(_failure(path)):
+    with backup_errors(f"{path} cannot be replaced, and nothing was changed"):
         for file in (folder / INDEX_NAME, *companions(folder / INDEX_NAME)):
             file.unlink(missing_ok=True)
         kept = _unused_name(folder)
@@ -119,12 +119,14 @@ def swap(folder: Path) -> Path | None:
         if found:
             _empty_log(path)
             _keep(path, kept)
-        for file in (*companions(path), path.with_name(f"{FILE_NAME}-journal")):
-            if file.exists():  # of a database that cannot be read: it stays with its log
-                found = True
-                file.replace(kept.with_name(kept.name + file.name.removeprefix(FILE_NAME)))
-        (folder / STAGED_NAME).replace(path)
+        found |= _exchange(staged, path, kept)
+    try:
         sync_folder(folder)
+    except OSError as error:
+        where = f"{path} is the backup now" + (f", and the database before it is {kept}" if found else "")
+        raise BackupError(
+            f"{where}, but the disk has not confirmed it: {error.strerror or error}. Check it."
+        ) from error
     return kept if found else None
 
 
@@ -211,17 +213,57 @@ def _empty_log(path: Path) -> None:
 def _keep(path: Path, kept: Path) -> None:
     """Give the file a second name; where the file system has no hard links, a copy."""
     try:
-        os.link(path, kept)
-    except OSError:
         try:
+            os.link(path, kept)
+        except OSError:
             shutil.copyfile(path, kept)
             kept.chmod(0o600)
             with kept.open("r+b") as copy:
                 os.fsync(copy.fileno())
-        except OSError:
-            kept.unlink(missing_ok=True)
-            raise
-    sync_folder(path.parent)
+        sync_folder(path.parent)
+    except OSError:
+        kept.unlink(missing_ok=True)
+        raise
+
+
+def _exchange(staged: Path, path: Path, kept: Path) -> bool:
+    """Let the staged file take over the name; returns whether a log was moved away for it.
+
+    OSError when that fails and all is as before, BackupError when a log could not be moved back.
+    """
+    moved: list[tuple[Path, Path]] = []
+    try:
+        for file in (*companions(path), path.with_name(f"{FILE_NAME}-journal")):
+            if file.exists():  # of a database that cannot be read: it stays with its log
+                away = kept.with_name(kept.name + file.name.removeprefix(FILE_NAME))
+                file.replace(away)
+                moved.append((file, away))
+        staged.replace(path)
+    except OSError as error:
+        left = [(file, away) for file, away in moved if not _moved_back(file, away)]
+        if staged.exists():  # so `path` is still the old database, which needs no second name
+            with contextlib.suppress(OSError):
+                kept.unlink(missing_ok=True)
+        if left:
+            reason = error.strerror or error
+            raise BackupError(
+                f"{path} was not replaced: {reason}. It is the old database, but its log was moved and could not be"
+                f" moved back. Before you start Hookline, rename {_renames(left)}."
+            ) from error
+        raise
+    return bool(moved)
+
+
+def _moved_back(file: Path, away: Path) -> bool:
+    try:
+        away.replace(file)
+    except OSError:
+        return False
+    return True
+
+
+def _renames(left: Sequence[tuple[Path, Path]]) -> str:
+    return ", and ".join(f"{away} to {file.name}" for file, away in left)
 
 
 def _unused_name(folder: Path) -> Path:

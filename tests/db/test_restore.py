@@ -296,17 +296,83 @@ async def test_the_disk_must_have_room(data: Path, backup: Path) -> None:
     assert STAGED_NAME not in names(data)
 
 
+def no_links(*_: object) -> NoReturn:
+    raise OSError(1, "Operation not permitted")
+
+
 async def test_without_hard_links_the_old_database_is_copied(
     data: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def no_links(*_: object) -> NoReturn:
-        raise OSError(1, "Operation not permitted")
-
     monkeypatch.setattr(os, "link", no_links)
     kept = restore(data, backup, silent, accept)
     assert kept is not None
     assert endpoint_in(kept) == "old"
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+
+
+def break_renames(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
+    """Let renames to these names fail."""
+    rename = Path.replace
+
+    def replace(file: Path, to: Path) -> Path:
+        if to.name in names:
+            raise OSError(5, "Input/output error")
+        return rename(file, to)
+
+    monkeypatch.setattr(Path, "replace", replace)
+
+
+def damaged_with_log(data: Path) -> None:
+    (data / "hookline.db").write_bytes(b"no database at all" * 100)
+    (data / "hookline.db-wal").write_bytes(b"a log")
+
+
+@pytest.mark.parametrize("links", [True, False])
+async def test_a_rename_that_fails_changes_nothing(
+    data: Path, backup: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    """Also where the old database was copied, and its log moved away before."""
+    if not links:
+        monkeypatch.setattr(os, "link", no_links)
+    damaged_with_log(data)
+    before = contents_of(data)
+    break_renames(monkeypatch, "hookline.db")
+    with pytest.raises(BackupError, match=r"nothing was changed: Input/output error\. Check"):
+        restore(data, backup, silent, accept)
+    left = contents_of(data)
+    left.pop("hookline.db-shm", None)  # which SQLite makes for whoever looks at the log
+    assert left == before
+
+
+async def test_a_log_that_cannot_be_moved_back_is_named(
+    data: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    damaged_with_log(data)
+    break_renames(monkeypatch, "hookline.db", "hookline.db-wal")
+    with pytest.raises(BackupError) as raised:
+        restore(data, backup, silent, accept)
+    (log,) = (data / name for name in names(data) if name.endswith("-wal"))
+    assert str(raised.value) == (
+        f"{data / 'hookline.db'} was not replaced: Input/output error. It is the old database, but its log was moved"
+        f" and could not be moved back. Before you start Hookline, rename {log} to hookline.db-wal."
+    )
+    assert log.read_bytes() == b"a log"
+    assert (data / "hookline.db").read_bytes().startswith(b"no database")
+
+
+async def test_a_folder_that_cannot_be_synced_is_told_with_what_is_in_it(
+    data: Path, backup: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail_once_replaced(folder: Path) -> None:
+        if not (folder / STAGED_NAME).exists():
+            raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr("app.db.restore.sync_folder", fail_once_replaced)
+    with pytest.raises(BackupError, match=r"is the backup now, and the database before it is .* Input/output error"):
+        restore(data, backup, silent, accept)
+    assert endpoint_in(data / "hookline.db") == "new"
+    (kept,) = (data / name for name in names(data) if name.startswith(KEPT_NAME))
+    assert endpoint_in(kept) == "old"
 
 
 async def test_a_second_restore_in_the_same_second_keeps_both(data: Path, backup: Path) -> None:
