@@ -31,6 +31,7 @@ REPLAY_HELP = (
     f"a replay's ID, or the start of it ({BEGINNING_MIN} or more characters, enough to be unique);"
     f" {LAST} is the replay started last"
 )
+SLUG_HELP = "the last part of the endpoint's URL"
 TARGET_HELP = "the target's number, as hookline targets lists it"
 SHOWN_MIN = 13
 """Characters of an id in a table: enough to distinguish requests of different milliseconds."""

@@ -7,9 +7,8 @@ from typing import Any
 
 from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
-from app.cli.commands.target import SLUG_HELP
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import short_id, slug_given
+from app.cli.identifiers import SLUG_HELP, short_id, slug_given
 from app.cli.output import DIM, GREEN, RED, JsonList
 from app.cli.text import when_text
 from app.cli.views import ComparedView

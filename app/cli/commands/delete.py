@@ -8,7 +8,7 @@ from typing import Any, get_args
 from app.cli.call import Call
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import ID_HELP, request_ids, slug_given
+from app.cli.identifiers import ID_HELP, SLUG_HELP, request_ids, slug_given
 from app.core.deletion import Mark
 from app.core.text import count_of
 
@@ -39,7 +39,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
         "clear", parents=shared, help=CLEAR_HELP, description=CLEAR_HELP, examples=CLEAR_EXAMPLES
     )
     clear.set_defaults(run=clear_endpoint)
-    clear.add_argument("which", metavar="SLUG", help="the last part of the endpoint's URL")
+    clear.add_argument("which", metavar="SLUG", help=SLUG_HELP)
     clear.add_argument("--keep-starred", action="store_true", default=False, help="keep starred requests")
     clear.add_argument("--keep-noted", action="store_true", default=False, help="keep requests with a note")
     add_yes(clear)

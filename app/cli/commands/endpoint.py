@@ -6,12 +6,13 @@ import argparse
 from typing import Any
 
 from app.cli.argument_types import whole_number
-from app.cli.call import Call, Command
+from app.cli.call import Call
 from app.cli.commands.endpoint_fields import add_fields, changed_fields, given_fields
 from app.cli.commands.target_text import state_text
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import slug_given
+from app.cli.identifiers import SLUG_HELP, slug_given
+from app.cli.noun import Noun
 from app.cli.output import DIM, GREEN, Output
 from app.cli.table import Column, Table
 from app.cli.text import when_text
@@ -72,26 +73,9 @@ COLUMNS = (
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the noun and its verbs to the command line."""
-    noun = commands.add_parser("endpoint", help=HELP, description=HELP)
-    verbs = noun.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
-
-    def verb(name: str, run: Command, text: str, slug: bool = True) -> argparse.ArgumentParser:
-        # Absent options are missing from the namespace, so that an edit changes nothing else.
-        parser: argparse.ArgumentParser = verbs.add_parser(
-            name,
-            parents=shared,
-            help=text,
-            description=text,
-            examples=EXAMPLES.get(name, ()),
-            argument_default=argparse.SUPPRESS,
-        )
-        parser.set_defaults(run=run)
-        if slug:
-            parser.add_argument("which", metavar="SLUG", help="the last part of the endpoint's URL")
-        return parser
-
-    verb("list", list_all, "list all endpoints", slug=False)
-    add = verb("add", make, "create an endpoint and print its URL", slug=False)
+    verb = Noun(commands, "endpoint", HELP, shared, examples=EXAMPLES, which=("SLUG", SLUG_HELP)).verb
+    verb("list", list_all, "list all endpoints", which=False)
+    add = verb("add", make, "create an endpoint and print its URL", which=False)
     add.set_defaults(creates=True)
     add.add_argument("name", metavar="NAME", help=NAME_HELP)
     add.add_argument("--slug", help="the slug; a random one that is hard to guess if omitted")

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from app.cli.call import Call, Command
+from app.cli.call import Call
 from app.cli.errors import Exit
+from app.cli.noun import Noun
 from app.cli.views import RetentionView
 
 HELP = "show whether requests are deleted by age, or resume deleting"
@@ -15,19 +16,17 @@ DETAILS = (
     "Requests are deleted at the end of their endpoint's retention. Deleting waits while the clock is more than 30 days"
     " ahead of the last time Hookline ran, or behind it, or behind a stored request."
 )
+EXAMPLES = {
+    "status": (("See why nothing is deleted by age", "hookline retention status"),),
+    "resume": (("Resume deleting because the clock is right", "hookline retention resume"),),
+}
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the noun and its verbs to the command line."""
-    noun = commands.add_parser("retention", help=HELP, description=DETAILS)
-    verbs = noun.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
-
-    def verb(name: str, run: Command, text: str, example: str) -> None:
-        examples = ((example, f"hookline retention {name}"),)
-        verbs.add_parser(name, parents=shared, help=text, description=text, examples=examples).set_defaults(run=run)
-
-    verb("status", status, "show whether requests are deleted by age", "See why nothing is deleted by age")
-    verb("resume", resume, RESUME_HELP, "Resume deleting because the clock is right")
+    noun = Noun(commands, "retention", HELP, shared, details=DETAILS, examples=EXAMPLES)
+    noun.verb("status", status, "show whether requests are deleted by age")
+    noun.verb("resume", resume, RESUME_HELP)
 
 
 async def status(call: Call) -> int:

@@ -6,19 +6,19 @@ import argparse
 from typing import Any
 
 from app.cli.argument_types import whole_number
-from app.cli.call import Call, Command
+from app.cli.call import Call
 from app.cli.commands.target_fields import add_fields, given_fields
 from app.cli.commands.target_text import described, retry_text, state_code, state_text
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import TARGET_HELP, slug_given, target_named
+from app.cli.identifiers import SLUG_HELP, TARGET_HELP, slug_given, target_named
+from app.cli.noun import Noun
 from app.cli.table import Column, Table
 from app.cli.views import EndpointView, TargetView
 from app.core.text import count_of
 
 LIST_HELP = "list the targets of an endpoint: the URLs to which its requests are forwarded"
 HELP = "create and change targets"
-SLUG_HELP = "the last part of the endpoint's URL"
 POSITION_HELP = "position among the endpoint's targets, counted from 1; senders can get the first one's response"
 LIST_EXAMPLES = (("List only the URLs", "hookline targets stripe | cut -f2"),)
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
@@ -55,25 +55,8 @@ def add_list_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> Non
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the noun and its verbs to the command line."""
-    noun = commands.add_parser("target", help=HELP, description=HELP)
-    verbs = noun.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
-
-    def verb(name: str, run: Command, text: str, target: bool = True) -> argparse.ArgumentParser:
-        # Absent options are missing from the namespace, so that an edit changes nothing else.
-        parser: argparse.ArgumentParser = verbs.add_parser(
-            name,
-            parents=shared,
-            help=text,
-            description=text,
-            examples=EXAMPLES.get(name, ()),
-            argument_default=argparse.SUPPRESS,
-        )
-        parser.set_defaults(run=run)
-        if target:
-            parser.add_argument("which", metavar="TARGET", help=TARGET_HELP)
-        return parser
-
-    add = verb("add", make, "add a target to an endpoint", target=False)
+    verb = Noun(commands, "target", HELP, shared, examples=EXAMPLES, which=("TARGET", TARGET_HELP)).verb
+    add = verb("add", make, "add a target to an endpoint", which=False)
     add.add_argument("which", metavar="SLUG", help=SLUG_HELP)
     add.add_argument("url", metavar="URL", help="where to forward each request")
     add_fields(add)

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from app.cli.argument_types import row_count
-from app.cli.call import Call, Command
+from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import slug_given
+from app.cli.identifiers import SLUG_HELP, slug_given
+from app.cli.noun import Noun
 from app.cli.output import GREEN, RED, JsonList, Output
 from app.cli.table import Column, Table
 from app.cli.text import brief_time, when_text
@@ -49,16 +50,7 @@ HISTORY_COLUMNS = (
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the noun and its verbs to the command line."""
-    noun = commands.add_parser("tunnel", help=HELP, description=HELP)
-    verbs = noun.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
-
-    def verb(name: str, run: Command, text: str) -> argparse.ArgumentParser:
-        parser: argparse.ArgumentParser = verbs.add_parser(
-            name, parents=shared, help=text, description=text, examples=EXAMPLES.get(name, ())
-        )
-        parser.set_defaults(run=run)
-        return parser
-
+    verb = Noun(commands, "tunnel", HELP, shared, examples=EXAMPLES).verb
     verb("list", list_programs, "list the tunnel programs that Hookline can run")
     begin = verb("start", start, "start a tunnel, and wait for its public URL; another one is stopped")
     _add_program(begin)
@@ -72,7 +64,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     _add_program(change)
     change.add_argument("values", metavar="NAME=VALUE", nargs="+", help=_VALUE_HELP)
     updated = verb("updated", mark_updated, "say that the provider has the new URL of an endpoint")
-    updated.add_argument("slug", metavar="SLUG", help="the last part of the endpoint's URL")
+    updated.add_argument("slug", metavar="SLUG", help=SLUG_HELP)
 
 
 _VALUE_HELP = "an option, as hookline tunnel list names it; =@FILE reads the value from a file, = removes it"
