@@ -329,7 +329,8 @@ def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(run: Scene, tmp_
             sidebar = window.sidebar
             place = desk.services.listening()
             assert place is not None
-            for width, text in ((80, f"Port {place.rpartition(':')[2]}"), (260, place)):
+            whole = sidebar.listening.fontMetrics().horizontalAdvance(place)
+            for width, text in ((whole - 4, f"Port {place.rpartition(':')[2]}"), (260, place)):
                 sidebar.listening.setFixedWidth(width)
                 await settle()
                 assert sidebar.listening.shown_text() == text
