@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from app.cli.closest import closest
 from app.cli.commands import (
     backup,
     compare,
@@ -102,7 +103,7 @@ class Parser(argparse.ArgumentParser):
         """Suggest the command that was probably meant."""
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             names = {other: name for name in action.choices for other in (name, *OTHER_NAMES.get(name, ()))}
-            if meant := _closest(value, names):
+            if meant := closest(value, names):
                 self.fail(f"Unknown {str(action.metavar).lower()} {value!r}. Did you mean {names[meant]}?")
         super()._check_value(action, value)
 
@@ -114,16 +115,9 @@ class CommandParser(Parser):
         """Raises CliError for unknown arguments."""
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            meant = _closest(unknown[0].partition("=")[0], self._option_string_actions)
+            meant = closest(unknown[0].partition("=")[0], self._option_string_actions)
             self.fail(f"Unrecognized arguments: {' '.join(unknown)}.{f' Did you mean {meant}?' if meant else ''}")
         return options, unknown
-
-
-def _closest(word: str, known: Iterable[str]) -> str | None:
-    """The known word most similar to this one, if there is one."""
-    from difflib import get_close_matches  # start-up time: only who mistypes needs it
-
-    return next(iter(get_close_matches(word, list(known), n=1)), None)
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from inspect import getdoc
 from typing import Any
 
 from mcp.server.mcpserver import MCPServer
-from mcp_types import ToolAnnotations
+from mcp.server.mcpserver.context import Context
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from mcp.server.mcpserver.tools import Tool
+from mcp_types import CallToolResult, InputRequiredResult, ToolAnnotations
+from pydantic import ValidationError, create_model
 
 from app import __version__
 from app.cli.mcp.acting_tools import ActingTools
+from app.cli.mcp.arguments import refusal_text, unknown_text
 from app.cli.mcp.tools import Connect, ReadTools
 
 INSTRUCTIONS = (
@@ -23,13 +28,41 @@ _SENDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempoten
 _CREATES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 
 
-def build_server(connect: Connect, *, replay: bool, send: bool, create: bool, show_secrets: bool) -> MCPServer[None]:
+class Server(MCPServer[None]):
+    """An error of a tool is one plain sentence, without the library's words around it."""
+
+    def __init__(self, tools: Sequence[Tool]) -> None:
+        self._tools = {tool.name: tool for tool in tools}
+        super().__init__(
+            "hookline",
+            title="Hookline",
+            instructions=INSTRUCTIONS,
+            version=__version__,
+            log_level="WARNING",
+            tools=list(tools),
+        )
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[None, Any] | None = None
+    ) -> CallToolResult | InputRequiredResult:
+        """ToolError if there is no such tool, if it does not take the arguments, or if it failed."""
+        if name not in self._tools:
+            raise ToolError(unknown_text("tool", name, list(self._tools)))
+        try:
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            raise
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(refusal_text(error.__cause__, self._tools[name].parameters)) from error
+            raise ToolError(str(error.__cause__ or error)) from error
+
+
+def build_server(connect: Connect, *, replay: bool, send: bool, create: bool, show_secrets: bool) -> Server:
     """`replay`, `send` and `create` add the tools of that kind."""
-    server: MCPServer[None] = MCPServer(
-        "hookline", title="Hookline", instructions=INSTRUCTIONS, version=__version__, log_level="WARNING"
-    )
     read = ReadTools(connect, show_secrets=show_secrets)
-    for tool in (
+    acting = ActingTools(connect, read)
+    reading = (
         read.status,
         read.list_endpoints,
         read.search_requests,
@@ -37,18 +70,23 @@ def build_server(connect: Connect, *, replay: bool, send: bool, create: bool, sh
         read.wait_for_request,
         read.list_deliveries,
         read.get_delivery,
-    ):
-        _add(server, tool, _READS)
-    acting = ActingTools(connect, read)
+    )
+    tools = [_tool(function, _READS) for function in reading]
     if replay:
-        _add(server, acting.replay_request, _SENDS)
+        tools.append(_tool(acting.replay_request, _SENDS))
     if send:
-        _add(server, acting.send_request, _SENDS)
+        tools.append(_tool(acting.send_request, _SENDS))
     if create:
-        _add(server, acting.create_endpoint, _CREATES)
-    return server
+        tools.append(_tool(acting.create_endpoint, _CREATES))
+    return Server(tools)
 
 
-def _add(server: MCPServer[None], tool: Callable[..., Any], annotations: ToolAnnotations) -> None:
+def _tool(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
+    """The tool, which takes no arguments but its own: the library's would ignore a misspelt one."""
     # Python keeps a docstring's indentation before 3.13, and its line breaks always.
-    server.add_tool(tool, description=" ".join((getdoc(tool) or "").split()), annotations=annotations)
+    description = " ".join((getdoc(function) or "").split())
+    tool = Tool.from_function(function, description=description, annotations=annotations)
+    model = tool.fn_metadata.arg_model
+    strict = create_model(model.__name__, __base__=model, __cls_kwargs__={"extra": "forbid"})
+    tool.fn_metadata.arg_model, tool.parameters = strict, strict.model_json_schema(by_alias=True)
+    return tool

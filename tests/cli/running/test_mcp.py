@@ -73,6 +73,21 @@ async def test_a_secret_is_redacted_wherever_a_part_of_its_body_begins(program: 
         assert base64.b64decode(part["base64"]) == body.replace(b"8675309", b"[redacted]") + b"\0"
 
 
+async def test_what_a_tool_does_not_know_is_refused(program: Program) -> None:
+    async with agent(program.folder) as client:
+        assert await error(client, "search_requests", qeury="method:GET") == (
+            "Unknown argument 'qeury'. Did you mean query? The arguments are query, endpoint, limit."
+        )
+        assert await error(client, "get_request", id="@last") == (
+            "Unknown argument 'id'. The arguments are request, body_bytes, body_offset."
+        )
+        assert await error(client, "status", verbose=True) == "Unknown argument 'verbose'. There are no arguments."
+        told = await error(client, "get_requests")
+        assert told.startswith("Unknown tool 'get_requests'. Did you mean get_request? The tools are status, ")
+        for tool in (await client.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False
+
+
 async def test_waiting_misses_nothing_between_two_calls(program: Program) -> None:
     async with agent(program.folder) as client:
         none = await result(client, "wait_for_request", query="path:/never", timeout_seconds=1)
