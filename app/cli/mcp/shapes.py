@@ -63,13 +63,14 @@ class FoundRequests:
 @dataclass(frozen=True)
 class BodyShape:
     """A part of a body. `text` is None if it is not text; `base64` then holds it. `size` is the whole body's, in bytes
-    as sent; `next_offset` is where the rest begins, None at the end."""
+    as sent; `next_offset` is where the rest begins, None at the end. `note` says what is missing, and why."""
 
     size: int
     offset: int
     text: str | None
     base64: str | None
     next_offset: int | None
+    note: str | None
 
 
 @dataclass(frozen=True)

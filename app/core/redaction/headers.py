@@ -1,0 +1,13 @@
+"""Secrets in headers."""
+
+from __future__ import annotations
+
+from app.core.redaction.in_text import redacted_text
+from app.core.redaction.names import is_secret
+from app.core.redaction.spans import without_secret
+
+
+def redacted_headers(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """The headers without the values of secret ones, and without the secrets in others; an authentication scheme such
+    as `Bearer` stays."""
+    return [(name, without_secret(value) if is_secret(name) else redacted_text(value)) for name, value in headers]

@@ -1,0 +1,38 @@
+"""Secrets in forms and queries, such as `a=1&password=x`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from urllib.parse import quote_plus
+
+from app.core.redaction.names import NAME_MAX, is_secret
+from app.core.redaction.spans import Find, Span, as_sent, decoded, without_secret
+
+_FIELD = re.compile(r"[^&]++")
+_SHARED_ACCESS = "sig"
+"""The parameter of Azure's URLs that gives access."""
+_ESCAPE = re.compile(r"%[0-9a-fA-F]{2}|\+")
+
+
+def form_secrets(text: str, find: Find) -> Iterator[Span]:
+    """The values of secret fields, and what `find` finds in the values of others."""
+    for field in _FIELD.finditer(text):
+        name, equals, value = field[0].partition("=")
+        if not value:
+            continue
+        begin = field.start() + len(name) + len(equals)
+        plain = decoded(value, begin, _ESCAPE, _character)
+        called = decoded(name[: 3 * NAME_MAX], 0, _ESCAPE, _character).text
+        if is_secret(called) or called == _SHARED_ACCESS:
+            yield Span(begin, field.end(), _encoded(without_secret(plain.text)))
+        else:
+            yield from as_sent(find(plain.text), plain, _encoded)
+
+
+def _character(escape: str) -> str:
+    return " " if escape == "+" else chr(int(escape[1:], 16))
+
+
+def _encoded(text: str) -> str:
+    return quote_plus(text, safe="[]")

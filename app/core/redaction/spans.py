@@ -1,0 +1,64 @@
+"""Where a text holds a secret, and what is shown in its place."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+REDACTED = "[redacted]"
+_SCHEME = re.compile(r"(?:basic|bearer|digest|token) ", re.IGNORECASE)
+
+
+class Span(NamedTuple):
+    """The characters from `begin` to before `end`, and the `text` in their place."""
+
+    begin: int
+    end: int
+    text: str = REDACTED
+
+
+Find = Callable[[str], Iterable[Span]]
+"""Finds the secrets in a value that has no secret name; in order, none within another."""
+
+
+def without_secret(value: str) -> str:
+    """What is shown in place of a secret; an authentication scheme such as `Bearer` stays."""
+    scheme = _SCHEME.match(value)
+    return f"{scheme[0] if scheme else ''}{REDACTED}"
+
+
+def replaced(text: str, found: Iterable[Span]) -> str:
+    """The text with all spans replaced."""
+    pieces, reached = [], 0
+    for span in found:
+        pieces += [text[reached : span.begin], span.text]
+        reached = span.end
+    return "".join((*pieces, text[reached:]))
+
+
+class Decoded(NamedTuple):
+    """A text without its escapes. `places` are where its characters begin as sent, and where the last one ends."""
+
+    text: str
+    places: Sequence[int]
+
+
+def decoded(sent: str, begin: int, escape: re.Pattern[str], character: Callable[[str], str]) -> Decoded:
+    """`sent` begins at `begin`; each `escape` in it stands for one `character`."""
+    pieces, places, at = [], array("q"), 0
+    for found in escape.finditer(sent):
+        pieces += [sent[at : found.start()], character(found[0])]
+        places.extend(range(begin + at, begin + found.start() + 1))
+        at = found.end()
+    if not pieces:
+        return Decoded(sent, range(begin, begin + len(sent) + 1))
+    places.extend(range(begin + at, begin + len(sent) + 1))
+    return Decoded("".join((*pieces, sent[at:])), places)
+
+
+def as_sent(found: Iterable[Span], within: Decoded, encode: Callable[[str], str]) -> Iterator[Span]:
+    """The spans of a decoded text in the text as it was sent."""
+    for span in found:
+        yield Span(within.places[span.begin], within.places[span.end], encode(span.text))

@@ -1,0 +1,191 @@
+"""Secrets in bodies are replaced by name, whatever their format; all else stays as it was."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+
+import pytest
+
+from app.core.redaction.body import UNENDED, UNREADABLE, redacted_body
+
+JSON, FORM, XML = "application/json", "application/x-www-form-urlencoded", "application/xml"
+MULTIPART = "multipart/form-data; boundary=b"
+
+
+def shown(body: str, content_type: str) -> str:
+    """The body without secrets."""
+    return redacted_body(body.encode(), content_type).data.decode()
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ('{"password": "x", "n": 1}', '{"password": "[redacted]", "n": 1}'),
+        ('{"user":{"api_key":"a\\"b","id":7}}', '{"user":{"api_key":"[redacted]","id":7}}'),
+        ('{"client_secret": 12.5}', '{"client_secret": "[redacted]"}'),
+        ('{"secret": null, "cookie": true, "token": ""}', '{"secret": null, "cookie": true, "token": ""}'),
+        ('{"text": "the password is x"}', '{"text": "the password is x"}'),
+        ('{"token": "cut of', '{"token": "[redacted]"'),
+        ('{"Authorization": ["Bearer x", "a]b"], "n": [1]}', '{"Authorization": "[redacted]", "n": [1]}'),
+        ('{"tokens": ["cut of', '{"tokens": "[redacted]"'),
+        ('{"tokens": [{"id": 1, "n": 2}], "n": 3}', '{"tokens": "[redacted]", "n": 3}'),
+        ('{"credentials": {"user": "a", "b": [{"c": "}]"}]}, "n": 1}', '{"credentials": "[redacted]", "n": 1}'),
+        ('{"authorizations": [{"team": "T"}]}', '{"authorizations": [{"team": "T"}]}'),
+        ('{"token": "cut\\', '{"token": "[redacted]"'),
+        ('{"password": "ü\u00a0\u2028\\ü", "ü": 1}', '{"password": "[redacted]", "ü": 1}'),
+        ('{"\\u0070assword":"x"}', '{"\\u0070assword":"[redacted]"}'),
+        ("{password: x, 'token': 'a b', n: 1}", "{password: \"[redacted]\", 'token': \"[redacted]\", n: 1}"),
+        ('{"a":1}\n{"token":"x"}\n', '{"a":1}\n{"token":"[redacted]"}\n'),
+        # JSON, a form and a URL in a text
+        ('{"m": "{\\"token\\":\\"x\\",\\"n\\":1}"}', '{"m": "{\\"token\\":\\"[redacted]\\",\\"n\\":1}"}'),
+        ('{"query": "{ login(password: \\"x y\\") }"}', '{"query": "{ login(password: \\"[redacted]\\") }"}'),
+        ('{"url": "https://u:p@h/?token=x&a=1"}', '{"url": "https://[redacted]@h/?token=[redacted]&a=1"}'),
+        # the name of a secret as a value beside it
+        ('[{"name": "PASSWORD", "value": "x"}, {"name": "a", "value": "b"}]',
+         '[{"name": "PASSWORD", "value": "[redacted]"}, {"name": "a", "value": "b"}]'),
+        ('{"headers": [["Authorization", "Bearer x"], ["A", "b"]], "fields": ["token", "id"]}',
+         '{"headers": [["Authorization", "Bearer [redacted]"], ["A", "b"]], "fields": ["token", "id"]}'),
+    ],
+)  # fmt: skip
+def test_json_members_are_redacted_by_their_names(body: str, expected: str) -> None:
+    assert shown(body, JSON) == expected
+    assert shown(body, "") == expected, "a body without a type is read as what it looks like"
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("a=1&password=x\u00a0y&c=3", "a=1&password=[redacted]&c=3"),
+        ("credentials[user]=x&user%5Bpassword%5D=y", "credentials[user]=[redacted]&user%5Bpassword%5D=[redacted]"),
+        ("p=%7B%22token%22%3A%22x+y%22%2C%22n%22%3A1%7D", "p=%7B%22token%22%3A%22[redacted]%22%2C%22n%22%3A1%7D"),
+        ("r=https%3A%2F%2Fhooks.slack.com%2Fcommands%2Fx&a=1", "r=https%3A%2F%2Fhooks.slack.com%2F[redacted]&a=1"),
+        ('{"password":"x"}', '{"password":"[redacted]"}'),
+        ("%&=&password&password=&a=%zz&token=%", "%&=&password&password=&a=%zz&token=[redacted]"),
+    ],
+)  # fmt: skip
+def test_form_fields_are_redacted_by_their_names(body: str, expected: str) -> None:
+    assert shown(body, FORM) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("<a><Password t='1'>x<b>y</b></Password><c>z</c></a>", "<a><Password t='1'>[redacted]</Password><c>z</c></a>"),
+        ("<s:Token>a<s:Token>b</s:Token>c</s:Token>d", "<s:Token>[redacted]</s:Token>d"),
+        ('<c token="a>b" id="2"/>', '<c token="[redacted]" id="2"/>'),
+        ("<token/><token></token><a>b</a>", "<token/><token></token><a>b</a>"),
+        ('<a key="Token" value="x"/><c key="a"/>', '<a key="Token" value="[redacted]"/><c key="a"/>'),
+        ('<p name="token">x</p><p name="a">y</p>', '<p name="token">[redacted]</p><p name="a">y</p>'),
+        ("<input name=csrf_token value=x><p>hi</p>", "<input name=csrf_token value=[redacted]><p>hi</p>"),
+        ('<a><![CDATA[{"token":"x"}]]></a>', '<a><![CDATA[{"token":"[redacted]"}]]></a>'),
+        ("<a>{&quot;token&quot;:&quot;x&quot;}</a>", "<a>{&quot;token&quot;:&quot;[redacted]&quot;}</a>"),
+        ('<a href="https://h/?a=1&amp;token=x">b</a>', '<a href="https://h/?a=1&amp;token=[redacted]">b</a>'),
+        ("<a><password>cut of", "<a><password>[redacted]"),
+    ],
+)  # fmt: skip
+def test_xml_elements_and_attributes_are_redacted_by_their_names(body: str, expected: str) -> None:
+    assert shown(body, XML) == expected
+
+
+def multipart(head: str, content: str) -> str:
+    """A body of one part with this disposition and further headers."""
+    return f"--b\r\nContent-Disposition: form-data; {head}\r\n\r\n{content}\r\n--b--\r\n"
+
+
+@pytest.mark.parametrize(
+    ("head", "content", "expected"),
+    [
+        ('name="password"', "a\r\n\r\nb", "[redacted]"),
+        ('name="f"; filename="id_rsa"', "x", "[redacted]"),
+        ('name="f"; filename="prod.env.credentials"', "x", "[redacted]"),
+        ('name="f"; filename="tls.key"', "x", "[redacted]"),
+        ('name="f"; filename="a.txt"', "x", "x"),
+        ('name="j"\r\nContent-Type: application/json', '{"token":"x","n":1}', '{"token":"[redacted]","n":1}'),
+        ('name="j"', '{"token":"x","n":1}', '{"token":"[redacted]","n":1}'),
+        ('name="j"\r\nContent-Transfer-Encoding: base64', base64.b64encode(b'{"token":"x"}').decode(), "[redacted]"),
+        ('name="j"\r\nContent-Transfer-Encoding: base64', "aGVsbG8=", "aGVsbG8="),
+        ('name="email"', "From: a@b.test\r\nAuthorization: Basic x", "From: a@b.test\r\nAuthorization: [redacted]"),
+    ],
+)
+def test_multipart_fields_and_files_are_redacted_by_their_names(head: str, content: str, expected: str) -> None:
+    assert shown(multipart(head, content), MULTIPART) == multipart(head, expected)
+    assert shown(multipart(head, content), "multipart/form-data; boundary=wrong") == multipart(head, expected)
+
+
+def test_a_multipart_body_that_is_cut_off_hides_what_came_of_a_secret() -> None:
+    body = multipart('name="token"', "hunter2")
+    for end in range(len(body)):
+        assert "hunter" not in shown(body[:end], MULTIPART)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        (b"\x81\xa8password\xa78675309", "application/msgpack"),
+        ('{"password":"8675309"}'.encode("utf-16"), JSON),
+        (gzip.compress(b"password=8675309"), ""),
+        (b"id,password\n1,8675309\n", "text/csv"),
+        (b"credentials:\n  user: a\n  pin: 8675309\n", "application/yaml"),
+    ],
+)
+def test_nothing_is_shown_of_a_body_that_names_secrets_and_cannot_be_read(body: bytes, content_type: str) -> None:
+    assert redacted_body(body, content_type) == (b"", UNREADABLE)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [(b"\x81\xa1a\xa1b", "application/msgpack"), (b"id,name\n1,a\n", "text/csv"), (b"\x89PNG\0token", "image/png")],
+)
+def test_other_formats_are_shown(body: bytes, content_type: str) -> None:
+    assert redacted_body(body, content_type) == (body, None)
+
+
+def test_it_says_so_if_a_secret_does_not_end() -> None:
+    assert redacted_body(b'{"token": {"a": 1, "b": 2', JSON).note == UNENDED
+    assert redacted_body(b"<a><token>1</a>", XML).note == UNENDED
+    assert redacted_body(b'{"token": {"a": 1}}', JSON).note is None
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type"),
+    [
+        ('{"a":"ü","password":"8675309","b":["ü",1]}', JSON),
+        ('{"a":"ü","token":{"b":"8675309"},"b":["ü",1]}', JSON),
+        ("a=1&token=8675309&b=2", FORM),
+        ("<a>ü<token>8675309</token></a>", XML),
+        (multipart('name="token"', "8675309"), MULTIPART),
+    ],
+)
+def test_no_part_of_a_body_has_a_part_of_a_secret(body: str, content_type: str) -> None:
+    sent = body.encode()
+    at = sent.index(b"8675309")
+    for start in range(len(sent)):
+        for end in (start + 1, start + 5, len(sent)):
+            part = redacted_body(sent, content_type, start, end).data
+            assert not any(sent[one : one + 2] in part for one in range(at, at + 6))
+        assert redacted_body(sent, content_type, start).data.endswith(sent[max(start, at + 9) :])  # all else stays
+
+
+@pytest.mark.parametrize("content_type", [JSON, FORM, XML, MULTIPART, "text/plain"])
+@pytest.mark.parametrize(
+    "part",
+    [
+        *('"', '"a', '"token', "token", '\\"', "&token", '"token" ', '["', '"token":["a"{', "[", '{"a":', "://a"),
+        *("http://a?b=", "<", "<a ", '<a b="', "<!--", "<![CDATA[", "--b\r\n", "--b\r\n\r\n", "eyJaaaaaaaa-", "%7B"),
+        *("-----BEGIN PRIVATE KEY-----", "'", 'token:"', "token    ", '{"a":"{\\"a\\":', "<token>", "cookie:", " "),
+    ],
+)  # fmt: skip
+def test_a_long_body_is_read_in_a_moment(part: str, content_type: str) -> None:
+    redacted_body((part * (60_000 // len(part))).encode(), content_type)
+
+
+def test_deep_nesting_hides_what_is_below_a_secret_name() -> None:
+    deep = 50_000
+    body = '{"token":' + "[" * deep + '"hunter2"' + "]" * deep + ',"n":' + "[" * deep + "1" + "]" * deep + "}"
+    assert shown(body, JSON) == '{"token":"[redacted]","n":' + "[" * deep + "1" + "]" * deep + "}"
+    text = '{"password":"hunter2"}'
+    for _ in range(8):
+        text = json.dumps({"message": text})
+    assert "hunter2" not in shown(text, JSON)
