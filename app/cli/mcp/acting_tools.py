@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
 from typing import Annotated, Literal, cast
 
 import httpx
@@ -9,20 +10,20 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 
 from app.cli.identifiers import request_id
+from app.cli.mcp.serializers import Serializer
 from app.cli.mcp.shapes import EndpointShape, FullDelivery, SentShape
-from app.cli.mcp.tools import Connect, ReadTools, RequestId, calling
+from app.cli.mcp.tools import RESPONSE_BYTES, Connect, ReadTools, RequestId, calling
 from app.cli.transport import path_of
 from app.cli.views import FullDeliveryView
 
-_ANSWER_MAX = 4096
 _SEND_S = 60.0
 
 
 class ActingTools:
     """Built on the tools that read, whose shapes they return."""
 
-    def __init__(self, connect: Connect, read: ReadTools) -> None:
-        self._connect, self._read = connect, read
+    def __init__(self, connect: Connect, read: ReadTools, serializer: Serializer) -> None:
+        self._connect, self._read, self._serializer = connect, read, serializer
 
     async def replay_request(
         self,
@@ -59,7 +60,10 @@ class ActingTools:
                 response = await client.request(method, url, headers=headers, content=body.encode())
         except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             raise ToolError(f"The request could not be sent to {url}: {error}.") from error
-        return SentShape(url=url, status=response.status_code, body=response.text[:_ANSWER_MAX])
+        content = response.content  # decompressed
+        kind = [("Content-Type", response.headers.get("Content-Type", ""))]
+        part = await self._read.body_part(_whole(content), kind, len(content), limit=RESPONSE_BYTES)
+        return SentShape(url=self._serializer.url(url), status=response.status_code, body=part)
 
     async def create_endpoint(
         self,
@@ -70,4 +74,8 @@ class ActingTools:
         """Create an endpoint, and return it with its capture URL."""
         fields = {"name": name, "forward_url": forward_url, "retention_days": retention_days}
         async with calling(self._connect) as api:
-            return self._read.endpoint(await api.create(fields))
+            return self._serializer.endpoint(await api.create(fields))
+
+
+async def _whole(content: bytes) -> AsyncGenerator[bytes, None]:
+    yield content

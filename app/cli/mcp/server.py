@@ -16,6 +16,7 @@ from pydantic import ValidationError, create_model
 from app import __version__
 from app.cli.mcp.acting_tools import ActingTools
 from app.cli.mcp.arguments import refusal_text, unknown_text
+from app.cli.mcp.serializers import Serializer
 from app.cli.mcp.tools import Connect, ReadTools
 
 INSTRUCTIONS = (
@@ -31,7 +32,8 @@ _CREATES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempot
 class Server(MCPServer[None]):
     """An error of a tool is one plain sentence, without the library's words around it."""
 
-    def __init__(self, tools: Sequence[Tool]) -> None:
+    def __init__(self, tools: Sequence[Tool], serializer: Serializer) -> None:
+        self._serializer = serializer
         self._tools = {tool.name: tool for tool in tools}
         super().__init__(
             "hookline",
@@ -55,13 +57,14 @@ class Server(MCPServer[None]):
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(refusal_text(error.__cause__, self._tools[name].parameters)) from error
-            raise ToolError(str(error.__cause__ or error)) from error
+            raise ToolError(self._serializer.text(str(error.__cause__ or error))) from error
 
 
 def build_server(connect: Connect, *, replay: bool, send: bool, create: bool, show_secrets: bool) -> Server:
     """`replay`, `send` and `create` add the tools of that kind."""
-    read = ReadTools(connect, show_secrets=show_secrets)
-    acting = ActingTools(connect, read)
+    serializer = Serializer(show_secrets=show_secrets)
+    read = ReadTools(connect, serializer)
+    acting = ActingTools(connect, read, serializer)
     reading = (
         read.status,
         read.list_endpoints,
@@ -78,7 +81,7 @@ def build_server(connect: Connect, *, replay: bool, send: bool, create: bool, sh
         tools.append(_tool(acting.send_request, _SENDS))
     if create:
         tools.append(_tool(acting.create_endpoint, _CREATES))
-    return Server(tools)
+    return Server(tools, serializer)
 
 
 def _tool(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:

@@ -119,7 +119,7 @@ class AttemptShape:
 
 @dataclass(frozen=True)
 class FullDelivery:
-    """A delivery with its attempts, and the start of the last response's body."""
+    """A delivery with its last 5 attempts, and the start of the last response's body."""
 
     delivery: DeliveryShape
     attempts: list[AttemptShape]
@@ -128,7 +128,8 @@ class FullDelivery:
 
 @dataclass(frozen=True)
 class RequestShape:
-    """A request in full. `redacted`: secrets in it were replaced by `[redacted]`."""
+    """A request in full, with the last 20 of its deliveries. `redacted`: secrets in it were replaced by
+    `[redacted]`."""
 
     id: str
     endpoint: str
@@ -144,6 +145,7 @@ class RequestShape:
     provider: str | None
     event: str | None
     note: str | None
+    delivery_count: int
     deliveries: list[DeliveryShape]
     redacted: bool
 
@@ -158,8 +160,8 @@ class WaitResult:
 
 @dataclass(frozen=True)
 class SentShape:
-    """What Hookline responded to a request that was sent to an endpoint."""
+    """What Hookline responded to a request that was sent to an endpoint, with the start of the body."""
 
     url: str
     status: int
-    body: str
+    body: BodyShape

@@ -36,7 +36,11 @@ _PARAMETER = rf"(?:{WORDS})[\w.\[\]%-]{{0,60}}+=(?P<parameter>[^&;/]++)"
 _VALUES = rf"(?P<key>{_KEYS}|{_PEM})|{_JWT}|{_PATHS}"
 _URL = r"(?<![a-z0-9+.-])(?P<url>[a-z][a-z0-9+.-]{1,20}+://[^\s\"'<>\\]++)"
 _TEXT = re.compile(f"{_URL}|{_VALUES}|{_SCHEME}|{_LINE}|{_NAMED}", re.IGNORECASE | re.DOTALL | re.ASCII)
-_IN_URL = re.compile(rf"(?<=://)(?P<user>[^/?#]*)(?=@)|{_VALUES}|{_PARAMETER}", re.IGNORECASE | re.DOTALL | re.ASCII)
+_CUT = r"(?<=://)(?P<cut>[^/?#@:\[]*:(?!\d{1,5}(?:…|\Z))[^/?#@…]+)(?=…|\Z)"
+"""A URL that is cut off within its credentials; what follows the colon is no port."""
+_IN_URL = re.compile(
+    rf"(?<=://)(?P<user>[^/?#]*)(?=@)|{_CUT}|{_VALUES}|{_PARAMETER}", re.IGNORECASE | re.DOTALL | re.ASCII
+)
 _INMOST = re.compile(f"{_VALUES}|{_SCHEME}|{_LINE}|{_NAMED}", re.IGNORECASE | re.DOTALL | re.ASCII)
 _QUERY = re.compile("[?#]")
 DEPTH_MAX = 4

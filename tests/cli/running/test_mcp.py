@@ -9,11 +9,12 @@ import os
 import subprocess
 import sys
 from subprocess import PIPE
+from typing import Any
 
 import pytest
 
 from tests.cli.agent import agent, error, result
-from tests.cli.conftest import ROOT, Program
+from tests.cli.conftest import ROOT, Program, Run
 from tests.cli.sending import send
 
 
@@ -56,6 +57,33 @@ async def test_requests_are_found_and_read_in_part_and_redacted(program: Program
         assert ["Authorization", "Bearer s3cret"] in request["headers"]
         assert request["body"]["text"].encode() == body
         assert request["target"] == "/catch/orders/paid?token=abc"
+
+
+def test_what_tells_of_requests_and_deliveries_is_redacted_too(program: Program, run: Run) -> None:
+    target = "http://127.0.0.1:9/hook?token=hunter2"
+    assert run("endpoint", "add", "Password: hunter2", "--slug", "leaks", "--forward-url", target).code == 0
+    send(program, "/catch/leaks?password=hunter2", b"log in at https://user:hunter2@shop.test/ today")
+    assert run("mark", "@last:leaks", "--note", "the password=hunter2 is old").code == 0
+
+    async def ask() -> list[Any]:
+        async with agent(program.folder, "--allow-replay", "--allow-send") as client:
+            first = await result(client, "get_request", request="@last:leaks")
+            return [
+                await result(client, "replay_request", request=first["id"], url="http://127.0.0.1:9/?token=hunter2"),
+                await result(client, "search_requests", endpoint="leaks"),
+                *[await result(client, tool) for tool in ("status", "list_endpoints", "list_deliveries")],
+                first,
+                await result(client, "get_delivery", delivery="@last:leaks"),
+                await result(client, "send_request", endpoint="leaks", path="?token=hunter2"),
+                await result(client, "wait_for_request", endpoint="leaks", after=first["id"]),
+                await error(client, "replay_request", request="@last", url="ftp://user:hunter2@127.0.0.1/"),
+            ]
+
+    replayed, found, *told = asyncio.run(ask())
+    assert "127.0.0.1:9" in replayed[0]["attempts"][0]["error"]
+    assert found["requests"][0]["summary"] == "text · log in at https://[redacted]@shop.test/ today"
+    assert found["requests"][0]["note"] == "the password=[redacted] is old"
+    assert "hunter2" not in json.dumps([replayed, found, told])
 
 
 async def test_a_secret_is_redacted_wherever_a_part_of_its_body_begins(program: Program) -> None:

@@ -1,0 +1,159 @@
+"""The API's objects as the tools return them: without secrets, of bounded size."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from app.cli.mcp.shapes import (
+    AttemptShape,
+    BodyShape,
+    DeliveryShape,
+    EndpointShape,
+    RequestShape,
+    StatusShape,
+    SummaryShape,
+)
+from app.cli.views import AttemptView, DeliveryView, EndpointView, RequestView, StatusView, SummaryView
+from app.core.gist.words import MORE, shortened
+from app.core.redaction.headers import redacted_headers
+from app.core.redaction.in_text import redacted_text, redacted_url
+
+TEXT_MAX = 2_000
+"""Characters of a text; in a list `LISTED_MAX`."""
+LISTED_MAX = 500
+HEADERS_MAX = 16 * 1024
+"""Characters of all headers of a message."""
+DELIVERIES_MAX = 20
+TARGETS_MAX = 20
+
+
+class Serializer:
+    """`show_secrets` switches redaction off."""
+
+    def __init__(self, *, show_secrets: bool) -> None:
+        self.show_secrets = show_secrets
+
+    def url(self, url: str, most: int = TEXT_MAX) -> str:
+        """A URL or request target."""
+        return self._shortened(url, redacted_url, most)
+
+    def text(self, text: str, most: int = TEXT_MAX) -> str:
+        """A text that somebody wrote."""
+        return self._shortened(text, redacted_text, most)
+
+    def headers(self, headers: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
+        """The first headers, with a line that counts the others if they are too long."""
+        shown: list[tuple[str, str]] = []
+        free = HEADERS_MAX
+        for name, value in headers:
+            pair = [(name, value[: 4 * TEXT_MAX])]
+            plain = pair if self.show_secrets else redacted_headers(pair)
+            shown += [(shortened(one, LISTED_MAX), shortened(other, TEXT_MAX)) for one, other in plain]
+            free -= len(shown[-1][0]) + len(shown[-1][1]) + 2
+            if free < 0:
+                break
+        left = len(headers) - len(shown)
+        return [*shown, (MORE, f"{left} more headers")] if left else shown
+
+    def status(self, status: StatusView) -> StatusShape:
+        problems = [*status["warnings"], *([status["storage"]] if status["storage"] != "ok" else [])]
+        return StatusShape(
+            version=status["version"],
+            running=status["capture_url"] is not None,
+            capture_url=status["capture_url"],
+            base_url=status["base_url"],
+            plan=status["plan"],
+            requests=status["counts"]["requests"],
+            problems=[self.text(problem) for problem in problems],
+        )
+
+    def endpoint(self, endpoint: EndpointView) -> EndpointShape:
+        return EndpointShape(
+            slug=endpoint["slug"],
+            name=self.text(endpoint["name"]),
+            description=self.text(endpoint["description"], LISTED_MAX),
+            url=endpoint["url"],
+            active=endpoint["active"],
+            retention_days=endpoint["retention_days"],
+            request_count=endpoint["request_count"],
+            last_request_at=endpoint["last_request_at"],
+            targets=[self.url(target["url"], LISTED_MAX) for target in endpoint["targets"][:TARGETS_MAX]],
+        )
+
+    def summary(self, row: SummaryView) -> SummaryShape:
+        return SummaryShape(
+            id=row["id"],
+            endpoint=row["endpoint"],
+            received_at=row["received_at"],
+            method=row["method"],
+            target=self.url(row["target"], LISTED_MAX),
+            content_type=self.text(row["content_type"], LISTED_MAX),
+            size=row["size"],
+            response_status=row["reply"]["status"],
+            delivery=row["mirror"],
+            provider=row["provider"],
+            event=self._optional(row["event"]),
+            summary=self._optional(row["gist"]),
+            note=self._optional(row["note"]),
+        )
+
+    def request(self, found: RequestView, body: BodyShape) -> RequestShape:
+        deliveries = found["deliveries"]
+        return RequestShape(
+            id=found["id"],
+            endpoint=found["endpoint"],
+            received_at=found["received_at"],
+            method=found["method"],
+            target=self.url(found["target"], HEADERS_MAX),
+            http_version=found["http_version"],
+            source_address=found["source"]["address"],
+            complete=found["complete"],
+            headers=self.headers(found["headers"]),
+            body=body,
+            response_status=found["reply"]["status"],
+            provider=found["provider"],
+            event=self._optional(found["event"]),
+            note=None if found["note"] is None else self.text(found["note"]),
+            delivery_count=len(deliveries),
+            deliveries=[self.delivery(one) for one in deliveries[-DELIVERIES_MAX:]],
+            redacted=not self.show_secrets,
+        )
+
+    def delivery(self, row: DeliveryView) -> DeliveryShape:
+        return DeliveryShape(
+            id=row["id"],
+            request=row["request"],
+            endpoint=row["endpoint"],
+            url=self.url(row["url"], LISTED_MAX),
+            state=row["state"],
+            attempts=row["attempt_count"],
+            status=row["status"],
+            ms=row["ms"],
+            error=self._optional(row["error"]),
+            replay=row["replay"] is not None,
+            queued_at=row["queued_at"],
+            next_attempt_at=row["due_at"],
+        )
+
+    def attempt(self, row: AttemptView) -> AttemptShape:
+        return AttemptShape(
+            number=row["number"],
+            trigger=row["trigger"],
+            started_at=row["started_at"],
+            ms=row["ms"],
+            method=row["method"],
+            url=self.url(row["url"]),
+            headers=self.headers(row["headers"]),
+            status=row["status"],
+            response_headers=self.headers(row["response_headers"]),
+            response_size=row["response_size"],
+            error=None if row["error"] is None else self.text(row["error"]),
+        )
+
+    def _optional(self, text: str | None) -> str | None:
+        """In a list."""
+        return None if text is None else self.text(text, LISTED_MAX)
+
+    def _shortened(self, text: str, redact: Callable[[str], str], most: int) -> str:
+        # No more than can be shown is read, and what shows a secret by what follows it.
+        return shortened(text if self.show_secrets else redact(text[: 4 * most]), most)

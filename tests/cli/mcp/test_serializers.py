@@ -1,0 +1,45 @@
+"""However long the parts of a request are, what an agent gets of them is short."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from app.cli.mcp.serializers import HEADERS_MAX, LISTED_MAX, TEXT_MAX, Serializer
+from app.cli.views import SummaryView
+
+LONG = "x" * 60_000
+
+
+def summary(**changed: Any) -> SummaryView:
+    """A request in a list."""
+    plain = {
+        "id": "01", "endpoint": "orders", "received_at": "2026-11-20T09:00:00Z", "method": "GET", "target": "/",
+        "content_type": "", "size": 0, "complete": True, "reply": {"status": 200, "ms": 1.0}, "mirror": "none",
+        "starred": False, "note": None, "provider": None, "event": None, "gist": None,
+    }  # fmt: skip
+    return cast(SummaryView, {**plain, **changed})
+
+
+def test_long_texts_of_a_list_are_shortened() -> None:
+    for show_secrets in (True, False):
+        serializer = Serializer(show_secrets=show_secrets)
+        long = serializer.summary(summary(target="/" + LONG, content_type=LONG, note=LONG, event=LONG, gist=LONG))
+        for text in (long.target, long.content_type, long.note, long.event, long.summary):
+            assert text is not None
+            assert (len(text), text[-1]) == (LISTED_MAX, "…")
+
+
+def test_long_headers_are_shortened_and_counted() -> None:
+    serializer = Serializer(show_secrets=False)
+    assert serializer.headers([("A", LONG)]) == [("A", "x" * (TEXT_MAX - 1) + "…")]
+    many = serializer.headers([("A", "x" * 100), ("Cookie", LONG)] * 500)
+    assert sum(len(name) + len(value) for name, value in many) < HEADERS_MAX + TEXT_MAX
+    assert many[-1] == ("…", f"{1000 - (len(many) - 1)} more headers")
+    assert many[1] == ("Cookie", "[redacted]")
+
+
+def test_a_secret_is_redacted_where_a_long_text_is_cut_off() -> None:
+    serializer = Serializer(show_secrets=False)
+    for padding in range(LISTED_MAX - 60, LISTED_MAX):
+        assert "hun" not in serializer.url("/" + "x" * padding + "?token=hunter2&a=1", LISTED_MAX)
+        assert "hun" not in serializer.text("x" * padding + " https://user:hunter2@shop.test/", LISTED_MAX)
