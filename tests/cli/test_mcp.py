@@ -17,7 +17,7 @@ def test_it_reads_what_is_stored_but_waits_for_nothing(folder: Path, run: Run) -
 
     async def ask() -> None:
         async with agent(folder, "--allow-send") as client:
-            assert [one["slug"] for one in await result(client, "list_endpoints")] == ["orders"]
+            assert [one["slug"] for one in (await result(client, "list_endpoints"))["endpoints"]] == ["orders"]
             assert (await result(client, "status"))["running"] is False
             assert "does not capture" in await error(client, "wait_for_request", timeout_seconds=1)
             assert "does not capture" in await error(client, "send_request", endpoint="orders")

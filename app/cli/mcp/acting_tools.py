@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator
 from typing import Annotated, Literal, cast
+from urllib.parse import unquote
 
 import httpx
 from mcp.server.mcpserver.exceptions import ToolError
@@ -11,12 +12,14 @@ from pydantic import Field
 
 from app.cli.identifiers import request_id
 from app.cli.mcp.serializers import Serializer
-from app.cli.mcp.shapes import EndpointShape, FullDelivery, SentShape
+from app.cli.mcp.shapes import EndpointShape, ReplayedRequest, SentShape
 from app.cli.mcp.tools import RESPONSE_BYTES, Connect, ReadTools, RequestId, calling
-from app.cli.transport import path_of
+from app.cli.transport import NO_READ_TIMEOUT, path_of
 from app.cli.views import FullDeliveryView
 
 _SEND_S = 60.0
+_FRAMING = frozenset({"content-length", "transfer-encoding"})
+_DOTS = frozenset({".", ".."})
 
 
 class ActingTools:
@@ -29,31 +32,35 @@ class ActingTools:
         self,
         request: RequestId,
         url: Annotated[
-            str | None, Field(description="Send it to this URL; without it, to the endpoint's targets.")
+            str | None, Field(description="Send it to this http or https URL; without it, to the endpoint's targets.")
         ] = None,
-    ) -> list[FullDelivery]:
-        """Send a captured request again, and return the result of each delivery."""
+    ) -> ReplayedRequest:
+        """Send a captured request again, wait for the responses, and return the result of each delivery."""
         async with calling(self._connect) as api:
             path = path_of("requests", await request_id(api, request), "replay")
-            made = await api.json("POST", path, {} if url is None else {"url": url})
-        return [await self._read.full_delivery(cast(FullDeliveryView, one)) for one in made["deliveries"]]
+            fields = {} if url is None else {"url": url}
+            made = await api.json("POST", path, fields, timeout=NO_READ_TIMEOUT)  # each target has its own
+        deliveries = [await self._read.full_delivery(cast(FullDeliveryView, one)) for one in made["deliveries"]]
+        return ReplayedRequest(deliveries)
 
     async def send_request(
         self,
-        endpoint: Annotated[str, Field(description="The slug of the endpoint.")],
+        endpoint: Annotated[str, Field(description="The slug of the endpoint, as list_endpoints has it.")],
         method: Literal["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"] = "POST",
-        path: Annotated[str, Field(description="What follows the slug, such as /orders?id=1.")] = "",
-        headers: Annotated[dict[str, str] | None, Field(description="Headers to send.")] = None,
+        path: Annotated[str, Field(description="What follows the slug in the URL, such as /orders?id=1.")] = "",
+        headers: Annotated[
+            dict[str, str] | None, Field(description="Headers to send, such as Content-Type; in ASCII.")
+        ] = None,
         body: Annotated[str, Field(description="The body, sent as UTF-8.")] = "",
     ) -> SentShape:
-        """Send a request to an endpoint of this Hookline, as a provider would, to try the code behind it."""
+        """Send a request to an endpoint of this Hookline, as a provider would, to try the code behind it. Returns the
+        status and the first 4 KiB of the response's body."""
         async with calling(self._connect) as api:
             slug = (await api.endpoint(endpoint))["slug"]
             base = (await api.status())["capture_url"]
         if base is None:
             raise ToolError("Hookline does not capture now. Start it with hookline, or hookline serve.")
-        if path and not path.startswith(("/", "?")):
-            raise ToolError(f"path must begin with / or ?, not {path[:1]!r}.")
+        _check(path, headers or {})
         url = f"{base}/catch/{slug}{path}"
         try:
             async with httpx.AsyncClient(trust_env=False, timeout=_SEND_S) as client:
@@ -63,18 +70,33 @@ class ActingTools:
         content = response.content  # decompressed
         kind = [("Content-Type", response.headers.get("Content-Type", ""))]
         part = await self._read.body_part(_whole(content), kind, len(content), limit=RESPONSE_BYTES)
-        return SentShape(url=self._serializer.url(url), status=response.status_code, body=part)
+        return SentShape(url=self._serializer.url(str(response.request.url)), status=response.status_code, body=part)
 
     async def create_endpoint(
         self,
         name: Annotated[str, Field(description="A name for people, 1 to 100 characters.")],
-        forward_url: Annotated[str | None, Field(description="Forward each request to this URL.")] = None,
-        retention_days: Annotated[int, Field(ge=1, le=90, description="Requests are kept this many days.")] = 7,
+        forward_url: Annotated[str | None, Field(description="Forward each request to this http or https URL.")] = None,
+        retention_days: Annotated[
+            int, Field(ge=1, le=90, description="Requests are kept this many days, 1 to 90.")
+        ] = 7,
     ) -> EndpointShape:
         """Create an endpoint, and return it with its capture URL."""
         fields = {"name": name, "forward_url": forward_url, "retention_days": retention_days}
         async with calling(self._connect) as api:
             return self._serializer.endpoint(await api.create(fields))
+
+
+def _check(path: str, headers: dict[str, str]) -> None:
+    """ToolError for what could not be sent, or not to this endpoint."""
+    if path and not path.startswith(("/", "?")):
+        raise ToolError(f"path must begin with / or ?, not {path[:1]!r}.")
+    if _DOTS.intersection(unquote(path.partition("?")[0]).split("/")):
+        raise ToolError("path must not have . or .. between its slashes: the request would leave the endpoint.")
+    for name, value in headers.items():
+        if name.strip().lower() in _FRAMING:
+            raise ToolError(f"headers must not have {name.strip()}: it follows from the body.")
+        if not (name + value).isascii():
+            raise ToolError(f"headers must be ASCII, which {name[:80]!r} is not.")
 
 
 async def _whole(content: bytes) -> AsyncGenerator[bytes, None]:

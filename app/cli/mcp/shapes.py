@@ -34,6 +34,14 @@ class EndpointShape:
 
 
 @dataclass(frozen=True)
+class FoundEndpoints:
+    """Endpoints in the user's order. `more`: there are others."""
+
+    endpoints: list[EndpointShape]
+    more: bool
+
+
+@dataclass(frozen=True)
 class SummaryShape:
     """A request in a list."""
 
@@ -124,6 +132,13 @@ class FullDelivery:
     delivery: DeliveryShape
     attempts: list[AttemptShape]
     response_body: BodyShape | None
+
+
+@dataclass(frozen=True)
+class ReplayedRequest:
+    """The deliveries of a replay, one to each target."""
+
+    deliveries: list[FullDelivery]
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,12 @@ async def test_without_options_it_only_reads(program: Program) -> None:
         assert all(tool.description and tool.annotations and tool.annotations.read_only_hint for tool in tools)
         status = await result(client, "status")
         assert (status["running"], status["capture_url"]) == (True, program.url)
-        endpoint = (await result(client, "list_endpoints"))[0]
+        endpoint = (await result(client, "list_endpoints"))["endpoints"][0]
         assert (endpoint["slug"], endpoint["url"]) == ("orders", f"{program.url}/catch/orders")
-        assert "Unknown tool" in await error(client, "replay_request", request="@last")
+        assert await error(client, "replay_request", request="@last") == (
+            "replay_request is not allowed. Only the user can allow it: hookline mcp --allow-replay."
+        )
+        assert "See search_requests." in await error(client, "get_request", request="nothing")
 
 
 async def test_requests_are_found_and_read_in_part_and_redacted(program: Program) -> None:
@@ -80,7 +83,7 @@ def test_what_tells_of_requests_and_deliveries_is_redacted_too(program: Program,
             ]
 
     replayed, found, *told = asyncio.run(ask())
-    assert "127.0.0.1:9" in replayed[0]["attempts"][0]["error"]
+    assert "127.0.0.1:9" in replayed["deliveries"][0]["attempts"][0]["error"]
     assert found["requests"][0]["summary"] == "text · log in at https://[redacted]@shop.test/ today"
     assert found["requests"][0]["note"] == "the password=[redacted] is old"
     assert "hunter2" not in json.dumps([replayed, found, told])
@@ -148,7 +151,8 @@ async def test_what_is_allowed_is_offered_and_done(program: Program) -> None:
         assert {"replay_request", "send_request", "create_endpoint"} <= set(tools)
         sent = await result(client, "send_request", endpoint="orders", path="/x?a=1", body="hello")
         assert (sent["status"], sent["url"]) == (200, f"{program.url}/catch/orders/x?a=1")
-        replayed = await result(client, "replay_request", request="@last:orders", url="http://127.0.0.1:9/none")
+        done = await result(client, "replay_request", request="@last:orders", url="http://127.0.0.1:9/none")
+        replayed = done["deliveries"]
         assert [(one["delivery"]["state"], one["delivery"]["replay"]) for one in replayed] == [("failed", True)]
         assert len(replayed[0]["attempts"]) == 1
         listed = await result(client, "list_deliveries", endpoint="orders", state="failed")
@@ -157,7 +161,16 @@ async def test_what_is_allowed_is_offered_and_done(program: Program) -> None:
         assert one == replayed[0]
         made = await result(client, "create_endpoint", name="By an agent", forward_url="http://127.0.0.1:9/")
         assert (made["name"], made["targets"]) == ("By an agent", ["http://127.0.0.1:9/"])
-        assert "path must begin" in await error(client, "send_request", endpoint="orders", path="x")
+        for wrong, told in (
+            ({"path": "x"}, "path must begin with / or ?, not 'x'."),
+            ({"path": "/a/%2e%2E/b"}, "path must not have . or .. between its slashes: the request would leave the"),
+            ({"headers": {"content-length": "3"}, "body": "hello"}, "headers must not have content-length: it follows"),
+            ({"headers": {"ä": "b"}}, "headers must be ASCII, which 'ä' is not."),
+            ({"headers": {"a b": "c"}}, "The request could not be sent to "),
+        ):
+            assert (await error(client, "send_request", endpoint="orders", **wrong)).startswith(told)
+        assert (await result(client, "list_endpoints", name="agent"))["endpoints"] == [made]
+        assert (await result(client, "list_endpoints", limit=1))["more"] is True
         assert "forward" in (await error(client, "create_endpoint", name="n", forward_url="ftp://x")).lower()
 
 
