@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import NamedTuple
 
+from app.core.bodies.formats.multipart_parts import decode
 from app.core.bodies.media_types import CSV, JSON_LINES, TSV, is_json, is_xml, media_type
 from app.core.redaction.in_form import form_secrets
 from app.core.redaction.in_json import json_secrets
@@ -15,7 +16,7 @@ from app.core.redaction.in_multipart import multipart_secrets
 from app.core.redaction.in_text import text_secrets
 from app.core.redaction.in_xml import xml_secrets
 from app.core.redaction.names import WORDS
-from app.core.redaction.spans import Span
+from app.core.redaction.spans import Find, Span
 
 DEPTH_MAX = 4
 """JSON in a text of JSON, in a field of a form and so on is read this deep; what is deeper and names a secret is
@@ -23,7 +24,10 @@ hidden."""
 _JSON = re.compile(r'\s*+(?:\xef\xbb\xbf)?[\[{]\s*+["\'\[{\]}\d\w-]')
 _XML = re.compile(r"\s*+(?:\xef\xbb\xbf)?<[a-z_?!]", re.IGNORECASE)
 _NAME = re.compile(WORDS.encode(), re.IGNORECASE)
-_BLOCK = re.compile(rf"(?:{WORDS})[^\s:]{{0,100}}+[\"']?\s*+:[ \t]*+\r?\n", re.IGNORECASE)
+_BLOCK = re.compile(rf"(?:{WORDS})[^\s:]{{0,100}}+[\"']?\s*+:[ \t]*+[|>]?[-+\d]?[ \t]*+\r?\n", re.IGNORECASE)
+_BASE64 = re.compile(r"\s*+(?:e[yw]|W[yw]|W3)[\w+/-]{14,}+={0,2}\s*+\Z", re.ASCII)
+"""What begins like an object or a list."""
+_URL_SAFE = str.maketrans("-_", "+/")
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 """Byte order marks of text in two or four bytes for each character."""
@@ -71,7 +75,7 @@ def _secrets(text: str, content_type: str, depth: int = 0) -> Iterable[Span]:
     find = partial(_secrets, content_type="", depth=depth + 1)
     match _format(media_type(content_type), text):
         case "multipart":
-            return multipart_secrets(text, content_type, partial(_secrets, depth=depth + 1))
+            return multipart_secrets(text, content_type, partial(_in_part, depth=depth + 1))
         case "json":
             return json_secrets(text, find)
         case "xml":
@@ -79,7 +83,21 @@ def _secrets(text: str, content_type: str, depth: int = 0) -> Iterable[Span]:
         case "form":
             return form_secrets(text, find)
         case _:
-            return text_secrets(text)
+            return [Span(0, len(text))] if _holds_secrets_in_base64(text, find) else text_secrets(text)
+
+
+def _in_part(text: str, content_type: str, depth: int) -> Iterable[Span]:
+    """In a part of a multipart body."""
+    unreadable = _is_unreadable(text.encode("latin-1"), content_type)
+    return [Span(0, len(text))] if unreadable else _secrets(text, content_type, depth)
+
+
+def _holds_secrets_in_base64(text: str, find: Find) -> bool:
+    """Whether the text is JSON in Base64, as queues deliver it, with secrets in it."""
+    if not _BASE64.match(text):
+        return False
+    plain, decoded = decode("base64", text.strip().translate(_URL_SAFE).encode(), complete=False)
+    return bool(decoded) and next(iter(find(plain.decode("latin-1"))), None) is not None
 
 
 def _format(kind: str, text: str) -> str:

@@ -28,6 +28,11 @@ _PATHS = (
 _SCHEME = r"(?<!\w)(?:bearer|basic)[ ]{1,4}(?P<bearer>[\w.~+/=-]{16,}+)"
 _LINE = r"(?<!\w)(?:authorization|(?:set-)?cookie)[\\\"']{0,9}:\s{0,9}(?P<line>[^\r\n\"'\\]++)"
 """A header in a text; it ends where the line or the quotes around it end."""
+_REST = (
+    rf"(?:\A|(?<=\n))[\w.-]{{0,40}}?(?:{WORDS})[\w.-]{{0,40}}+[ \t]{{0,20}}[:=][ \t]{{0,20}}+(?![\"'\\])"
+    r"(?P<rest>[^\r\n&]++)"
+)
+"""A line that begins with a name: a passphrase has several words."""
 _NAMED = (
     rf"(?:{WORDS})[\w.\[\]%-]{{0,60}}+[\\\"'\s]{{0,20}}+[:=]\s{{0,20}}+"
     r"(?:\\{0,9}(?P<quote>[\"'])(?P<quoted>(?:(?!(?P=quote))[^\\\r\n]|\\.)++)|(?P<word>[^\s&#\"'<>\\]++))"
@@ -35,13 +40,13 @@ _NAMED = (
 _PARAMETER = rf"(?:{WORDS})[\w.\[\]%-]{{0,60}}+=(?P<parameter>[^&;/]++)"
 _VALUES = rf"(?P<key>{_KEYS}|{_PEM})|{_JWT}|{_PATHS}"
 _URL = r"(?<![a-z0-9+.-])(?P<url>[a-z][a-z0-9+.-]{1,20}+://[^\s\"'<>\\]++)"
-_TEXT = re.compile(f"{_URL}|{_VALUES}|{_SCHEME}|{_LINE}|{_NAMED}", re.IGNORECASE | re.DOTALL | re.ASCII)
+_TEXT = re.compile(f"{_URL}|{_VALUES}|{_SCHEME}|{_LINE}|{_REST}|{_NAMED}", re.IGNORECASE | re.DOTALL | re.ASCII)
 _CUT = r"(?<=://)(?P<cut>[^/?#@:\[]*:(?!\d{1,5}(?:…|\Z))[^/?#@…]+)(?=…|\Z)"
 """A URL that is cut off within its credentials; what follows the colon is no port."""
 _IN_URL = re.compile(
     rf"(?<=://)(?P<user>[^/?#]*)(?=@)|{_CUT}|{_VALUES}|{_PARAMETER}", re.IGNORECASE | re.DOTALL | re.ASCII
 )
-_INMOST = re.compile(f"{_VALUES}|{_SCHEME}|{_LINE}|{_NAMED}", re.IGNORECASE | re.DOTALL | re.ASCII)
+_INMOST = re.compile(f"{_VALUES}|{_SCHEME}|{_LINE}|{_REST}|{_NAMED}", re.IGNORECASE | re.DOTALL | re.ASCII)
 _QUERY = re.compile("[?#]")
 DEPTH_MAX = 4
 """URLs within the parameters of URLs are read this deep."""

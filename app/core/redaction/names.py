@@ -7,12 +7,13 @@ import re
 WORDS = (
     r"authorization(?!s)|cookie|passwor[dt]|passwd|pwd|passphrase|passcode|secret|token|credential|jwt|sessid"
     r"|(?:api|access|private|auth|master|signing|encryption|shared|account|subscription|functions|service|session)"
-    r"[-_ ]?key(?![-_ ]?id)|card[-_ ]?number|cvv|cvc|x-(?:amz|goog)-signature"
+    r"[-_ ]?key(?![-_ ]?id)|card[-_ ]?number|cvv|cvc|creds|saml-?response|client[-_ ]?assertion"
+    r"|(?:verification|security|recovery|backup)[-_ ]?code|x-(?:amz|goog)-signature"
 )
 """A name that contains one of these. Slack's `authorizations` lists who installed an app."""
-_WHOLE = "auth|pass|pin|otp|totp|bearer|ssn"
+_WHOLE = "o?auth|pass|pin|otp|totp|bearer|ssn"
 """A name that is one of these, or ends in one after a separator."""
-_NAME = re.compile(rf"{WORDS}|(?:^|[^a-z0-9])(?:{_WHOLE})\]?$", re.IGNORECASE)
+_NAME = re.compile(rf"{WORDS}|(?:^|[^a-z0-9])(?:{_WHOLE})\]?$|(?<=[a-z0-9])(?-i:Auth|Pass|Pin|Otp)$", re.IGNORECASE)
 NAME_MAX = 256
 """Characters of a name that are looked at, at either end."""
 _FILE = re.compile(

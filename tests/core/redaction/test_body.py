@@ -41,6 +41,10 @@ def shown(body: str, content_type: str) -> str:
         # JSON, a form and a URL in a text
         ('{"m": "{\\"token\\":\\"x\\",\\"n\\":1}"}', '{"m": "{\\"token\\":\\"[redacted]\\",\\"n\\":1}"}'),
         ('{"query": "{ login(password: \\"x y\\") }"}', '{"query": "{ login(password: \\"[redacted]\\") }"}'),
+        ('{"data": "eyJ0b2tlbiI6ICJ4In0=", "id": "eyJhIjogMSwgImIiOiAyfQ=="}',
+         '{"data": "[redacted]", "id": "eyJhIjogMSwgImIiOiAyfQ=="}'),
+        ('{"oauth": {"a": 1}, "dbPass": "x", "bypass": "x", "pin": 1}',
+         '{"oauth": "[redacted]", "dbPass": "[redacted]", "bypass": "x", "pin": "[redacted]"}'),
         ('{"url": "https://u:p@h/?token=x&a=1"}', '{"url": "https://[redacted]@h/?token=[redacted]&a=1"}'),
         # the name of a secret as a value beside it
         ('[{"name": "PASSWORD", "value": "x"}, {"name": "a", "value": "b"}]',
@@ -102,6 +106,7 @@ def multipart(head: str, content: str) -> str:
         ('name="f"; filename="prod.env.credentials"', "x", "[redacted]"),
         ('name="f"; filename="tls.key"', "x", "[redacted]"),
         ('name="f"; filename="a.txt"', "x", "x"),
+        ('name="f"; filename="a.csv"\r\nContent-Type: text/csv', "id,password\n1,x", "[redacted]"),
         ('name="j"\r\nContent-Type: application/json', '{"token":"x","n":1}', '{"token":"[redacted]","n":1}'),
         ('name="j"', '{"token":"x","n":1}', '{"token":"[redacted]","n":1}'),
         ('name="j"\r\nContent-Transfer-Encoding: base64', base64.b64encode(b'{"token":"x"}').decode(), "[redacted]"),
@@ -125,10 +130,12 @@ def test_a_multipart_body_that_is_cut_off_hides_what_came_of_a_secret() -> None:
     [
         (b"\x81\xa8password\xa78675309", "application/msgpack"),
         ('{"password":"8675309"}'.encode("utf-16"), JSON),
-        (gzip.compress(b"password=8675309"), ""),
+        (gzip.compress(b"password=8675309", mtime=0), ""),
         (b"id,password\n1,8675309\n", "text/csv"),
         (b"credentials:\n  user: a\n  pin: 8675309\n", "application/yaml"),
+        (b"secret: |-\n  8675309\n", "application/yaml"),
     ],
+    ids=["msgpack", "utf-16", "gzip", "csv", "yaml", "yaml block"],
 )
 def test_nothing_is_shown_of_a_body_that_names_secrets_and_cannot_be_read(body: bytes, content_type: str) -> None:
     assert redacted_body(body, content_type) == (b"", UNREADABLE)
@@ -137,6 +144,7 @@ def test_nothing_is_shown_of_a_body_that_names_secrets_and_cannot_be_read(body: 
 @pytest.mark.parametrize(
     ("body", "content_type"),
     [(b"\x81\xa1a\xa1b", "application/msgpack"), (b"id,name\n1,a\n", "text/csv"), (b"\x89PNG\0token", "image/png")],
+    ids=["msgpack", "csv", "png"],
 )
 def test_other_formats_are_shown(body: bytes, content_type: str) -> None:
     assert redacted_body(body, content_type) == (body, None)

@@ -42,7 +42,10 @@ def test_urls_lose_credentials_and_secret_parameters(url: str, shown: str) -> No
     [
         ("the password is in the vault", "the password is in the vault"),
         ("JSON · id, password, type: order.paid", "JSON · id, password, type: order.paid"),
-        ("password: hunter2 works", "password: [redacted] works"),
+        ("password: hunter2, of 2 words", "password: [redacted]"),
+        ("the password: hunter2 works", "the password: [redacted] works"),
+        ("A=1\nexport DB_PASSWORD=a b\nC=2", "A=1\nexport DB_PASSWORD=[redacted] b\nC=2"),
+        ("A=1\nDB_PASSWORD=a b\nC=2", "A=1\nDB_PASSWORD=[redacted]\nC=2"),
         ('api_key = "a b" works', 'api_key = "[redacted]" works'),
         ("token=abc", "token=[redacted]"),
         ("see https://u:p@h/?a=1&token=x for it", "see https://[redacted]@h/?a=1&token=[redacted] for it"),
