@@ -56,9 +56,9 @@ def redacted_body(body: bytes, content_type: str, start: int = 0, end: int | Non
     text = body.decode("latin-1")  # a character for each byte
     end = len(body) if end is None else end
     pieces, reached, last = [], start, 0
-    for span in _secrets(text, content_type):
+    for span in sorted(_secrets(text, content_type)):
         last = span.end
-        if span.end <= start or span.begin >= end:
+        if span.end <= reached or span.begin >= end:
             continue
         if span.begin >= start:
             pieces += [body[reached : span.begin], span.text.encode("latin-1", "replace")]

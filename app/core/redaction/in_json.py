@@ -20,18 +20,20 @@ _COLON = re.compile(r"[ \t\r\n]*+:")
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _NO_SECRET = frozenset({"true", "false", "null"})
-_NAMING = frozenset({"name", "key", "field", "header", "label", "param", "parameter", "variable"})
-_VALUED = frozenset({"value", "values", "val", "content", "default", "data", "text"})
+_NAMING = frozenset({"name", "key", "field", "header", "label", "param", "parameter", "variable", "k"})
+_VALUED = frozenset({"value", "values", "val", "content", "default", "data", "text", "v"})
 DEPTH_MAX = 1_000
 """Deeper levels are counted, but nothing is kept of each."""
 
 
 @dataclass(slots=True)
 class _Level:
-    """An object or a list. `names_secret`: a member such as `"name": "password"` says that the value is a secret."""
+    """An object or a list. `names_secret`: a member such as `"name": "password"` says that the value is a secret;
+    `value` is where it is, if it came before."""
 
     is_list: bool
     names_secret: bool = False
+    value: Span | None = None
     values: int = 0
 
 
@@ -77,7 +79,7 @@ class _Reader:
         if _COLON.match(self._text, token.end()):
             self._name = _plain(sent[: 2 * NAME_MAX], 0).text
             return
-        secret, list_before = self._is_secret(), self._level
+        secret, level = self._is_secret(), self._level
         self._count()
         if secret:
             if sent and sent not in _NO_SECRET:
@@ -85,9 +87,9 @@ class _Reader:
                 yield Span(token.start(), token.end(), f'"{_encoded(without_secret(plain))}"')
         else:
             plain_text = _plain(sent, begin)
-            if list_before and len(plain_text.text) <= NAME_MAX:
-                self._note_name(list_before, plain_text.text)
             yield from as_sent(self._find(plain_text.text), plain_text, _encoded)
+            if level is not None:
+                yield from self._note(level, plain_text.text, Span(token.start(), token.end(), f'"{REDACTED}"'))
         self._name = None
 
     @property
@@ -107,17 +109,25 @@ class _Reader:
         if self._level is not None:
             self._level.values += 1
 
-    def _note_name(self, level: _Level, text: str) -> None:
-        """`{"name": "password", "value": …}`, or a list of two in a list, such as a header."""
+    def _note(self, level: _Level, text: str, whole: Span) -> Iterator[Span]:
+        """`{"name": "password", "value": …}` in any order, or a list of two in a list, such as a header."""
+        name = (self._name or "").lower()
         if level.is_list:
             in_list = len(self._levels) > 1 and self._levels[-2].is_list
             level.names_secret = in_list and level.values == 1 and is_secret(text)
-        elif (self._name or "").lower() in _NAMING:
+        elif name in _VALUED:
+            level.value = whole
+        elif name in _NAMING:
             level.names_secret = is_secret(text)
+            if level.names_secret and level.value is not None:
+                yield level.value
 
 
 def json_secrets(text: str, find: Find) -> Iterator[Span]:
-    """The values of secret members, objects and lists whole, and what `find` finds in other texts."""
+    """The values of secret members, objects and lists whole, and what `find` finds in other texts.
+
+    A value whose name comes later is out of order, and can hold others that were found.
+    """
     return _Reader(text, find).secrets()
 
 

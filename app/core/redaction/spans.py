@@ -20,7 +20,7 @@ class Span(NamedTuple):
 
 
 Find = Callable[[str], Iterable[Span]]
-"""Finds the secrets in a value that has no secret name; in order, none within another."""
+"""Finds the secrets in a value that has no secret name; those of JSON not always in order."""
 
 
 def without_secret(value: str) -> str:

@@ -49,6 +49,8 @@ def shown(body: str, content_type: str) -> str:
         # the name of a secret as a value beside it
         ('[{"name": "PASSWORD", "value": "x"}, {"name": "a", "value": "b"}]',
          '[{"name": "PASSWORD", "value": "[redacted]"}, {"name": "a", "value": "b"}]'),
+        ('[{"value": "https://a:b@c/?token=d", "n": 1, "name": "token"}, {"v": "x", "k": "a"}]',
+         '[{"value": "[redacted]", "n": 1, "name": "token"}, {"v": "x", "k": "a"}]'),
         ('{"headers": [["Authorization", "Bearer x"], ["A", "b"]], "fields": ["token", "id"]}',
          '{"headers": [["Authorization", "Bearer [redacted]"], ["A", "b"]], "fields": ["token", "id"]}'),
     ],
