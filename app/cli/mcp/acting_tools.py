@@ -12,7 +12,7 @@ from pydantic import Field
 
 from app.cli.identifiers import request_id
 from app.cli.mcp.serializers import Serializer
-from app.cli.mcp.shapes import EndpointShape, ReplayedRequest, SentShape
+from app.cli.mcp.shapes import EndpointShape, ReplayResults, SentShape
 from app.cli.mcp.tools import RESPONSE_BYTES, Connect, ReadTools, RequestId, calling
 from app.cli.transport import NO_READ_TIMEOUT, path_of
 from app.cli.views import FullDeliveryView
@@ -34,14 +34,14 @@ class ActingTools:
         url: Annotated[
             str | None, Field(description="Send it to this http or https URL; without it, to the endpoint's targets.")
         ] = None,
-    ) -> ReplayedRequest:
+    ) -> ReplayResults:
         """Send a captured request again, wait for the responses, and return the result of each delivery."""
         async with calling(self._connect) as api:
             path = path_of("requests", await request_id(api, request), "replay")
             fields = {} if url is None else {"url": url}
             made = await api.json("POST", path, fields, timeout=NO_READ_TIMEOUT)  # each target has its own
         deliveries = [await self._read.full_delivery(cast(FullDeliveryView, one)) for one in made["deliveries"]]
-        return ReplayedRequest(deliveries)
+        return ReplayResults(deliveries)
 
     async def send_request(
         self,

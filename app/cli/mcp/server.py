@@ -31,7 +31,7 @@ _SENDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempoten
 _CREATES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 
 
-class Server(MCPServer[None]):
+class AgentServer(MCPServer[None]):
     """An error of a tool is one plain sentence, without the library's words around it."""
 
     def __init__(self, tools: Sequence[Tool], denied: Mapping[str, str], serializer: Serializer) -> None:
@@ -65,7 +65,7 @@ class Server(MCPServer[None]):
             raise ToolError(self._serializer.text(str(error.__cause__ or error))) from error
 
 
-def build_server(connect: Connect, *, replay: bool, send: bool, create: bool, show_secrets: bool) -> Server:
+def build_server(connect: Connect, *, replay: bool, send: bool, create: bool, show_secrets: bool) -> AgentServer:
     """`replay`, `send` and `create` add the tools of that kind."""
     serializer = Serializer(show_secrets=show_secrets)
     read = ReadTools(connect, serializer)
@@ -89,7 +89,7 @@ def build_server(connect: Connect, *, replay: bool, send: bool, create: bool, sh
             tools.append(_tool(function, hints))
         else:
             denied[function.__name__] = option
-    return Server(tools, denied, serializer)
+    return AgentServer(tools, denied, serializer)
 
 
 def _tool(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:

@@ -135,7 +135,7 @@ class FullDelivery:
 
 
 @dataclass(frozen=True)
-class ReplayedRequest:
+class ReplayResults:
     """The deliveries of a replay, one to each target."""
 
     deliveries: list[FullDelivery]

@@ -16,7 +16,7 @@ from app.core.redaction.in_multipart import multipart_secrets
 from app.core.redaction.in_text import text_secrets
 from app.core.redaction.in_xml import xml_secrets
 from app.core.redaction.names import WORDS
-from app.core.redaction.spans import Find, Span
+from app.core.redaction.secret import Find, Secret
 
 DEPTH_MAX = 4
 """JSON in a text of JSON, in a field of a form and so on is read this deep; what is deeper and names a secret is
@@ -56,22 +56,22 @@ def redacted_body(body: bytes, content_type: str, start: int = 0, end: int | Non
     text = body.decode("latin-1")  # a character for each byte
     end = len(body) if end is None else end
     pieces, reached, last = [], start, 0
-    for span in sorted(_secrets(text, content_type)):
-        last = span.end
-        if span.end <= reached or span.begin >= end:
+    for secret in sorted(_secrets(text, content_type)):
+        last = secret.end
+        if secret.end <= reached or secret.begin >= end:
             continue
-        if span.begin >= start:
-            pieces += [body[reached : span.begin], span.text.encode("latin-1", "replace")]
-        reached = span.end
+        if secret.begin >= start:
+            pieces += [body[reached : secret.begin], secret.text.encode("latin-1", "replace")]
+        reached = secret.end
     unended = last == len(text) > 0 and _format(media_type(content_type), text) in ("json", "xml")
     return Redacted(b"".join((*pieces, body[reached:end])), UNENDED if unended and end == len(body) else None)
 
 
-def _secrets(text: str, content_type: str, depth: int = 0) -> Iterable[Span]:
+def _secrets(text: str, content_type: str, depth: int = 0) -> Iterable[Secret]:
     """In a body, a part of it, or a value in one."""
     if depth >= DEPTH_MAX:
         hidden = _format("", text) != "text" and _NAME.search(text.encode("latin-1", "replace")) is not None
-        return [Span(0, len(text))] if hidden else text_secrets(text)
+        return [Secret(0, len(text))] if hidden else text_secrets(text)
     find = partial(_secrets, content_type="", depth=depth + 1)
     match _format(media_type(content_type), text):
         case "multipart":
@@ -83,13 +83,13 @@ def _secrets(text: str, content_type: str, depth: int = 0) -> Iterable[Span]:
         case "form":
             return form_secrets(text, find)
         case _:
-            return [Span(0, len(text))] if _holds_secrets_in_base64(text, find) else text_secrets(text)
+            return [Secret(0, len(text))] if _holds_secrets_in_base64(text, find) else text_secrets(text)
 
 
-def _in_part(text: str, content_type: str, depth: int) -> Iterable[Span]:
+def _in_part(text: str, content_type: str, depth: int) -> Iterable[Secret]:
     """In a part of a multipart body."""
     unreadable = _is_unreadable(text.encode("latin-1"), content_type)
-    return [Span(0, len(text))] if unreadable else _secrets(text, content_type, depth)
+    return [Secret(0, len(text))] if unreadable else _secrets(text, content_type, depth)
 
 
 def _holds_secrets_in_base64(text: str, find: Find) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from app.core.redaction.in_text import redacted_text
 from app.core.redaction.names import is_secret
-from app.core.redaction.spans import without_secret
+from app.core.redaction.secret import without_secret
 
 
 def redacted_headers(headers: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import quote_plus
 
 from app.core.redaction.names import NAME_MAX, is_secret
-from app.core.redaction.spans import Find, Span, as_sent, decoded, without_secret
+from app.core.redaction.secret import Find, Secret, as_sent, decoded, without_secret
 
 _FIELD = re.compile(r"[^&]++")
 _SHARED_ACCESS = "sig"
@@ -15,7 +15,7 @@ _SHARED_ACCESS = "sig"
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}|\+")
 
 
-def form_secrets(text: str, find: Find) -> Iterator[Span]:
+def form_secrets(text: str, find: Find) -> Iterator[Secret]:
     """The values of secret fields, and what `find` finds in the values of others."""
     for field in _FIELD.finditer(text):
         name, equals, value = field[0].partition("=")
@@ -25,7 +25,7 @@ def form_secrets(text: str, find: Find) -> Iterator[Span]:
         plain = decoded(value, begin, _ESCAPE, _character)
         called = decoded(name[: 3 * NAME_MAX], 0, _ESCAPE, _character).text
         if is_secret(called) or called == _SHARED_ACCESS:
-            yield Span(begin, field.end(), _encoded(without_secret(plain.text)))
+            yield Secret(begin, field.end(), _encoded(without_secret(plain.text)))
         else:
             yield from as_sent(find(plain.text), plain, _encoded)
 

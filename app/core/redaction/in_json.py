@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.core.redaction.names import NAME_MAX, is_secret
-from app.core.redaction.spans import REDACTED, Decoded, Find, Span, as_sent, decoded, without_secret
+from app.core.redaction.secret import REDACTED, Decoded, Find, Secret, as_sent, decoded, without_secret
 
 # Possessive, so that a text that never ends is read once.
 _TOKEN = re.compile(
@@ -33,7 +33,7 @@ class _Level:
 
     is_list: bool
     names_secret: bool = False
-    value: Span | None = None
+    value: Secret | None = None
     values: int = 0
 
 
@@ -47,16 +47,16 @@ class _Reader:
         self._name: str | None = None
         self._hidden_from = self._hidden_depth = -1
 
-    def secrets(self) -> Iterator[Span]:
+    def secrets(self) -> Iterator[Secret]:
         for token in _TOKEN.finditer(self._text):
             if token["mark"]:
                 yield from self._mark(token["mark"], token.start(), token.end())
             elif self._hidden_from < 0:
                 yield from self._value(token)
         if self._hidden_from >= 0:
-            yield Span(self._hidden_from, len(self._text), f'"{REDACTED}"')
+            yield Secret(self._hidden_from, len(self._text), f'"{REDACTED}"')
 
-    def _mark(self, mark: str, begin: int, end: int) -> Iterator[Span]:
+    def _mark(self, mark: str, begin: int, end: int) -> Iterator[Secret]:
         if mark in "{[":
             if self._hidden_from < 0 and self._is_secret():
                 self._hidden_from, self._hidden_depth = begin, self._depth
@@ -68,11 +68,11 @@ class _Reader:
             self._depth -= 1
             del self._levels[self._depth :]
             if self._hidden_from >= 0 and self._depth <= self._hidden_depth:
-                yield Span(self._hidden_from, end, f'"{REDACTED}"')
+                yield Secret(self._hidden_from, end, f'"{REDACTED}"')
                 self._hidden_from = -1
         self._name = None
 
-    def _value(self, token: re.Match[str]) -> Iterator[Span]:
+    def _value(self, token: re.Match[str]) -> Iterator[Secret]:
         """A text, a number or another word: the name of a member, or a value."""
         group = token.lastgroup or ""
         sent, begin = token[group], token.start(group)
@@ -84,12 +84,12 @@ class _Reader:
         if secret:
             if sent and sent not in _NO_SECRET:
                 plain = _plain(sent[:NAME_MAX], 0).text
-                yield Span(token.start(), token.end(), f'"{_encoded(without_secret(plain))}"')
+                yield Secret(token.start(), token.end(), f'"{_encoded(without_secret(plain))}"')
         else:
             plain_text = _plain(sent, begin)
             yield from as_sent(self._find(plain_text.text), plain_text, _encoded)
             if level is not None:
-                yield from self._note(level, plain_text.text, Span(token.start(), token.end(), f'"{REDACTED}"'))
+                yield from self._note(level, plain_text.text, Secret(token.start(), token.end(), f'"{REDACTED}"'))
         self._name = None
 
     @property
@@ -109,7 +109,7 @@ class _Reader:
         if self._level is not None:
             self._level.values += 1
 
-    def _note(self, level: _Level, text: str, whole: Span) -> Iterator[Span]:
+    def _note(self, level: _Level, text: str, whole: Secret) -> Iterator[Secret]:
         """`{"name": "password", "value": …}` in any order, or a list of two in a list, such as a header."""
         name = (self._name or "").lower()
         if level.is_list:
@@ -123,7 +123,7 @@ class _Reader:
                 yield level.value
 
 
-def json_secrets(text: str, find: Find) -> Iterator[Span]:
+def json_secrets(text: str, find: Find) -> Iterator[Secret]:
     """The values of secret members, objects and lists whole, and what `find` finds in other texts.
 
     A value whose name comes later is out of order, and can hold others that were found.

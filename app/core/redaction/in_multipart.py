@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from app.core.bodies.formats.multipart_parts import HEAD_MAX, Part, boundary_of, decode, part_of
 from app.core.redaction.in_text import text_secrets
 from app.core.redaction.names import is_secret, is_secret_file
-from app.core.redaction.spans import Span
+from app.core.redaction.secret import Secret
 
-FindTyped = Callable[[str, str], Iterable[Span]]
+FindTyped = Callable[[str, str], Iterable[Secret]]
 """Finds the secrets in a content of a type."""
 _HEAD_END = re.compile(r"\r?\n\r?\n")
 
 
-def multipart_secrets(text: str, content_type: str, find: FindTyped) -> Iterator[Span]:
+def multipart_secrets(text: str, content_type: str, find: FindTyped) -> Iterator[Secret]:
     """The contents of secret parts, and what `find` finds in others. Bytes are Latin-1 characters."""
     boundary, _ = boundary_of(content_type, text)
     delimiter = re.compile(rf"(?:\A|\r?\n)--{re.escape(boundary)}(?:--)?[ \t]*(?=\r?\n|\Z)")
@@ -26,7 +26,7 @@ def multipart_secrets(text: str, content_type: str, find: FindTyped) -> Iterator
     yield from _part(text, begin, len(text), find)
 
 
-def _part(text: str, begin: int, end: int, find: FindTyped) -> Iterator[Span]:
+def _part(text: str, begin: int, end: int, find: FindTyped) -> Iterator[Secret]:
     """From the end of one boundary to the next one; also what is before the first and after the last."""
     head = _HEAD_END.search(text, begin, min(end, begin + HEAD_MAX))
     if head is None:
@@ -36,11 +36,11 @@ def _part(text: str, begin: int, end: int, find: FindTyped) -> Iterator[Span]:
     at = head.end()
     part = part_of(text[begin : head.start()].lstrip("\r\n"))
     if at < end and (is_secret(part.name or "") or is_secret_file(part.file_name or "")):
-        yield Span(at, end)
+        yield Secret(at, end)
     elif _is_encoded(part):
         plain, _ = decode(part.encoding, text[at:end].encode("latin-1"), complete=False)
         if next(iter(find(plain.decode("latin-1"), part.content_type)), None):
-            yield Span(at, end)
+            yield Secret(at, end)
     else:
         yield from _moved(find(text[at:end], part.content_type), at)
 
@@ -49,6 +49,6 @@ def _is_encoded(part: Part) -> bool:
     return part.encoding in ("base64", "quoted-printable")
 
 
-def _moved(found: Iterable[Span], by: int) -> Iterator[Span]:
-    for span in found:
-        yield Span(span.begin + by, span.end + by, span.text)
+def _moved(found: Iterable[Secret], by: int) -> Iterator[Secret]:
+    for secret in found:
+        yield Secret(secret.begin + by, secret.end + by, secret.text)

@@ -8,7 +8,7 @@ from functools import partial
 
 from app.core.redaction.in_form import form_secrets
 from app.core.redaction.names import WORDS
-from app.core.redaction.spans import Span, replaced
+from app.core.redaction.secret import Secret, replaced
 
 # Runs are possessive and begin only where no run of the same characters ends, so that no text takes more than its
 # length.
@@ -52,29 +52,29 @@ DEPTH_MAX = 4
 """URLs within the parameters of URLs are read this deep."""
 
 
-def text_secrets(text: str, depth: int = 0) -> Iterator[Span]:
+def text_secrets(text: str, depth: int = 0) -> Iterator[Secret]:
     """The secrets in a plain text."""
     for found in (_TEXT if depth < DEPTH_MAX else _INMOST).finditer(text):
         if found.lastgroup != "url":
-            yield Span(*found.span(found.lastgroup or 0))
+            yield Secret(*found.span(found.lastgroup or 0))
             continue
         begin = found.start()
-        for span in url_secrets(found[0], depth + 1):
-            yield Span(begin + span.begin, begin + span.end, span.text)
+        for secret in url_secrets(found[0], depth + 1):
+            yield Secret(begin + secret.begin, begin + secret.end, secret.text)
 
 
-def url_secrets(url: str, depth: int = 0) -> Iterator[Span]:
+def url_secrets(url: str, depth: int = 0) -> Iterator[Secret]:
     """The secrets in a URL or request target: credentials, parameters of its query and fragment, secret paths."""
     find = partial(text_secrets, depth=depth + 1)
     begin, query = 0, _QUERY.search(url)
     end = query.start() if query else len(url)
     for found in _IN_URL.finditer(url, 0, end):
-        yield Span(*found.span(found.lastgroup or 0))
+        yield Secret(*found.span(found.lastgroup or 0))
     while query:
         begin, query = query.end(), _QUERY.search(url, query.end())
         end = query.start() if query else len(url)
-        for span in form_secrets(url[begin:end], find):
-            yield Span(begin + span.begin, begin + span.end, span.text)
+        for secret in form_secrets(url[begin:end], find):
+            yield Secret(begin + secret.begin, begin + secret.end, secret.text)
 
 
 def redacted_url(url: str) -> str:

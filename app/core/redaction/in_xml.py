@@ -7,7 +7,7 @@ from collections.abc import Generator, Iterator
 from html import escape, unescape
 
 from app.core.redaction.names import is_secret
-from app.core.redaction.spans import Decoded, Find, Span, as_sent, decoded, without_secret
+from app.core.redaction.secret import Decoded, Find, Secret, as_sent, decoded, without_secret
 
 # What is not closed extends to the end, so that it is read once.
 _TOKEN = re.compile(
@@ -29,7 +29,7 @@ _VOID = frozenset({"input", "meta", "link", "img", "br", "hr"})
 """Elements of HTML that have no content and no end."""
 
 
-def xml_secrets(text: str, find: Find) -> Iterator[Span]:
+def xml_secrets(text: str, find: Find) -> Iterator[Secret]:
     """The content of secret elements, the values of secret attributes, and what `find` finds in other texts."""
     tokens = _TOKEN.finditer(text)
     for token in tokens:
@@ -37,13 +37,13 @@ def xml_secrets(text: str, find: Find) -> Iterator[Span]:
             yield from _found(token["text"], token.start("text"), find)
         elif token["data"] is not None:
             begin = token.start("data")
-            yield from (Span(begin + one.begin, begin + one.end, one.text) for one in find(token["data"]))
+            yield from (Secret(begin + one.begin, begin + one.end, one.text) for one in find(token["data"]))
         elif token["name"] is not None and not token["close"]:
             named = yield from _attributes(token["attributes"], token.start("attributes"), find)
             if (named or is_secret(token["name"].rpartition(":")[2])) and not _is_empty(token):
                 end = _end_of(token["name"], tokens, len(text))
                 if text[token.end() : end].strip():
-                    yield Span(token.end(), end)
+                    yield Secret(token.end(), end)
 
 
 def _end_of(name: str, tokens: Iterator[re.Match[str]], without: int) -> int:
@@ -61,7 +61,7 @@ def _is_empty(tag: re.Match[str]) -> bool:
     return tag["attributes"].rstrip().endswith("/") or tag["name"].lower() in _VOID
 
 
-def _attributes(text: str, at: int, find: Find) -> Generator[Span, None, bool]:
+def _attributes(text: str, at: int, find: Find) -> Generator[Secret, None, bool]:
     """Returns whether one of them, such as `name="password"`, says that the element is a secret."""
     found = list(_ATTRIBUTE.finditer(text))
     named = any(one["name"].lower() in _NAMING and is_secret(_value(one)[1]) for one in found)
@@ -69,7 +69,7 @@ def _attributes(text: str, at: int, find: Find) -> Generator[Span, None, bool]:
         begin, value = _value(one)
         name = one["name"].lower()
         if value and (is_secret(name) or (named and name in _VALUED)):
-            yield Span(at + begin, at + begin + len(value), escape(without_secret(value)))
+            yield Secret(at + begin, at + begin + len(value), escape(without_secret(value)))
         else:
             yield from _found(value, at + begin, find)
     return named
@@ -81,6 +81,6 @@ def _value(attribute: re.Match[str]) -> tuple[int, str]:
     return attribute.start(group), attribute[group]
 
 
-def _found(sent: str, begin: int, find: Find) -> Iterator[Span]:
+def _found(sent: str, begin: int, find: Find) -> Iterator[Secret]:
     plain: Decoded = decoded(sent, begin, _ESCAPE, lambda one: unescape(one)[:1] or "?")
     yield from as_sent(find(plain.text), plain, escape)

@@ -11,7 +11,7 @@ REDACTED = "[redacted]"
 _SCHEME = re.compile(r"(?:basic|bearer|digest|token) ", re.IGNORECASE)
 
 
-class Span(NamedTuple):
+class Secret(NamedTuple):
     """The characters from `begin` to before `end`, and the `text` in their place."""
 
     begin: int
@@ -19,7 +19,7 @@ class Span(NamedTuple):
     text: str = REDACTED
 
 
-Find = Callable[[str], Iterable[Span]]
+Find = Callable[[str], Iterable[Secret]]
 """Finds the secrets in a value that has no secret name; those of JSON not always in order."""
 
 
@@ -29,12 +29,12 @@ def without_secret(value: str) -> str:
     return f"{scheme[0] if scheme else ''}{REDACTED}"
 
 
-def replaced(text: str, found: Iterable[Span]) -> str:
-    """The text with all spans replaced."""
+def replaced(text: str, found: Iterable[Secret]) -> str:
+    """The text with all secrets replaced."""
     pieces, reached = [], 0
-    for span in found:
-        pieces += [text[reached : span.begin], span.text]
-        reached = span.end
+    for secret in found:
+        pieces += [text[reached : secret.begin], secret.text]
+        reached = secret.end
     return "".join((*pieces, text[reached:]))
 
 
@@ -58,7 +58,7 @@ def decoded(sent: str, begin: int, escape: re.Pattern[str], character: Callable[
     return Decoded("".join((*pieces, sent[at:])), places)
 
 
-def as_sent(found: Iterable[Span], within: Decoded, encode: Callable[[str], str]) -> Iterator[Span]:
-    """The spans of a decoded text in the text as it was sent."""
-    for span in found:
-        yield Span(within.places[span.begin], within.places[span.end], encode(span.text))
+def as_sent(found: Iterable[Secret], within: Decoded, encode: Callable[[str], str]) -> Iterator[Secret]:
+    """The secrets of a decoded text in the text as it was sent."""
+    for secret in found:
+        yield Secret(within.places[secret.begin], within.places[secret.end], encode(secret.text))
