@@ -77,3 +77,21 @@ async def test_a_long_value_is_shortened() -> None:
     text = await refused("get_request", request="@last", body_bytes="\U0001f600" * 10_000)
     assert text.startswith("body_bytes must be a whole number from 0 to 65536, not ")
     assert len(text) < 200
+
+
+async def test_an_unknown_argument_that_is_like_no_other_is_told_with_those_that_exist() -> None:
+    assert await refused("get_request", request="@last", colour="red") == (
+        "Unknown argument 'colour'. The arguments are request, body_bytes, body_offset."
+    )
+    assert await refused("status", verbose=True) == "Unknown argument 'verbose'. There are no arguments."
+
+
+async def test_the_schema_of_each_tool_says_that_it_takes_nothing_else() -> None:
+    server = build_server(_nothing, replay=True, send=True, create=True, show_secrets=False)
+    tools = await server.list_tools()
+    assert len(tools) >= 10
+    assert {tool.input_schema["additionalProperties"] for tool in tools} == {False}
+
+
+async def test_an_unknown_tool_is_told_with_what_was_meant() -> None:
+    assert "Did you mean get_request?" in await refused("get_reqest", request="@last")
