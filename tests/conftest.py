@@ -15,7 +15,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import hypothesis
 import pytest
 
 from app.core.providers import provider
@@ -49,7 +48,9 @@ def pytest_configure(config: pytest.Config) -> None:
             compileall.compile_dir(ROOT / package, quiet=2)
         if _has_room_in_memory():
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
-    sys.dont_write_bytecode = False  # of the tests; pytest alone can compile them
+    sys.dont_write_bytecode = False  # of the tests and hypothesis; pytest alone can compile them
+    import hypothesis  # after it
+
     # How long an example takes is the machine's matter, which runs other tests at the same time.
     hypothesis.settings.register_profile(
         "tests", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]

@@ -114,7 +114,7 @@ BOMBS = {
     "entries": Kind("", b"PK\x03\x04" * (MEBI // 4), type="application/zip"),
     "numbers": Kind("", b"\x08\x01" * (MEBI // 2), type="application/protobuf"),
     "maps": Kind("", b"\x81" * MEBI, type="application/msgpack"),
-    "gzip": Kind("", gzip.compress(b"[" * 64 * MEBI), headers=(("Content-Encoding", "gzip"),)),
+    "gzip": Kind("", gzip.compress(b"[" * 64 * MEBI, 1), headers=(("Content-Encoding", "gzip"),)),
     "brotli": Kind("", zeros_brotli(64 * MEBI), headers=(("Content-Encoding", "br"),)),
     "query": Kind("", type=JSON, method="GET", below="?" + "a=b&" * 16_000),
 }

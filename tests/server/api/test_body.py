@@ -109,7 +109,7 @@ async def test_decoded_without_what_follows_the_end(desk: Desk, pack: Callable[[
         (b"\xff not deflate", "deflate", "not deflate data"),
         (zlib.compress(os.urandom(500))[:-9], "deflate", "is incomplete"),
         (raw_deflate(os.urandom(500))[:-9], "deflate", "is incomplete"),
-        (gzip.compress(bytes(DECODED_MAX + 1)), "gzip", "larger than 64 MiB"),
+        (gzip.compress(bytes(DECODED_MAX + 1), 1), "gzip", "larger than 64 MiB"),
     ],
 )
 async def test_why_a_body_cannot_be_decoded(desk: Desk, body: bytes, coding: str, why: str) -> None:

@@ -11,7 +11,6 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import msgspec
 import pytest
 
@@ -62,6 +61,13 @@ def test_every_call_is_documented(routes: tuple[Route, ...]) -> None:
     }
 
 
+def validator() -> Any:
+    """Imported when it is needed: that takes most of a second, which every process of xdist would spend."""
+    import jsonschema
+
+    return jsonschema.Draft202012Validator
+
+
 def test_examples_of_bodies_are_valid(routes: tuple[Route, ...]) -> None:
     made = document(routes)
     for route in routes:
@@ -69,12 +75,12 @@ def test_examples_of_bodies_are_valid(routes: tuple[Route, ...]) -> None:
             msgspec.convert(route.body.example, route.body.shape)
             content = made["paths"][route.path][route.method.lower()]["requestBody"]["content"]
             schema = {**content["application/json"]["schema"], "components": made["components"]}
-            jsonschema.Draft202012Validator(schema).validate(dict(route.body.example))
+            validator()(schema).validate(dict(route.body.example))
 
 
 def test_every_schema_is_one(routes: tuple[Route, ...]) -> None:
     for schema in document(routes)["components"]["schemas"].values():
-        jsonschema.Draft202012Validator.check_schema(schema)
+        validator().check_schema(schema)
         assert schema.get("description"), schema
 
 
@@ -86,7 +92,7 @@ def test_examples_of_responses_are_valid(routes: tuple[Route, ...]) -> None:
                 schema = response.get("content", {}).get("application/json", {}).get("schema")
                 if status.startswith("2") and schema is not None:
                     example = example_of(schema, made["components"]["schemas"])
-                    jsonschema.Draft202012Validator({**schema, "components": made["components"]}).validate(example)
+                    validator()({**schema, "components": made["components"]}).validate(example)
 
 
 class Reader(HTMLParser):
