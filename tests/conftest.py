@@ -25,6 +25,9 @@ MEMORY = Path("/dev/shm")
 ROOM = 2 * 1024**3
 """Bytes that must be free in memory for the tests' folders; they need a tenth of it."""
 
+AUTHORITY = ROOT / "tests" / "authority.pem"
+"""The one authority that programs find here, by which nothing is signed."""
+
 Row = list[Any]
 """File, bytes, view, milliseconds to the first screen: plain values, so that they can come from another process."""
 
@@ -48,6 +51,8 @@ def pytest_configure(config: pytest.Config) -> None:
             compileall.compile_dir(ROOT / package, quiet=2)
         if _has_room_in_memory():
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
+        # OpenSSL would read the system's authorities at the start of each program, and aiohttp has it do so twice.
+        os.environ["SSL_CERT_FILE"] = str(AUTHORITY)
     sys.dont_write_bytecode = False  # of the tests and hypothesis; pytest alone can compile them
     import hypothesis  # after it
 
