@@ -1,4 +1,4 @@
-"""Five thousand valid and mutated requests on the real store: whatever is sent, what must hold does."""
+"""Three thousand valid and mutated requests on the real store: whatever is sent, what must hold does."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.server.refused import RefusedLog
 from benchmarks.fuzz.run import Fuzz
 from benchmarks.fuzz.valid_requests import ENDPOINTS
 
-SEED, REQUESTS = 20261122, 5_000
+SEED, REQUESTS = 20261122, 3_000
 LIMITS = Limits(body_idle_s=3.0, linger_s=0.5, sweep_s=0.05)
 LIMIT_S = 15.0
 
