@@ -13,11 +13,11 @@ import pytest
 from tests.e2e.program import Program
 from tests.e2e.senders import Load
 
-KILLS = 10
+KILLS = 6
 
 
 @pytest.mark.timeout(180)
-def test_ten_kills_under_load_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
+def test_six_kills_under_load_lose_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     moments, acknowledged = random.Random(2026), []
     for number in range(KILLS):
         program = Program(tmp_path, "--endpoint", "Killed")
