@@ -99,6 +99,8 @@ class Theme(QObject):
 
     def _apply_style(self) -> None:
         if self._app is not None:
+            # Qt takes eight times as long to put one style sheet in the place of another as to put one where none is.
+            self._app.setStyleSheet("")
             self._app.setPalette(palette(self._tokens))
             self._app.setStyleSheet(style_sheet(self._tokens))
 
