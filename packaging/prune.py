@@ -48,19 +48,37 @@ SYSTEM = {
 }
 
 # Modules that something asks for and does without. `multiprocessing` would cost time at each start; Hookline compresses
-# nothing with bz2 or lzma; the rest are toolkits not used, and tools for developers.
+# nothing with bz2 or lzma, reads and writes no archives, and sends no mail; the rest are toolkits not used, second
+# implementations of what is there in C (the other way round for wcwidth, whose tables in C take 1.3 MiB), parts of
+# packages that they load on demand, and tools for developers.
 EXCLUDES = [
     "PySide6.QtOpenGL",
     "PySide6.QtOpenGLWidgets",
+    "_pydecimal",
+    "anyio._backends._trio",
+    "backports.zstd._cffi",
+    "backports.zstd._shutil",
     "bz2",
     "distutils",
+    "filelock._async",
+    "filelock._async_read_write",
+    "filelock._lease",
+    "filelock._marker",
+    "filelock._read_write",
+    "filelock._soft_rw",
+    "filelock._strict",
+    "filelock.asyncio",
+    "ftplib",
     "lzma",
     "multiprocessing",
     "pydoc",
     "readline",
     "setuptools",
+    "smtplib",
+    "tarfile",
     "tkinter",
     "unittest",
+    "wcwidth._wcwidth_c",
 ]
 
 LINUX_ONLY = ["PySide6.QtDBus"]

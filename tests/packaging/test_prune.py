@@ -181,12 +181,45 @@ def test_what_only_linux_has_a_use_for_is_asked_for_in_one_module() -> None:
     assert asking == ["freedesktop.py"]
 
 
+def is_installed(name: str) -> bool:
+    try:
+        return importlib.util.find_spec(name) is not None
+    except ModuleNotFoundError:  # its package is not
+        return False
+
+
 def test_every_excluded_module_is_one_that_could_get_in() -> None:
     elsewhere = {"distutils", "setuptools"}  # the first is setuptools's since Python 3.12
-    unknown = [
-        name for name in prune.EXCLUDES if name not in sys.stdlib_module_names and not importlib.util.find_spec(name)
-    ]
+    elsewhere |= {name for name in prune.EXCLUDES if name.startswith("backports.")}  # not needed since 3.14
+    elsewhere |= {"wcwidth._wcwidth_c"}  # not built for every system
+    unknown = [name for name in prune.EXCLUDES if name not in sys.stdlib_module_names and not is_installed(name)]
     assert set(unknown) <= elsewhere
+
+
+WITHOUT_THE_EXCLUDED = """
+import sys
+import prune
+
+sys.modules |= dict.fromkeys(prune.EXCLUDES)  # to import one of them is an error now
+from app.__main__ import main
+from filelock import FileLock, SoftFileLock
+import wcwidth
+
+for kind in (FileLock, SoftFileLock):  # the second where a file system cannot lock
+    with kind(f"{sys.argv[1]}/{kind.__name__}"):
+        pass
+assert wcwidth.width("日本", control_codes="ignore") == 4
+assert list(wcwidth.iter_graphemes("e\u0301日")) == ["e\u0301", "日"]
+sys.exit(main(["selftest", "--headless"]))
+"""
+
+
+def test_the_program_does_without_what_is_excluded(tmp_path: Path) -> None:
+    root = Path(prune.__file__).parent.parent
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(root), str(root / "packaging")])}
+    command = [sys.executable, "-c", WITHOUT_THE_EXCLUDED, str(tmp_path)]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @needs_objdump
