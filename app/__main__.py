@@ -20,7 +20,7 @@ from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
 from app.core.errors import HooklineError
 from app.core.launch_request import LaunchRequest
-from app.system import child_environment
+from app.system import child_environment, one_file
 from app.system.display import why_no_display
 from app.system.installation import portable_folder
 from app.system.qt_libraries import set_utf8_locale, show_desktop_dialog, why_no_qt
@@ -38,6 +38,7 @@ FIRST_ENDPOINT = "My first endpoint"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the process's exit code."""
     given = sys.argv[1:] if argv is None else argv
+    one_file.end_with_unpacker()
     if list(given) == [DRAW]:
         return _draw()
     child_environment.restore_environment()
