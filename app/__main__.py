@@ -22,7 +22,7 @@ from app.core.errors import HooklineError
 from app.core.launch_request import LaunchRequest
 from app.system import child_environment, one_file
 from app.system.display import why_no_display
-from app.system.installation import portable_folder
+from app.system.installation import is_bundle, portable_folder
 from app.system.qt_libraries import set_utf8_locale, show_desktop_dialog, why_no_qt
 from hookline.running import ApiAddress
 
@@ -48,6 +48,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         open_api=_open_api,
         selftest=_selftest,
         portable_folder=portable_folder,
+        is_bundle=is_bundle,
         stored_slugs=_stored_slugs,
         stored_ids=_stored_ids,
         stored_targets=_stored_targets,

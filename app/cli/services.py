@@ -22,6 +22,11 @@ def _not_portable() -> None:
     """The default for `portable_folder`."""
 
 
+def _from_source() -> bool:
+    """The default for `is_bundle`."""
+    return False
+
+
 def _nothing_missing(folder: Path) -> None:
     """The default for `require_database`."""
 
@@ -39,7 +44,8 @@ class CliServices(Record, frozen=True):
     """`serve`, `window` and `selftest` run until they end and return the exit code.
 
     `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
-    that folder open. `portable_folder` returns the data folder of a portable program, None for any other.
+    that folder open. `portable_folder` returns the data folder of a portable program, None for any other. `is_bundle`
+    says whether this is the packaged program, which nothing can be installed into.
     `stored_slugs`, `stored_targets`, `stored_replays`, `stored_ids` (of requests whose ids begin with a text) and
     `stored_deliveries` (likewise) return completions of a word, each with a description. `require_database` raises
     HooklineError for a folder whose database is missing. `restore` puts a backup in the place of a folder's database,
@@ -52,6 +58,7 @@ class CliServices(Record, frozen=True):
     open_api: Callable[[Path], AbstractAsyncContextManager[ApiAddress]]
     selftest: Callable[[SelftestOptions], int]
     portable_folder: Callable[[], Path | None] = _not_portable
+    is_bundle: Callable[[], bool] = _from_source
     stored_slugs: Callable[[Path], list[tuple[str, str]]] = _nothing_stored
     stored_ids: Callable[[Path, str], list[tuple[str, str]]] = _nothing_stored
     stored_targets: Callable[[Path], list[tuple[str, str]]] = _nothing_stored

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,4 +41,15 @@ def test_without_its_library_it_says_what_to_install(folder: Path, run: Run, mon
     assert done.code == 3
     assert done.err == (
         "hookline: hookline mcp needs a library that is not installed. Install it with: pip install 'hookline[mcp]'\n"
+    )
+
+
+def test_a_package_says_where_to_get_it(folder: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "find_spec", lambda _: None)
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    done = run("mcp")
+    assert done.code == 3
+    assert done.err == (
+        "hookline: This package of Hookline does not include hookline mcp. Install Hookline with pip too:"
+        " pip install 'hookline[mcp]'. The hookline mcp of that one uses the same data.\n"
     )

@@ -19,6 +19,11 @@ EXAMPLES = (
     ("The command to enter in the settings of an agent", "hookline mcp"),
     ("Let the agent send requests again", "hookline mcp --allow-replay"),
 )
+_NOT_INSTALLED = "hookline mcp needs a library that is not installed. Install it with: pip install 'hookline[mcp]'"
+_PACKAGED = (
+    "This package of Hookline does not include hookline mcp. Install Hookline with pip too:"
+    " pip install 'hookline[mcp]'. The hookline mcp of that one uses the same data."
+)
 
 
 def add_parser(commands: Any, folder: argparse.ArgumentParser) -> None:
@@ -37,10 +42,7 @@ def add_parser(commands: Any, folder: argparse.ArgumentParser) -> None:
 async def serve(call: LocalCall) -> int:
     """Serve until standard input ends. CliError if the protocol's library is not installed."""
     if find_spec("mcp") is None:
-        raise CliError(
-            "hookline mcp needs a library that is not installed. Install it with: pip install 'hookline[mcp]'",
-            Exit.ENVIRONMENT,
-        )
+        raise CliError(_PACKAGED if call.services.is_bundle() else _NOT_INSTALLED, Exit.ENVIRONMENT)
     # Start-up time: both import much.
     from app.cli.connect import connect
     from app.cli.mcp.server import build_server
