@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
+from app import __version__
 from app.cli.closest import closest
 from app.cli.commands import (
     backup,
@@ -126,6 +127,8 @@ def build_parser() -> argparse.ArgumentParser:
     folder, as_json, listen = _folder_parser(), _json_parser(), listen_parser()
     alone = [as_json, folder, listen, start_parser()]
     parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone, examples=EXAMPLES)
+    text = "print the version"
+    parser.add_argument("--version", action="version", version=f"hookline {__version__}", help=text)
     commands: Any = parser.add_subparsers(
         title="commands", dest="command", metavar="COMMAND", parser_class=CommandParser
     )
@@ -157,7 +160,6 @@ def build_parser() -> argparse.ArgumentParser:
         noun.add_parser(commands, shared)
     mcp.add_parser(commands, folder)
     selftest.add_parser(commands, [as_json])
-    text = "print the version"
     commands.add_parser(VERSION, parents=[as_json], help=text, description=text)
     return parser
 

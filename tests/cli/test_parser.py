@@ -266,8 +266,9 @@ def test_help_is_there(arguments: str, capsys: pytest.CaptureFixture[str], monke
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["version"], CLOSED) == 0
-    assert capsys.readouterr().out == f"hookline {app.__version__}\n"
+    for arguments in (["version"], ["--version"]):
+        assert main(arguments, CLOSED) == 0
+        assert capsys.readouterr().out == f"hookline {app.__version__}\n"
     assert main(["version", "--json"], CLOSED) == 0
     assert capsys.readouterr().out == f'{{\n  "version": "{app.__version__}"\n}}\n'
 
