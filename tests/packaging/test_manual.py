@@ -112,6 +112,11 @@ def test_shows_the_examples_of_every_commands_help(text: str) -> None:
     assert len(shown) > 15
 
 
+def test_no_example_is_wider_than_a_terminal(text: str) -> None:
+    """Also where mandoc is missing. It indents them by 11 columns."""
+    assert [command for command in examples(text) if len(command) > 80 - 11] == []
+
+
 def examples(page: str) -> list[str]:
     """The command lines of the page, as a reader would copy them."""
     found = re.findall(r"^\.EX\n(.*)\n\.EE$", page, re.MULTILINE)
