@@ -72,6 +72,9 @@ def try_forms(report: Report, room: Room) -> None:
     report.trial("the onefile program's selftest", partial(others.selftest, room, onefile))
     report.trial("the AppDir's selftest", partial(others.appdir_selftest, room, appdir))
     report.trial("the archive's selftest", partial(others.selftest, room, unpacked))
+    for name, program in (("one-file program", onefile), ("archive", unpacked)):
+        told = partial(others.tunnel_ends_with_hookline, room, program)
+        report.trial(f"a tunnel program's environment and end, {name}", told)
     report.trial("portable mode", partial(others.portable, room, unpacked))
     report.trial("the .rpm comes and goes", partial(others.rpm_comes_and_goes, room, RPM))
 

@@ -13,6 +13,7 @@ from app.core.bodies.formats.code import lexer_of, token_runs
 from app.core.bodies.formats.languages import LANGUAGES
 from app.core.errors import HooklineError
 from app.core.resources import resource
+from app.ui.qr.code import QrCode
 from app.ui.shell.main_window import MainWindow
 from app.ui.theme.fonts import can_write, ui_font
 from app.ui.theme.icons import NAMES, app_icon
@@ -61,7 +62,12 @@ class WindowProbe(QObject):
 
     def checks(self) -> dict[str, Callable[[], str]]:
         """The checks that need no request, by name; each returns what was seen."""
-        return {"icons": self._look_at_icons, "fonts": _look_at_fonts, "syntax colours": _look_at_colours}
+        return {
+            "icons": self._look_at_icons,
+            "fonts": _look_at_fonts,
+            "syntax colours": _look_at_colours,
+            "QR code": self._look_at_qr_code,
+        }
 
     async def check_list(self, ids: Sequence[str]) -> str:
         """Wait until the list shows exactly these requests, the last one on top."""
@@ -101,6 +107,17 @@ class WindowProbe(QObject):
         if blank:
             raise HooklineError(f"These icons are blank: {', '.join(blank)}.")
         return f"{len(icons)} are drawn"
+
+    def _look_at_qr_code(self) -> str:
+        """Its library is imported only when there is one to draw."""
+        code = QrCode(self._window)
+        code.resize(code.sizeHint())
+        code.show_text("https://hooks.example.org/catch/selftest")
+        image = code.grab().toImage()
+        code.deleteLater()
+        if len({image.pixel(x, image.height() // 2) for x in range(image.width())}) == 1:
+            raise HooklineError("The QR code is blank.")
+        return f"{len(code.modules)} modules a side"
 
 
 def _look_at_fonts() -> str:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
 
 from trial.room import HOME, PATH, Room, TrialError, run, tail
 from trial.screen import screen
+from trial.senders import wait_for
 
 AS_ANN = {"HOME": HOME, "PATH": PATH, "LANG": "C.UTF-8"}
+TUNNEL = """#!/bin/sh
+env > "$HOME/tunnel.env"
+echo $$ > "$HOME/tunnel.pid"
+exec sleep 600
+"""
 
 
 def names_missing_library(room: Room, program: str) -> str:
@@ -39,6 +46,28 @@ def appdir_selftest(room: Room, folder: str) -> str:
     image.chmod(0o755)
     variables = {"APPDIR": folder, "APPIMAGE": f"{HOME}/{image.name}", "ARGV0": image.name, "OWD": HOME}
     return _last_line(room.run(f"{folder}/AppRun", "selftest", variables=variables, folder="/var/tmp").stdout)
+
+
+def tunnel_ends_with_hookline(room: Room, program: str) -> str:
+    """A tunnel program has its user's environment, none of the bundle's, and ends when Hookline is killed."""
+    data, script = f"{HOME}/tunnel-trial", room.inside(f"{HOME}/tunnel.sh")
+    script.write_text(TUNNEL, "utf-8")
+    script.chmod(0o755)
+    variables = {**AS_ANN, "HOOKLINE_DATA_DIR": data, "LD_LIBRARY_PATH": "/opt/own"}
+    started = room.inside(f"{data}/runtime.json"), room.inside(f"{HOME}/tunnel.pid")
+    with room.running(program, "serve", "--port", "0", "--api-port", "0", variables=variables) as process:
+        wait_for("runtime.json", lambda: started[0].is_file() or None)
+        own = ("--set", f"command={HOME}/tunnel.sh", "--set", "url=https://hooks.example.org")
+        room.run(program, "tunnel", "start", "own", *own, variables=variables)
+        pids = [json.loads(started[0].read_text("utf-8"))["pid"], int(started[1].read_text("utf-8"))]
+        process.kill()
+        process.wait()
+        wait_for("the end of all", lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids) or None)
+    lines = room.inside(f"{HOME}/tunnel.env").read_text("utf-8").splitlines()
+    bundled = [line for line in lines if "/_internal" in line or "/_MEI" in line or line.startswith("_PYI")]
+    if bundled or "LD_LIBRARY_PATH=/opt/own" not in lines:
+        raise TrialError("the tunnel program got:\n" + "\n".join(lines))
+    return f"{len(lines)} variables"
 
 
 def unpack_tarball(room: Room, archive: Path) -> str:
