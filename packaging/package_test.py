@@ -73,8 +73,9 @@ def try_forms(report: Report, room: Room) -> None:
     report.trial("the AppDir's selftest", partial(others.appdir_selftest, room, appdir))
     report.trial("the archive's selftest", partial(others.selftest, room, unpacked))
     for name, program in (("one-file program", onefile), ("archive", unpacked)):
-        told = partial(others.tunnel_ends_with_hookline, room, program)
-        report.trial(f"a tunnel program's environment and end, {name}", told)
+        report.trial(f"the {name} serves without Qt", partial(others.serves_without_qt, room, program))
+        tunnel = partial(others.tunnel_ends_with_hookline, room, program)
+        report.trial(f"the {name} starts a tunnel program, which ends with it", tunnel)
     report.trial("portable mode", partial(others.portable, room, unpacked))
     report.trial("the .rpm comes and goes", partial(others.rpm_comes_and_goes, room, RPM))
 

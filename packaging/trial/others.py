@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from trial.room import HOME, PATH, Room, TrialError, run, tail
@@ -12,8 +15,9 @@ from trial.senders import wait_for
 
 AS_ANN = {"HOME": HOME, "PATH": PATH, "LANG": "C.UTF-8"}
 TUNNEL = """#!/bin/sh
-env > "$HOME/tunnel.env"
-echo $$ > "$HOME/tunnel.pid"
+env > "$HOME/tunnel.new"
+echo $$ >> "$HOME/tunnel.new"
+mv "$HOME/tunnel.new" "$HOME/tunnel.env"
 exec sleep 600
 """
 
@@ -48,26 +52,50 @@ def appdir_selftest(room: Room, folder: str) -> str:
     return _last_line(room.run(f"{folder}/AppRun", "selftest", variables=variables, folder="/var/tmp").stdout)
 
 
+def serves_without_qt(room: Room, program: str) -> str:
+    """Not even loaded, though the system has all that it needs."""
+    with _serving(room, program, AS_ANN) as (_, pid):
+        maps = Path(f"/proc/{pid}/maps").read_text("utf-8")
+    if found := sorted(set(re.findall(r"libQt6\w+", maps))):
+        raise TrialError(f"hookline serve has loaded {' '.join(found)}")
+    return ""
+
+
 def tunnel_ends_with_hookline(room: Room, program: str) -> str:
     """A tunnel program has its user's environment, none of the bundle's, and ends when Hookline is killed."""
-    data, script = f"{HOME}/tunnel-trial", room.inside(f"{HOME}/tunnel.sh")
-    script.write_text(TUNNEL, "utf-8")
-    script.chmod(0o755)
-    variables = {**AS_ANN, "HOOKLINE_DATA_DIR": data, "LD_LIBRARY_PATH": "/opt/own"}
-    started = room.inside(f"{data}/runtime.json"), room.inside(f"{HOME}/tunnel.pid")
-    with room.running(program, "serve", "--port", "0", "--api-port", "0", variables=variables) as process:
-        wait_for("runtime.json", lambda: started[0].is_file() or None)
-        own = ("--set", f"command={HOME}/tunnel.sh", "--set", "url=https://hooks.example.org")
-        room.run(program, "tunnel", "start", "own", *own, variables=variables)
-        pids = [json.loads(started[0].read_text("utf-8"))["pid"], int(started[1].read_text("utf-8"))]
+    script, variables = f"{HOME}/tunnel.sh", {**AS_ANN, "LD_LIBRARY_PATH": "/opt/own"}
+    room.inside(script).write_text(TUNNEL, "utf-8")
+    room.inside(script).chmod(0o755)
+    told = room.inside(f"{HOME}/tunnel.env")
+    told.unlink(missing_ok=True)
+    with _serving(room, program, variables) as (process, pid):
+        options = ("--set", f"command={script}", "--set", "url=https://hooks.example.org")
+        room.run(program, "tunnel", "start", "own", *options, "--data-dir", _data_of(program), variables=variables)
+        lines = wait_for("the tunnel program", lambda: told.read_text("utf-8").splitlines() if told.is_file() else None)
+        pids = (pid, int(lines.pop()))
         process.kill()
         process.wait()
         wait_for("the end of all", lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids) or None)
-    lines = room.inside(f"{HOME}/tunnel.env").read_text("utf-8").splitlines()
     bundled = [line for line in lines if "/_internal" in line or "/_MEI" in line or line.startswith("_PYI")]
     if bundled or "LD_LIBRARY_PATH=/opt/own" not in lines:
         raise TrialError("the tunnel program got:\n" + "\n".join(lines))
     return f"{len(lines)} variables"
+
+
+@contextmanager
+def _serving(room: Room, program: str, variables: Mapping[str, str]) -> Iterator[tuple[subprocess.Popen[str], int]]:
+    """`hookline serve` while the block runs: the process that was started, and the ID of the one that captures."""
+    data = _data_of(program)
+    room.run("rm", "-rf", data, variables={"PATH": PATH})
+    runtime = room.inside(f"{data}/runtime.json")
+    words = (program, "serve", "--port", "0", "--api-port", "0", "--data-dir", data)
+    with room.running(*words, variables=variables) as process:
+        wait_for("runtime.json", lambda: runtime.is_file() or None)
+        yield process, json.loads(runtime.read_text("utf-8"))["pid"]
+
+
+def _data_of(program: str) -> str:
+    return f"{HOME}/data-of-{Path(program).name}"
 
 
 def unpack_tarball(room: Room, archive: Path) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import runpy
 import subprocess
 import sys
 import zipfile
@@ -16,7 +17,8 @@ from project import PackagingError
 from windows.version_info import numbers
 
 ROOT = Path(__file__).resolve().parents[2]
-HOOK = ROOT / "packaging" / "linux" / "old_archive.py"
+LINUX = ROOT / "packaging" / "linux"
+HOOK = LINUX / "old_archive.py"
 
 STARTED = """
 import os, shutil, sys, types
@@ -57,6 +59,13 @@ def test_a_failing_pyinstaller_is_one_line_with_its_last_words_and_the_log() -> 
         bundle.run_pyinstaller(Path(sys.executable), onefile=False)
     assert str(bundle.LOG) in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_the_users_own_plugins_of_qt_do_not_get_into_the_bundle(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("QT_PLUGIN_PATH", "QML2_IMPORT_PATH"):
+        monkeypatch.setenv(name, "/usr/lib/qt6")
+    runpy.run_path(str(LINUX / "qt_environment.py"))
+    assert os.environ.keys().isdisjoint({"QT_PLUGIN_PATH", "QML2_IMPORT_PATH"})
 
 
 def test_the_one_file_is_named_after_version_and_system() -> None:
