@@ -65,7 +65,8 @@ def make_deb(bundle: Path, icons: Path, out: Path, version: str | None = None, *
         with made_whole(out) as part:
             # Files are dated by it, and none later.
             environment = os.environ | {"SOURCE_DATE_EPOCH": str(project.epoch())}
-            options = ("--root-owner-group", "-Zxz", "--build")
+            # -z9 makes it 1.6 % smaller; to unpack it takes 65 MiB of memory.
+            options = ("--root-owner-group", "-Zxz", "-z9", "--build")
             project.run("dpkg-deb", *options, tree, part, environment=environment)
     return out
 
