@@ -142,5 +142,7 @@ async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
     await book.save("licences")
     book.dialog(LicencesDialog).reject()
     book.dialog(AboutDialog).reject()
-    book.ready.messages.post(Message(text="The disk is full. Free some space.", advice=STORAGE_ADVICE))
+    full = Message(text="The disk is full. Free some space.", advice=STORAGE_ADVICE)
+    book.ready.messages.post(full)
     await book.save("banner")
+    book.ready.messages.withdraw(full.key)
