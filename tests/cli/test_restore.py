@@ -30,7 +30,7 @@ def test_the_database_is_replaced_and_kept(folder: Path, file: Path, run: Run) -
     done = run("restore", str(file), "--yes")
     assert (done.code, done.err) == (0, "")
     restored, kept = done.out.splitlines()
-    assert restored.startswith("Restored 1 endpoint and 1 request, the newest of ")
+    assert restored.startswith("Restored 1 endpoint and 1 request, the newest from ")
     name = kept.removeprefix("The previous database is kept as ").partition(". Delete it")[0]
     assert Path(name).parent == folder
     assert slugs(run) == ["orders"]

@@ -235,5 +235,5 @@ def test_the_question_says_what_the_start_will_do() -> None:
         queued=1,
     )
     text = question_text(Path("/mnt/a.db"), contents)
-    assert text.startswith("a.db holds 2 endpoints and 3 requests, the newest of ")
+    assert text.startswith("a.db holds 2 endpoints and 3 requests, the newest from ")
     assert "2 requests past retention are deleted and 1 queued delivery is sent." in text
