@@ -11,13 +11,14 @@ from PySide6.QtCore import (
     QModelIndex,
     QObject,
     QPersistentModelIndex,
+    QPointF,
     QRect,
     QRectF,
     QSize,
     Qt,
     Slot,
 )
-from PySide6.QtGui import QColor, QFont, QPainter, QPixmap
+from PySide6.QtGui import QColor, QFont, QPainter, QPixmap, QTextLayout
 from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from app.core.bodies.escape import escape
@@ -281,10 +282,15 @@ class DeliveryDelegate(QStyledItemDelegate):
         painter.save()
         top = place.top() + (place.height() - metrics.ICON) // 2
         painter.drawPixmap(place.left(), top, self._pixmap(painter, look.icon, look.colour))
-        painter.setFont(self._font)
         painter.setPen(QColor(getattr(self._theme.tokens, look.colour)))
-        text = place.adjusted(metrics.ICON + 6, 0, 0, -2)  # level with the text that the style paints
-        painter.drawText(text, int(Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft), look.words)
+        # A layout, as the style uses for the other cells: `drawText` rounds their height otherwise.
+        layout = QTextLayout(look.words, self._font)
+        layout.beginLayout()
+        line = layout.createLine()
+        line.setLineWidth(place.width())
+        layout.endLayout()
+        top = place.top() + place.height() // 2 - int(line.height()) // 2
+        layout.draw(painter, QPointF(place.left() + metrics.ICON + 6, top))
         painter.restore()
 
     def _pixmap(self, painter: QPainter, name: str, colour: str) -> QPixmap:
