@@ -44,7 +44,7 @@ TICK_MS = 1_000
 _WIDTHS = {
     STATE: 108,
     TIME: 88,
-    ENDPOINT: 98,
+    ENDPOINT: 128,
     METHOD: 70,
     ATTEMPTS: 84,
     STATUS: 62,
