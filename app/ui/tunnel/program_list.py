@@ -1,4 +1,4 @@
-"""The list of tunnel programs: those installed on this computer first, each with what it is good for."""
+"""The list of tunnel programs: those that are ready to use first, each with what it is good for."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from app.ui.widgets.row_background import paint_row_background
 
 HEIGHT, HEADING_HEIGHT = 52, 32
 _ROW = Qt.ItemDataRole.UserRole
-INSTALLED, NOT_INSTALLED = "INSTALLED", "NOT INSTALLED"
+READY, NOT_INSTALLED = "READY TO USE", "NOT INSTALLED"
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class ProgramRow:
         """For screen readers."""
         if self.found is None:
             return self.title.capitalize()
-        state = "running" if self.mark else "installed" if is_usable(self.found) else "not installed"
+        state = "running" if self.mark else "ready to use" if is_usable(self.found) else "not installed"
         return f"{self.title}, {state}. {self.found.program.summary}"
 
 
@@ -120,7 +120,7 @@ class ProgramList(QListWidget):
         self._found = found
         current = self.current_id()
         rows: list[ProgramRow] = []
-        for heading, installed in ((INSTALLED, True), (NOT_INSTALLED, False)):
+        for heading, installed in ((READY, True), (NOT_INSTALLED, False)):
             of_kind = [one for one in found if is_usable(one) is installed]
             of_kind.sort(key=lambda one: not one.program.executables)  # the user's own command last
             if of_kind:

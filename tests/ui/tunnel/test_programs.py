@@ -16,7 +16,7 @@ from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.rules import FieldError
 from app.ui.shell.sidebar import TUNNEL
 from app.ui.tunnel.option_form import REMOVED, SAVED
-from app.ui.tunnel.program_list import INSTALLED, NOT_INSTALLED
+from app.ui.tunnel.program_list import NOT_INSTALLED, READY
 from tests.ui.desk import shown
 from tests.ui.tunnel_page import called, field_of, page_of, pane_of, type_into
 from tests.ui.tunnels import COMMAND, HOST, PORT, REGION, TOKEN, found
@@ -32,10 +32,10 @@ class TestChoosing:
             async with page_of(tmp_path, *programs) as (_, page):
                 rows = [page.programs.list.item(place) for place in range(page.programs.list.count())]
                 titles = [row.data(Qt.ItemDataRole.UserRole).title for row in rows]
-                assert titles == [INSTALLED, "SSH", "bore", NOT_INSTALLED, "zrok"]
+                assert titles == [READY, "SSH", "bore", NOT_INSTALLED, "zrok"]
                 assert page.programs.list.current_id() == "ssh"
                 texts = [row.data(Qt.ItemDataRole.AccessibleTextRole) for row in rows[1:]]
-                assert texts[0] == "SSH, installed. Free, no account."
+                assert texts[0] == "SSH, ready to use. Free, no account."
                 assert texts[-1] == "zrok, not installed. Free, no account."
 
         run(scene())
