@@ -23,6 +23,7 @@ DEPTH_MAX = 4
 hidden."""
 _JSON = re.compile(r'\s*+(?:\xef\xbb\xbf)?[\[{]\s*+["\'\[{\]}\d\w-]')
 _XML = re.compile(r"\s*+(?:\xef\xbb\xbf)?<[a-z_?!]", re.IGNORECASE)
+_FORM = re.compile(r"\s*[^\s=]*=")
 _NAME = re.compile(WORDS.encode(), re.IGNORECASE)
 _BLOCK = re.compile(rf"(?:{WORDS})[^\s:]{{0,100}}+[\"']?\s*+:[ \t]*+[|>]?[-+\d]?[ \t]*+\r?\n", re.IGNORECASE)
 _BASE64 = re.compile(r"\s*+(?:e[yw]|W[yw]|W3)[\w+/-]{14,}+={0,2}\s*+\Z", re.ASCII)
@@ -108,7 +109,7 @@ def _format(kind: str, text: str) -> str:
         return "json"
     if is_xml(kind) or _XML.match(text):
         return "xml"
-    return "form" if kind == "application/x-www-form-urlencoded" else "text"
+    return "form" if kind == "application/x-www-form-urlencoded" and _FORM.match(text) else "text"
 
 
 def _is_unreadable(body: bytes, content_type: str) -> bool:

@@ -69,6 +69,8 @@ def test_json_members_are_redacted_by_their_names(body: str, expected: str) -> N
         ("r=https%3A%2F%2Fhooks.slack.com%2Fcommands%2Fx&a=1", "r=https%3A%2F%2Fhooks.slack.com%2F[redacted]&a=1"),
         ('{"password":"x"}', '{"password":"[redacted]"}'),
         ("%&=&password&password=&a=%zz&token=%", "%&=&password&password=&a=%zz&token=[redacted]"),
+        ("password: x y\n", "password: [redacted]\n"),
+        ("the token=x of mine", "the token=[redacted] of mine"),
     ],
 )  # fmt: skip
 def test_form_fields_are_redacted_by_their_names(body: str, expected: str) -> None:
