@@ -161,7 +161,7 @@ class EventLog:
         self._add([LoggedEvent(self._last + 1, self._newest_capture, event, size)])
 
     def _tunnel_changed(self, event: TunnelChanged) -> None:
-        """Only what is told of it counts: its output and probes change it far more often."""
+        """Record what callers see of it: its output and probes change far more often."""
         now = tunnel_change_out(event.tunnel)
         if now != tunnel_change_out(event.previous):
             self._happened(event)

@@ -146,7 +146,7 @@ class EventTexts:
         return event.text
 
     def _data(self, what: Event | Summary) -> tuple[str | None, msgspec.Struct | None]:
-        """The slug of the endpoint it is about, and what is told of it; None if its endpoint was deleted."""
+        """The slug of the endpoint it is about, and its data; no data if that endpoint was deleted."""
         match what:
             case Summary():
                 endpoint = self._services.endpoints.by_id(what.endpoint_id)
