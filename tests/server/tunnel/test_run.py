@@ -15,6 +15,8 @@ from app.server.tunnel.run import TunnelRun
 from tests.tunnels import spec
 
 PATIENCE_S = 60.0
+PRINT = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN); print('one')"
+"""Stopped while it ends, Python would print where it was interrupted."""
 
 
 async def test_the_loop_does_not_wait_for_lines_that_are_being_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +28,7 @@ async def test_the_loop_does_not_wait_for_lines_that_are_being_read(monkeypatch:
         return reader.reading
 
     monkeypatch.setattr(OutputReader, "read", read)
-    process = GuardedProcess([sys.executable, "-c", "print('one')"], os.environ, new_folder())
+    process = GuardedProcess([sys.executable, "-c", PRINT], os.environ, new_folder())
     run = TunnelRun(process, spec("silent"), {}, secrets=(), publish_output=lambda: None)
     try:
         assert await asyncio.to_thread(began.wait, PATIENCE_S)
