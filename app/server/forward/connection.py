@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import select
 import socket
-import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import cast
@@ -13,8 +12,6 @@ from typing import cast
 READ_AHEAD = 256 * 1024
 """The target has to wait while this many received bytes are unread."""
 _STEP = 256 * 1024
-_ESTABLISHED = 1
-"""Linux's number for a TCP connection that neither side has closed."""
 _QUICKACK: int | None = getattr(socket, "TCP_QUICKACK", None)
 """Linux alone has it."""
 
@@ -101,10 +98,6 @@ class Connection(asyncio.Protocol):
         sock = self.transport.get_extra_info("socket")
         if sock is None or sock.fileno() < 0:
             return True
-        if sys.platform == "linux":
-            # Unlike poll this keeps the interpreter's lock, which the writer's thread would take for a while.
-            with suppress(OSError):
-                return bool(sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] != _ESTABLISHED)
         if not hasattr(select, "poll"):
             return bool(select.select([sock.fileno()], [], [], 0)[0])
         if self._poll is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import select
 import socket
 from collections.abc import AsyncIterator
 
@@ -264,3 +265,26 @@ async def test_what_the_target_sends_is_acknowledged_at_once_on_a_kept_connectio
         async with asyncio.timeout(20):
             await ended.wait()
     assert at_once == 20
+
+
+@pytest.mark.parametrize(
+    "late", [b"HTTP/1.1 500 Late\r\nContent-Length: 0\r\n\r\n", b""], ids=["a response", "its end"]
+)
+async def test_what_the_loop_has_not_read_yet_makes_a_connection_unusable(late: bytes) -> None:
+    """Else it would be taken for the response to the next request."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        address = server.getsockname()
+        transport, connection = await asyncio.get_running_loop().create_connection(Connection, *address)
+        peer, _ = server.accept()
+        with peer:
+            assert connection.is_usable()
+            if late:
+                peer.sendall(late)
+            else:
+                peer.shutdown(socket.SHUT_WR)
+            # Waiting on another thread would let the loop read it.
+            assert select.select([transport.get_extra_info("socket")], [], [], 20)[0]
+            assert connection.is_open
+            assert not connection.is_usable()
+        transport.abort()
+        await asyncio.sleep(0)
