@@ -52,7 +52,8 @@ class NewCaptures:
             if found:
                 return found
         self.position = newest
-        return self._from_log()
+        # What came while the store was read may have pushed this position out of the log: the store has it next time.
+        return self._from_log() if self._log.holds(newest) else ()
 
     def _from_log(self) -> Sequence[tuple[Position, Summary]]:
         events = self._log.since(self.position.number, BATCH, shown=False)
