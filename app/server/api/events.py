@@ -116,7 +116,6 @@ class EventStream:
             text = await self._next_text()
             if text:
                 await follower.write(response, text)
-                await asyncio.sleep(0)  # captures go on between chunks
                 quiet_since = loop.time()
             elif loop.time() - quiet_since >= HEARTBEAT_S:
                 # The id spares a caller whose filters let nothing pass a long search when it connects again.
@@ -124,6 +123,8 @@ class EventStream:
                 quiet_since = loop.time()
             if text is None:
                 await follower.sleep(HEARTBEAT_S)
+            else:
+                await asyncio.sleep(0)  # captures go on between chunks
 
     async def _catch_up(self, follower: Follower, response: web.StreamResponse) -> None:
         """Send what the log does not hold any more: captured requests, from the store."""
