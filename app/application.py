@@ -117,9 +117,11 @@ class Application:
             self.tunnels = self._tunnel_service()
             await self.tunnels.load()
         except BaseException:
-            if store is not None:
-                await store.close()
-            self.folder_lock.release(unchecked=self.folder_lock.was_unclean)
+            try:
+                if store is not None:
+                    await store.close()
+            finally:
+                self.folder_lock.release(unchecked=self.folder_lock.was_unclean)
             raise
         self.replays = self._replay_service()
         self._events = EventLog(self.bus, self.store.captures)
