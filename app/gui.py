@@ -245,12 +245,12 @@ class GuiProgram:
 
     async def _restore(self) -> None:
         """Put the staged backup in the place of the database, now that the data folder is free. If that fails, Hookline
-        starts again as it was."""
+        says what became of it, and starts again."""
         try:
             await asyncio.to_thread(restore_staged, self._application.folder)
         except HooklineError as error:
             self._closing.clear()
-            await self._ask("The backup cannot be restored", str(error), CONTINUE)
+            await self._ask("The restore did not finish", str(error), CONTINUE)
 
     async def _start_again(self) -> int:
         """Start the new program, now that the data folder is free."""

@@ -52,7 +52,7 @@ def test_the_window_restarts_with_the_backup_or_as_it_was(tmp_path: Path, lost: 
     assert endpoint_in(current) == ("old" if lost else "new")
     kept = list(current.parent.glob(f"{KEPT_NAME}*"))
     if lost:  # what was staged is gone: the failure is told, and Hookline starts as it was
-        assert json.loads(done.stdout)["title"] == "The backup cannot be restored"
+        assert json.loads(done.stdout)["title"] == "The restore did not finish"
         assert kept == []
     else:
         assert [endpoint_in(file) for file in kept] == ["old"]
