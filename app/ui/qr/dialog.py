@@ -121,7 +121,7 @@ class QrDialog(Dialog):
         """A tunnel to a server on this computer is up and has a URL that leads no further."""
         text = f"Other devices cannot reach {urlsplit(url).hostname or ''}."
         if self._is_up():
-            return f"{text} The tunnel is up, but its URL leads to this computer. Use another server or program for it."
+            return f"{text} The tunnel is up, but its URL leads to this computer. Use another tunnel program or server."
         text += " A tunnel gives the endpoint a public URL."
         tunnel = self._services.tunnels.tunnel
         failed = tunnel.state is TunnelState.FAILED and tunnel.problem

@@ -193,7 +193,7 @@ class TestLoopback:
             async with qr_of(tmp_path, "http://localhost:9001") as (desk, window, dialog):
                 assert dialog.warning.text.text() == (
                     "Other devices cannot reach localhost. The tunnel is up, but its URL leads to this computer."
-                    " Use another server or program for it."
+                    " Use another tunnel program or server."
                 )
                 assert dialog.tunnel_button.text() == "Show tunnel"
                 desk.tunnels.change(state=TunnelState.STOPPING)
