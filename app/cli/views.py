@@ -53,7 +53,7 @@ class TargetView(TypedDict):
     client_key: str | None
     follow_redirects: bool
     retry: RetryView
-    parallel: int
+    parallel: int | None
     pause_after: int
 
 

@@ -92,8 +92,8 @@ class TargetDraft(Record, frozen=True):
     `append_path` and `keep_query`: the captured path below the slug, and the query, are added to `url`. `set_headers`
     replace all of their name, `add_headers` come in addition; both after `remove_headers` were removed.
     `client_certificate` and `client_key` are paths of PEM files; the key may be in the certificate's file. `parallel`:
-    how many are sent at once; with 1 they keep their order. After `pause_after` failed deliveries in a row it is paused
-    (0: never).
+    how many are sent at once, at most; None keeps the order: one after the other, and one that waits for its retry
+    holds up those after it. After `pause_after` failed deliveries in a row it is paused (0: never).
     """
 
     url: str
@@ -110,7 +110,7 @@ class TargetDraft(Record, frozen=True):
     client_key: str | None = None
     follow_redirects: bool = False
     retry: RetryRule = RetryRule()
-    parallel: int = 1
+    parallel: int | None = None
     pause_after: int = 10
 
     def request_url(self, captured_target: str) -> str:

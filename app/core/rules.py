@@ -222,7 +222,10 @@ def target_errors(draft: TargetDraft, own_bases: Sequence[str] = ()) -> list[Fie
         ("add_headers", headers_error(draft.add_headers, "Add headers", _FRAMING)),
         ("remove_headers", headers_error(removed, "Remove headers", _FRAMING | {"host"})),
         ("timeout_ms", _range_error("Timeout", draft.timeout_ms, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, " ms")),
-        ("parallel", _range_error("Parallel deliveries", draft.parallel, 1, PARALLEL_MAX)),
+        (
+            "parallel",
+            None if draft.parallel is None else _range_error("Parallel deliveries", draft.parallel, 1, PARALLEL_MAX),
+        ),
         ("pause_after", _range_error("Pause after", draft.pause_after, 0, PAUSE_AFTER_MAX)),
         ("retry.retries", _range_error("Retries", retry.retries, 0, RETRIES_MAX)),
         ("retry.first_delay_ms", _range_error("First delay", retry.first_delay_ms, 0, RETRY_DELAY_MAX_MS, " ms")),

@@ -301,6 +301,14 @@ def add_late_captures(database: SqliteDatabase) -> None:
     )
 
 
+def separate_order(database: SqliteDatabase) -> None:
+    """To keep the order was a target's `parallel` 1, and is null."""
+    raw(database).execute(
+        "UPDATE target SET settings = json_set(settings, '$.parallel', NULL)"
+        " WHERE json_extract(settings, '$.parallel') = 1"
+    )
+
+
 MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0002_add_senders", add_senders),
     ("0003_index_outcomes", index_outcomes),
@@ -314,6 +322,7 @@ MIGRATIONS: tuple[tuple[str, Migration], ...] = (
     ("0011_replays", add_replays),
     ("0012_tunnels", add_tunnels),
     ("0013_late_captures", add_late_captures),
+    ("0014_separate_order", separate_order),
 )
 """In order of application. A released name never changes its meaning."""
 

@@ -62,7 +62,8 @@ class RetryRule(Record, frozen=True):
 
 
 class Target(Record, frozen=True):
-    """A URL that an endpoint's requests are forwarded to. `paused` says who paused it; None: it is not paused."""
+    """A URL that an endpoint's requests are forwarded to. `paused` says who paused it; None: it is not paused.
+    `parallel` None: one after the other, in order."""
 
     id: int
     position: int
@@ -82,7 +83,7 @@ class Target(Record, frozen=True):
     client_key: str | None
     follow_redirects: bool
     retry: RetryRule
-    parallel: int
+    parallel: int | None
     pause_after: int
 
 

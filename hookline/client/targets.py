@@ -35,7 +35,7 @@ class TargetFields(TypedDict, total=False):
     client_key: str | None
     follow_redirects: bool
     retry: RetryFields
-    parallel: int
+    parallel: int | None
     pause_after: int
 
 

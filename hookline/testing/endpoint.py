@@ -83,7 +83,7 @@ class HooklineEndpoint:
             pause_after=0,
             retry={"retries": 0},
         )
-        assert target.parallel == 1  # one after the other, so that the next request gets the next response
+        assert target.parallel is None  # one after the other, so that the next request gets the next response
         self._client.endpoints.update(self.slug, reply={"from_target": True, "wait_ms": RESPONDER_MS, "delay_ms": 0})
 
     def requests(self) -> list[Request]:

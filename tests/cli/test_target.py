@@ -26,7 +26,7 @@ Adds header: X-More: 1
 Removes: Authorization, Cookie
 Timeout: 2.5 s
 Retries: 8 times on connection, 5xx; first after up to 0.5 s, then up to 5 s, within 1 min
-Parallel: 4
+Parallel: up to 4
 Pauses: never by itself
 TLS: certificate not verified
 Certificate: {folder}/client.pem
@@ -43,6 +43,7 @@ ALL = (
 UNSET = (
     *("--no-set-headers", "--no-add-headers", "--no-remove-headers", "--no-insecure", "--no-client-cert"),
     *("--no-client-key", "--no-follow-redirects", "--append-path", "--query", "--host", "target"),
+    "--in-order",
 )
 REFUSED: list[tuple[list[str], int, str]] = [
     (["--url", "ftp://x"], 2, "Target URL must start with http:// or https://"),
@@ -60,6 +61,7 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["--client-cert", "no-such-file"], 2, "no-such-file cannot be read: No such file"),
     (["--host", "mine"], 2, "invalid choice: 'mine'"),
     (["--insecure", "--no-insecure"], 2, "not allowed with"),
+    (["--in-order", "--parallel", "2"], 2, "not allowed with"),
     (["--position", "2"], 2, "Position must be a whole number from 1 to 1, not 2."),
     ([], 2, "Nothing to change"),
 ]
@@ -91,7 +93,7 @@ def test_every_field_is_set_shown_and_unset(
     assert added == {**read(run, target), "id": added["id"], "position": 2}
     assert added["retry"]["on"] == ["connection", "5xx"]
     run("target", "edit", target, *UNSET, "--url", deliveries.URL)
-    kept = {name: read(run, target)[name] for name in ("retry", "parallel", "pause_after", "timeout_ms")}
+    kept = {name: read(run, target)[name] for name in ("retry", "pause_after", "timeout_ms")}
     assert kept == {name: added[name] for name in kept}
     assert read(run, target) == {**before, **kept}
 

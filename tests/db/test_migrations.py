@@ -195,6 +195,26 @@ async def test_a_forward_url_becomes_a_target_and_results_become_attempts(tmp_pa
     await store.close()
 
 
+async def test_only_targets_that_kept_the_order_still_do(tmp_path: Path) -> None:
+    older_file(tmp_path, "0013_late_captures")
+    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection, connection:
+        connection.execute(
+            "INSERT INTO endpoint (slug, name, description, retention_days, active, reply, auth, created_at)"
+            " VALUES ('abc', 'n', '', 7, 1, '{}', '{}', 0)"
+        )
+        for position, settings in enumerate(('{"parallel":1,"timeout_ms":500}', '{"parallel":2}', "{}"), 1):
+            connection.execute(
+                "INSERT INTO target (endpoint_id, position, url, active, settings) VALUES (1, ?, ?, 1, ?)",
+                (position, HOOK, settings),
+            )
+    store = await Store.open(tmp_path, lambda _: None)
+    (endpoint,) = store.endpoints.all()
+    assert [(target.parallel, target.timeout_ms) for target in endpoint.targets] == [
+        *((None, 500), (2, 10_000), (None, 10_000)),
+    ]
+    await store.close()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="has no limit on the size of a file")
 async def test_a_copy_that_has_no_room_leaves_nothing_behind(tmp_path: Path) -> None:
     import resource  # not on Windows

@@ -138,7 +138,7 @@ def body_of(name: str) -> bytes:
     return name.encode() + bytes(random.Random(name).randrange(256) for _ in range(64))
 
 
-def create_endpoint(program: Program, slug: str, url: str, parallel: int) -> str:
+def create_endpoint(program: Program, slug: str, url: str, parallel: int | None) -> str:
     """An endpoint whose target retries soon and is never paused; the target's path in the API."""
     assert api(program, "POST", "/endpoints", {"name": slug, "slug": slug})[0] == 201
     target = {"url": url, "parallel": parallel, "pause_after": 0, "timeout_ms": 3_000, "retry": RETRY}

@@ -63,7 +63,7 @@ def sending(those: list[Sender], port: int) -> Iterator[None]:
 
 
 def create(program: Program, place: FaultyProcess) -> None:
-    create_endpoint(program, ORDERED, place.url, 1)
+    create_endpoint(program, ORDERED, place.url, None)
     create_endpoint(program, PARALLEL, place.url, 8)
 
 

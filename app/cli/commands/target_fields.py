@@ -47,11 +47,19 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         ("--retry-time", "no retry starts later than this after the first attempt (600)"),
     ):
         parser.add_argument(option, type=milliseconds, metavar="SECONDS", help=text)
-    parser.add_argument(
+    order = parser.add_mutually_exclusive_group()
+    order.add_argument(
+        "--in-order",
+        action="store_const",
+        const=None,
+        dest="parallel",
+        help="send one after the other, as captured; one that waits for its retry holds up the others (the default)",
+    )
+    order.add_argument(
         "--parallel",
         type=whole_number,
         metavar="N",
-        help=f"how many are sent at once, 1 to {PARALLEL_MAX}; 1 keeps the order in which they were captured (1)",
+        help=f"send up to N at once, 1 to {PARALLEL_MAX}; while one waits for its retry, the others go on",
     )
     parser.add_argument(
         "--pause-after",

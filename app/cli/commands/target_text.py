@@ -62,7 +62,7 @@ def described(target: TargetView) -> Iterator[tuple[str, str]]:
         yield "Removes", ", ".join(target["remove_headers"])
     yield "Timeout", ms_text(target["timeout_ms"])
     yield "Retries", full_retry_text(target["retry"])
-    yield "Parallel", f"{target['parallel']}, in order" if target["parallel"] == 1 else str(target["parallel"])
+    yield "Parallel", "no, in order" if target["parallel"] is None else f"up to {target['parallel']}"
     yield (
         "Pauses",
         f"after {count_of(target['pause_after'], 'failed delivery', 'failed deliveries')} in a row"

@@ -139,7 +139,7 @@ class _Run:
     async def _exchange(self, request: OutgoingRequest, *, fresh: bool) -> None:
         self.request = request
         key = PoolKey(request.url.host, request.url.port, self._tls(request))
-        self.exchange = Exchange(request, key, self.pool, self.target.parallel)
+        self.exchange = Exchange(request, key, self.pool, self.target.parallel or 1)
         await self.exchange.run(fresh=fresh)
 
     def _tls(self, request: OutgoingRequest) -> TlsOptions | None:

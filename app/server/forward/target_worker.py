@@ -31,9 +31,8 @@ _GATHER_S = 0.01
 class TargetWorker:
     """Sends deliveries until none is queued, the target is paused, off or gone, or `stop_after_current` is called.
 
-    With `parallel` 1 a delivery is sent once the result of the one before is stored, and one that waits for its retry
-    holds up those after it, so that they keep their order. Otherwise the others go on, and results are stored
-    together.
+    In order, a delivery is sent once the result of the one before is stored, and one that waits for its retry holds up
+    those after it. Otherwise the others go on, and results are stored together.
     """
 
     def __init__(
@@ -90,13 +89,15 @@ class TargetWorker:
             if not (self._lanes or self._ready or self._ended):
                 return False
             self._responses.give_up(self._target_id)
-        if target is None or (target.parallel == 1 and (self._ready or self._ended)):
+        if target is None or (target.parallel is None and (self._ready or self._ended)):
             await self._end_sending_at_once()
             return True
         if self._requeued:
             self._requeued = False
             self._queue.forget_next()
-        return await (self._work_in_order() if target.parallel == 1 else self._work_at_once(target))
+        if target.parallel is None:
+            return await self._work_in_order()
+        return await self._work_at_once(target.parallel)
 
     async def _change(self, within_s: float | None = None) -> None:
         """Wait until something changes, or for so long."""
@@ -111,9 +112,9 @@ class TargetWorker:
 
     # -- several at once -----------------------------------------------------------------------------------------
 
-    async def _work_at_once(self, target: Target) -> bool:
+    async def _work_at_once(self, parallel: int) -> bool:
         """Store what has ended and begin the next in one commit, or wait for a change; False when nothing is queued."""
-        for _ in range(min(len(self._ready), target.parallel - len(self._lanes))):
+        for _ in range(min(len(self._ready), parallel - len(self._lanes))):
             self._add_lane(self._send_ready())
         # Fast lanes and the writer's thread would take the interpreter's lock from each other at every call of the
         # system, which costs more than taking turns.
@@ -121,7 +122,7 @@ class TargetWorker:
             await self._change(left)
             return True
         # Twice as many as ended, so that the lanes have enough while results gather; few for a slow target.
-        most = min(target.parallel + 2 * len(self._ended), _AHEAD * target.parallel, _AHEAD_MAX)
+        most = min(parallel + 2 * len(self._ended), _AHEAD * parallel, _AHEAD_MAX)
         room = most - (len(self._queue.taken) - len(self._ended))
         following = self._queue.take(room, ordered=False)
         if following or self._ended:
@@ -137,7 +138,12 @@ class TargetWorker:
 
     async def _send_ready(self) -> None:
         """Send what is ready, one delivery after the other."""
-        while self._ready and (target := self._usable()) is not None and 1 < target.parallel >= len(self._lanes):
+        while (
+            self._ready
+            and (target := self._usable()) is not None
+            and target.parallel is not None
+            and target.parallel >= len(self._lanes)
+        ):
             queued = self._ready.popleft()
             made = await self._attempt(queued, target)
             self._ended.append((self._after(queued, made, target), made))
@@ -192,7 +198,7 @@ class TargetWorker:
 
     def _following(self, target: Target) -> list[QueuedDelivery]:
         """The next delivery in order, if it can begin now."""
-        return [] if self._stopping or target.parallel > 1 else self._queue.take(1, ordered=True)
+        return [] if self._stopping or target.parallel is not None else self._queue.take(1, ordered=True)
 
     async def _wait_for_retry(self, queued: QueuedDelivery) -> list[QueuedDelivery]:
         """Wait until it is due; empty if it cannot begin."""

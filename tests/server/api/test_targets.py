@@ -33,7 +33,7 @@ DEFAULTS: dict[str, Any] = {
         "longest_delay_ms": 60_000,
         "total_ms": 600_000,
     },
-    "parallel": 1,
+    "parallel": None,
     "pause_after": 10,
 }
 ALL: dict[str, Any] = {

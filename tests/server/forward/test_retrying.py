@@ -86,10 +86,11 @@ async def test_in_order_a_retry_holds_up_those_after_it(stage: Stage) -> None:
     assert [received.line.split()[1] for received in place.received] == ["/0", "/0", "/0", "/1", "/2"]
 
 
-async def test_in_parallel_the_others_go_on(stage: Stage) -> None:
+@pytest.mark.parametrize("parallel", [1, 4])
+async def test_in_parallel_the_others_go_on(stage: Stage, parallel: int) -> None:
     async with target(failing(1)) as place:
         waits = rule(first_delay_ms=3_600_000, longest_delay_ms=3_600_000, total_ms=2 * 3_600_000)
-        endpoint = await stage.endpoint(place.url, {"retry": waits, "parallel": 4})
+        endpoint = await stage.endpoint(place.url, {"retry": waits, "parallel": parallel})
         await stage.capture(endpoint, b"", target="/catch/s/0")
         await stage.forwarder.start()
         await stage.outcomes(1)
@@ -101,14 +102,15 @@ async def test_in_parallel_the_others_go_on(stage: Stage) -> None:
     assert [one.delivery.captured_target for one in await stage.queued(endpoint)] == ["/catch/s/0"]
 
 
-async def test_no_more_are_sent_at_once_than_the_target_allows(stage: Stage) -> None:
+@pytest.mark.parametrize("parallel", [1, 3])
+async def test_no_more_are_sent_at_once_than_the_target_allows(stage: Stage, parallel: int) -> None:
     here, most, all_here = 0, 0, asyncio.Event()
 
     async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
         nonlocal here, most
         here += 1
         most = max(most, here)
-        if here == 3:
+        if here == parallel:
             all_here.set()
         await all_here.wait()
         await asyncio.sleep(0.005)
@@ -116,12 +118,12 @@ async def test_no_more_are_sent_at_once_than_the_target_allows(stage: Stage) -> 
         await answering(OK)(received, writer)
 
     async with target(answer) as place:
-        endpoint = await stage.endpoint(place.url, {"parallel": 3})
+        endpoint = await stage.endpoint(place.url, {"parallel": parallel})
         for _ in range(30):
             await stage.capture(endpoint)
         await stage.forwarder.start()
         await stage.outcomes(30)
-    assert most == 3
+    assert most == parallel
 
 
 async def test_a_paused_target_keeps_its_queue_until_it_is_resumed(stage: Stage) -> None:

@@ -101,7 +101,7 @@ async def attempts(stage: Stage, endpoint: Endpoint) -> list[tuple[str, int, int
     )
 
 
-@pytest.mark.parametrize(("parallel", "most"), [(2, 16), (8, 64), (40, 64)])
+@pytest.mark.parametrize(("parallel", "most"), [(1, 8), (2, 16), (8, 64), (40, 64)])
 async def test_a_slow_store_lets_only_so_many_begin(stage: Stage, queue: Queue, parallel: int, most: int) -> None:
     async with target() as place:
 
@@ -221,7 +221,7 @@ async def change(stage: Stage, target_id: int, how: str) -> None:
     elif how == "off":
         await targets.update(target_id, replace(found.draft(), active=False))
     elif how == "in order":
-        await targets.update(target_id, replace(found.draft(), parallel=1))
+        await targets.update(target_id, replace(found.draft(), parallel=None))
     else:
         await targets.delete(target_id)
 
@@ -232,7 +232,7 @@ async def test_pauses_and_changes_lose_nothing_and_send_nothing_twice(stage: Sta
         (first,) = endpoint.targets
         await captured(stage, endpoint, 300)
         await stage.forwarder.start()
-        for parallel in (8, 1, 3, 1, 8):
+        for parallel in (8, None, 1, None, 3, 1, 8):
             await stage.store.targets.pause(first.id)
             await stage.store.targets.resume(first.id)
             await change_parallel(stage, first.id, parallel)
@@ -242,7 +242,7 @@ async def test_pauses_and_changes_lose_nothing_and_send_nothing_twice(stage: Sta
     assert begun(stage) == 0
 
 
-async def change_parallel(stage: Stage, target_id: int, parallel: int) -> None:
+async def change_parallel(stage: Stage, target_id: int, parallel: int | None) -> None:
     found = stage.store.targets.by_id(target_id)
     assert found is not None
     await stage.store.targets.update(target_id, replace(found.draft(), parallel=parallel))

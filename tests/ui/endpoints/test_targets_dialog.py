@@ -40,6 +40,7 @@ class TestSaving:
                 form.url.append_path.click()
                 form.url.keep_query.click()
                 form.delivery.timeout.setText("2.5 s")
+                form.delivery.in_order.click()
                 form.delivery.parallel.set_value(8)
                 form.delivery.pause_after.set_value(0)
                 form.delivery.redirects.click()
@@ -80,6 +81,28 @@ class TestSaving:
                     parallel=8,
                     pause_after=0,
                 )
+
+        run(scene())
+
+    def test_one_that_keeps_the_order_sends_none_in_parallel(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with dialog_of(tmp_path, A) as shown:
+                delivery = shown.form.delivery
+                assert delivery.in_order.isChecked()
+                assert not delivery.parallel.isEnabled()
+                delivery.in_order.click()
+                assert delivery.parallel.isEnabled()
+                delivery.parallel.selectAll()
+                QTest.keyClicks(delivery.parallel, "0")
+                assert shown.errors() == {"parallel": "Parallel must be 1 to 64, not 0."}
+                delivery.in_order.click()
+                assert shown.errors() == {}
+                assert not shown.dialog.has_changes()
+                delivery.in_order.click()
+                delivery.parallel.selectAll()
+                QTest.keyClicks(delivery.parallel, "1")
+                await shown.save()
+                assert [target.parallel for target in shown.endpoint.targets] == [1]
 
         run(scene())
 

@@ -6,7 +6,16 @@ from pathlib import Path
 from typing import Any, Literal
 
 from PySide6.QtCore import Qt, Signal, SignalInstance, Slot
-from PySide6.QtWidgets import QCheckBox, QFileDialog, QGridLayout, QHBoxLayout, QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFileDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QLineEdit,
+    QPlainTextEdit,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.core.model import RetryOn, RetryRule, TargetDraft
 from app.core.rules import (
@@ -175,35 +184,45 @@ class DeliverySection(TargetSection):
         self.timeout = DurationField("Time limit", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self)
         self.parallel = NumberField("Parallel", 1, PARALLEL_MAX, self)
         self.pause_after = NumberField("Pause after", 0, PAUSE_AFTER_MAX, self, unit="failures")
+        self.in_order = QCheckBox("Keep the order", self)
         self.redirects = QCheckBox("Follow redirects", self)
         timeout = f"Per attempt, up to {duration_text(TIMEOUT_MAX_MS)}."
         self.fields = {
             "timeout_ms": LabeledField("Time limit", self.timeout, self, help_text=timeout),
-            "parallel": LabeledField("Parallel", self.parallel, self, help_text="At once. 1 keeps the order."),
+            "parallel": LabeledField("Parallel", self.parallel, self, help_text="At once, in any order."),
             "pause_after": LabeledField(
                 "Pause after", self.pause_after, self, help_text="Failed deliveries in a row. 0 never pauses."
             ),
         }
         self.side_by_side(*self.fields.values())
-        self.column.addWidget(self.redirects)
-        text = "Otherwise a redirect is stored as the target’s response."
-        self.redirects.setAccessibleDescription(text)
-        self.column.addWidget(label(text, "faint", self, wrap=True))
+        for box, text in (
+            (self.in_order, "One after the other: a delivery that waits for its retry holds up the next."),
+            (self.redirects, "Otherwise a redirect is stored as the target’s response."),
+        ):
+            box.setAccessibleDescription(text)
+            explained = QVBoxLayout()
+            explained.setSpacing(metrics.SPACE_1)
+            explained.addWidget(box)
+            explained.addWidget(label(text, "faint", self, wrap=True))
+            self.column.addLayout(explained)
         self.watch(self.timeout, self.timeout.textChanged, "timeout_ms")
         self.watch(self.parallel, self.parallel.changed, "parallel")
+        self.in_order.toggled.connect(self.parallel.setDisabled)
+        self.watch(self.in_order, self.in_order.clicked, "parallel")
         self.pause_after.changed.connect(self._failures_changed)
         self.watch(self.redirects, self.redirects.clicked, "follow_redirects")
 
     def load(self, draft: TargetDraft) -> None:
         self.timeout.set_value(draft.timeout_ms)
-        self.parallel.set_value(draft.parallel)
+        self.in_order.setChecked(draft.parallel is None)
+        self.parallel.set_value(draft.parallel or 1)
         self.pause_after.set_value(draft.pause_after)
         self.redirects.setChecked(draft.follow_redirects)
 
     def values(self) -> dict[str, Any]:
         return {
             "timeout_ms": self.timeout.value(),
-            "parallel": self.parallel.value(),
+            "parallel": None if self.in_order.isChecked() else self.parallel.value(),
             "pause_after": self.pause_after.value(),
             "follow_redirects": self.redirects.isChecked(),
         }
@@ -211,7 +230,7 @@ class DeliverySection(TargetSection):
     def problems(self) -> Problems:
         return {
             "timeout_ms": self.timeout.problem(),
-            "parallel": self.parallel.problem(),
+            "parallel": None if self.in_order.isChecked() else self.parallel.problem(),
             "pause_after": self.pause_after.problem(),
         }
 
