@@ -16,6 +16,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer
@@ -110,6 +111,8 @@ class GuiProgram:
         self._collector = GuiCollector(app)
         self._program_file = updates.ProgramFile(installation.executable())
         self._restart_requested = self._restore_requested = False
+        self._replaced: Path | None = None
+        """Where the database is that a backup has replaced."""
 
     async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
         """Run from opening the data folder to closing the store."""
@@ -118,6 +121,9 @@ class GuiProgram:
         try:
             if not await self._open():
                 return Exit.ENVIRONMENT
+            if (replaced := self._options.replaced) is not None:
+                advice = f"The database before is kept as {replaced.name} in {replaced.parent}."
+                self._messages.post(Message(text="The backup was restored.", advice=advice, tone="info"))
             self._log.enter_context(write_log(self._application.folder))
             if not await self._listen():
                 return Exit.ENVIRONMENT
@@ -247,7 +253,7 @@ class GuiProgram:
         """Put the staged backup in the place of the database, now that the data folder is free. If that fails, Hookline
         says what became of it, and starts again."""
         try:
-            await asyncio.to_thread(restore_staged, self._application.folder)
+            self._replaced = await asyncio.to_thread(restore_staged, self._application.folder)
         except HooklineError as error:
             self._closing.clear()
             await self._ask("The restore did not finish", str(error), CONTINUE)
@@ -255,7 +261,8 @@ class GuiProgram:
     async def _start_again(self) -> int:
         """Start the new program, now that the data folder is free."""
         try:
-            updates.start(self._options.arguments())
+            replaced = () if self._replaced is None else ("--replaced", str(self._replaced))
+            updates.start([*self._options.arguments(), *replaced])
         except OSError as error:
             self._closing.clear()
             text = (

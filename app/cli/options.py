@@ -64,11 +64,13 @@ class ServeOptions(ListenOptions, frozen=True):
 
 
 class WindowOptions(ListenOptions, frozen=True):
-    """`hookline` alone. At most one of `link`, `new_endpoint` and `minimized` is given."""
+    """`hookline` alone. At most one of `link`, `new_endpoint` and `minimized` is given. `replaced` is the database that
+    a restored backup has just replaced."""
 
     link: Link | BrokenLink | None = None
     new_endpoint: bool = False
     minimized: bool = False
+    replaced: Path | None = None
 
     @property
     def launch_action(self) -> LaunchAction | Link | BrokenLink:
@@ -111,7 +113,7 @@ SERVE_EXAMPLES = (
     ("Capture through a tunnel", "hookline serve --tunnel cloudflared-quick"),
     ("Capture through a tunnel of your own", "hookline serve --base-url https://hooks.example.com"),
 )
-START_NAMES = ("new_endpoint", "minimized")
+START_NAMES = ("new_endpoint", "minimized", "replaced")
 
 
 def listen_parser() -> argparse.ArgumentParser:
@@ -133,6 +135,7 @@ def start_parser() -> argparse.ArgumentParser:
     group = parser.add_mutually_exclusive_group()
     group.add_argument("--new-endpoint", action="store_true", help="open the form for a new endpoint")
     group.add_argument("--minimized", action="store_true", help="start minimized or in the tray, as at sign-in")
+    parser.add_argument("--replaced", type=Path, help=argparse.SUPPRESS)  # from the window that restored a backup
     return parser
 
 

@@ -121,6 +121,7 @@ LINK = f"hookline://request/{ID}"
         (["HOOKLINE:endpoint/my-hooks/"], {"link": EndpointLink(slug="my-hooks")}, EndpointLink(slug="my-hooks")),
         (["--new-endpoint"], {"new_endpoint": True}, LaunchAction.NEW_ENDPOINT),
         (["--minimized"], {"minimized": True}, LaunchAction.STAY),
+        (["--replaced", "old.db"], {"replaced": Path("old.db")}, LaunchAction.SHOW),
         ([], {}, LaunchAction.SHOW),
     ],
 )

@@ -48,11 +48,38 @@ def test_the_window_restarts_with_the_backup_or_as_it_was(tmp_path: Path, lost: 
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=2 * START_S, check=False)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
-    assert json.loads(started.read_text())[:2] == ["--data-dir", str(current.parent)]
-    assert endpoint_in(current) == ("old" if lost else "new")
     kept = list(current.parent.glob(f"{KEPT_NAME}*"))
+    again = json.loads(started.read_text())
+    assert again[:2] == ["--data-dir", str(current.parent)]
+    assert again[-2:] == ["--replaced", str(kept[0])] if kept else "--replaced" not in again
+    assert endpoint_in(current) == ("old" if lost else "new")
     if lost:  # what was staged is gone: the failure is told, and Hookline starts as it was
         assert json.loads(done.stdout)["title"] == "The restore did not finish"
         assert kept == []
     else:
         assert [endpoint_in(file) for file in kept] == ["old"]
+
+
+RESTARTED = """
+import sys
+from pathlib import Path
+from app.cli.options import WindowOptions
+from app.gui import run_window
+
+def ready(told):
+    for message in told.messages.waiting():
+        print(message.text, message.advice)
+    told.window.close()
+
+folder, replaced = map(Path, sys.argv[1:])
+sys.exit(run_window(WindowOptions(data_dir=folder, port=0, api_port=0, replaced=replaced), ready))
+"""
+
+
+def test_after_the_restart_the_window_says_where_the_old_database_is(tmp_path: Path) -> None:
+    old = tmp_path / f"{KEPT_NAME}2026-03-01"
+    env = environment(QT_QPA_PLATFORM="offscreen", PYTHONPATH=str(DRIVER.parents[2]), PYTHONWARNINGS="")
+    line = [sys.executable, "-c", RESTARTED, str(tmp_path / "data"), str(old)]
+    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=2 * START_S, check=False)
+    said = f"The backup was restored. The database before is kept as {old.name} in {tmp_path}.\n"
+    assert (done.stdout, done.stderr, done.returncode) == (said, "", 0)
