@@ -9,7 +9,6 @@ commands all use this object.
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import time
 from collections.abc import Mapping
@@ -17,19 +16,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from app import __version__
-from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError, PortInUseError
-from app.core.events import Bus, DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
-from app.core.model import Endpoint
-from app.core.own_urls import ALL_ADDRESSES, CAPTURE_PATH
+from app.addresses import LOOPBACK, Addresses
+from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError
+from app.core.events import Bus, SettingsChanged, StorageTrouble
 from app.core.providers import catalogue
 from app.core.resources import resource
 from app.core.rules import FieldError
 from app.core.settings import Settings, check
 from app.core.tunnel.spec import read_folder as read_tunnel_programs
-from app.db import runtime_file, settings_file, tunnel_options
+from app.current_settings import CurrentSettings
+from app.db import runtime_file, tunnel_options
 from app.db.folder import FolderLock, lock_folder, require_database
 from app.db.restore import discard_staged
 from app.db.store import Store
@@ -45,10 +42,8 @@ from app.server.replay import ReplayService
 from app.server.target_responses import TargetResponses
 from app.server.tunnel.service import OptionsFile, TunnelService
 from app.system import installation
+from app.troubles import Troubles
 
-log = logging.getLogger(__name__)
-
-LOOPBACK = "127.0.0.1"
 TUNNEL_FOLDER = "tunnels"
 """In the data folder: what tunnel programs keep, such as the keys of SSH servers."""
 
@@ -69,15 +64,18 @@ class Application:
         self.bus = Bus()
         self.refused = RefusedLog(self.bus.publish)
         self._target_responses = TargetResponses()
-        self.settings = Settings()
+        self._settings = CurrentSettings(folder, overrides or {})
+        self.addresses = Addresses(
+            lambda: self.settings,
+            capture=lambda: self._capture.address if self._capture is not None else None,
+            api=lambda: self._api.address if self._api is not None else None,
+            tunnel_base=lambda: self.tunnels.base,
+            tunnel_bases=lambda: self.tunnels.bases if self._opened else (),
+        )
         self.catalogue = catalogue.load(resource("providers"))
         self._tunnel_programs = read_tunnel_programs(resource("tunnels"))
         self._probe_key = ProbeKey()
-        self.storage_trouble: str | None = None
-        self.file_trouble: str | None = None
-        self.damage: str | None = None
-        self._overrides = dict(overrides or {})
-        self._saved = Settings()
+        self.troubles = Troubles(self.bus)
         self._capture: CaptureServer | None = None
         self._api: ApiServer | None = None
         self._forwarder: Forwarder | None = None
@@ -87,8 +85,12 @@ class Application:
         self._retiring: set[asyncio.Task[None]] = set()
         self._opened = False
         self._started_at = time.monotonic()
-        self.bus.subscribe(StorageTrouble, self._record_trouble)
-        self.bus.subscribe(DatabaseDamaged, self._record_damage)
+        self.bus.subscribe(StorageTrouble, self._storage_changed)
+
+    @property
+    def settings(self) -> Settings:
+        """Those that apply now."""
+        return self._settings.now
 
     async def open(self, *, new_database: bool = False) -> None:
         """Lock the folder and open the store; DataFolderError leaves everything unchanged.
@@ -101,18 +103,16 @@ class Application:
             discard_staged(self.folder)
             if not new_database:
                 require_database(self.folder)
-            self._saved = settings_file.load(self.folder)
-            self.settings = msgspec.structs.replace(self._saved, **self._overrides)
+            self._settings.load()
             self.token = load_or_create_token(self.folder)
             store = self.store = await Store.open(
                 self.folder,
                 self.bus.publish,
-                self.own_bases,
+                self.addresses.own_bases,
                 identify=self.catalogue.identify,
                 disk_reserve=lambda: self.settings.disk_reserve,
             )
-            self._saved = settings_file.with_storage_limit(self.folder, self._saved, self.store.limits.use().used)
-            self.settings = msgspec.structs.replace(self._saved, **self._overrides)
+            self._settings.add_storage_limit(self.store.limits.use().used)
             self.store.limits.set_limit(self.settings.storage_limit, self.settings.when_full)
             self.tunnels = self._tunnel_service()
             await self.tunnels.load()
@@ -171,7 +171,7 @@ class Application:
             api = ApiServer(self._api_services(), self.token)
             await api.start(LOOPBACK, port)
             self._api = api
-        return self.api_url
+        return self.addresses.api_url
 
     async def close(self) -> None:
         """Stop everything in order; may be called twice, and after a failed start."""
@@ -200,57 +200,6 @@ class Application:
         if self._opened:
             await self.tunnels.close()
 
-    # -- addresses ------------------------------------------------------------------------------------------------
-
-    @property
-    def listening(self) -> tuple[str, int] | None:
-        """Host and port senders reach, None while the capture port is closed."""
-        return self._capture.address if self._capture is not None else None
-
-    @property
-    def api_url(self) -> str:
-        """The local API's address without a path."""
-        if self._api is None:
-            raise RuntimeError("the local API is not being served")
-        host, port = self._api.address
-        return f"http://{host}:{port}"
-
-    def local_base(self) -> str:
-        """The capture port's own address, as a program on this machine reaches it."""
-        host, port = self.listening or (self.settings.host, self.settings.port)
-        if host in ALL_ADDRESSES:
-            host = LOOPBACK
-        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
-
-    def capture_url(self, endpoint: Endpoint) -> str:
-        """The URL to give to senders of `endpoint`."""
-        return f"{self.base_url().rstrip('/')}/catch/{endpoint.slug}"
-
-    def base_url(self) -> str:
-        """What capture URLs begin with: the tunnel's URL while it is up, else the public base URL of the settings, else
-        the capture port's own address."""
-        return self.tunnels.base or self.settings.base_url or self.local_base()
-
-    def public_base(self) -> str | None:
-        """The same, None for the capture port's own address."""
-        return self.tunnels.base or self.settings.base_url
-
-    def local_url(self, endpoint: Endpoint) -> str:
-        """The URL by which this machine reaches `endpoint`, regardless of the public base URL."""
-        return f"{self.local_base()}/catch/{endpoint.slug}"
-
-    def own_bases(self) -> tuple[str, ...]:
-        """The prefixes of Hookline's own URLs, on the capture port and the API port, which no forward URL may have."""
-        bases = [self.local_base(), f"http://{LOOPBACK}:{(self.listening or ('', self.settings.port))[1]}"]
-        if self.settings.base_url:
-            bases.append(self.settings.base_url)
-        bases.extend(self.tunnels.bases if self._opened else ())
-        api_ports = {self.settings.api_port} | ({self._api.address[1]} if self._api is not None else set())
-        return (
-            *dict.fromkeys(base.rstrip("/") + CAPTURE_PATH for base in bases),
-            *(f"http://{LOOPBACK}:{port}/" for port in sorted(api_ports - {0})),
-        )
-
     @property
     def uptime_s(self) -> float:
         """Seconds since the start."""
@@ -260,8 +209,7 @@ class Application:
 
     def override(self, **values: Any) -> None:
         """Use `values` for this run alone, without saving them."""
-        self._overrides.update(values)
-        self.settings = msgspec.structs.replace(self.settings, **values)
+        self._settings.override(**values)
 
     async def apply_settings(self, new: Settings) -> None:
         """Apply `new` and save what changed. On InvalidFieldsError or PortInUseError nothing changes."""
@@ -290,12 +238,14 @@ class Application:
             if old_api is not None and self._forwarder is not None and new.api_port != old.api_port:
                 api = ApiServer(self._api_services(), self.token)
                 await api.start(LOOPBACK, new.api_port)
-        except PortInUseError:
+            await self._settings.save(new)
+        except BaseException:
             if capture is not None and capture is not old_capture:
                 await capture.stop()
+            if api is not None and api is not old_api:
+                await api.stop()
             raise
-        await self._save(old, new)
-        self.settings, self._capture, self._api = new, capture, api
+        self._capture, self._api = capture, api
         if old_capture is not None and old_capture is not capture:
             await old_capture.stop()
             await self.tunnels.port_changed()
@@ -311,12 +261,6 @@ class Application:
         names = ", ".join(self._tunnel_programs)
         text = f"There is no tunnel program {new.tunnel_program!r}. There are {names}."
         return [FieldError(field="tunnel_program", message=text)]
-
-    async def _save(self, old: Settings, new: Settings) -> None:
-        changed = {key: getattr(new, key) for key in new.__struct_fields__ if getattr(new, key) != getattr(old, key)}
-        self._saved = msgspec.structs.replace(self._saved, **changed)
-        self._overrides = {key: value for key, value in self._overrides.items() if key not in changed}
-        await asyncio.get_running_loop().run_in_executor(None, settings_file.save, self.folder, self._saved)
 
     # -- building -------------------------------------------------------------------------------------------------
 
@@ -344,8 +288,8 @@ class Application:
             store.replays,
             self.bus,
             instance_id=store.account.instance_id,
-            own_bases=self.own_bases,
-            local_base=self.local_base,
+            own_bases=self.addresses.own_bases,
+            local_base=self.addresses.local_base,
         )
 
     def _tunnel_service(self) -> TunnelService:
@@ -356,7 +300,7 @@ class Application:
             OptionsFile(partial(tunnel_options.load, self.folder), partial(tunnel_options.save, self.folder)),
             self.bus,
             probe_key=self._probe_key,
-            address=lambda: self.listening,
+            address=lambda: self.addresses.listening,
             folder=self.folder / TUNNEL_FOLDER,
         )
 
@@ -378,46 +322,29 @@ class Application:
             limits=store.limits,
             backups=store.backups,
             version=__version__,
-            base_url=self.base_url,
-            capture_url=lambda: self.local_base() if self.listening else None,
-            endpoint_url=self.capture_url,
-            storage_trouble=lambda: self.storage_trouble,
-            warnings=lambda: tuple(filter(None, (self.file_trouble, self.damage))),
+            base_url=self.addresses.base_url,
+            capture_url=lambda: self.addresses.local_base() if self.addresses.listening else None,
+            endpoint_url=self.addresses.capture_url,
+            storage_trouble=lambda: self.troubles.storage,
+            warnings=lambda: self.troubles.warnings,
             uptime_s=lambda: self.uptime_s,
             settings=lambda: self.settings,
             apply_settings=self._apply_from_api,
         )
 
     def _write_runtime(self) -> None:
-        capture_url = self.local_base() if self.listening else None
+        capture_url = self.addresses.local_base() if self.addresses.listening else None
         running = runtime_file.Runtime(
-            pid=os.getpid(), capture_url=capture_url, api_url=self.api_url, window=self._window
+            pid=os.getpid(), capture_url=capture_url, api_url=self.addresses.api_url, window=self._window
         )
+        trouble = None
         try:
             runtime_file.write(self.folder, running)
         except DataFolderError as error:
-            self._report_file_trouble(str(error))
-        else:
-            self._report_file_trouble(None)
+            trouble = str(error)
+        self.troubles.report_file(trouble, f"{self.folder / runtime_file.FILE_NAME} is written again.")
 
-    def _report_file_trouble(self, trouble: str | None) -> None:
-        if trouble == self.file_trouble:
-            return
-        self.file_trouble = trouble
-        log.warning("%s", trouble or f"{self.folder / runtime_file.FILE_NAME} is written again.")
-        self.bus.publish(FileTrouble(reason=trouble))
-
-    def _record_trouble(self, event: StorageTrouble) -> None:
-        self.storage_trouble = event.reason
-        if event.reason is None and self.file_trouble is not None and self._api is not None:
+    def _storage_changed(self, event: StorageTrouble) -> None:
+        """What could not be written for want of room can be now."""
+        if event.reason is None and self.troubles.file is not None and self._api is not None:
             self._write_runtime()
-
-    def _record_damage(self, event: DatabaseDamaged) -> None:
-        self.damage = event.reason
-
-    def repeat_troubles(self) -> None:
-        """Publish the current problems again, for a window that opened after they began."""
-        self.bus.publish(StorageTrouble(reason=self.storage_trouble))
-        self.bus.publish(FileTrouble(reason=self.file_trouble))
-        if self.damage is not None:
-            self.bus.publish(DatabaseDamaged(reason=self.damage))

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer
 
 from app import __version__
-from app.application import LOOPBACK, Application
+from app.addresses import LOOPBACK
+from app.application import Application
 from app.cli.errors import Exit
 from app.cli.options import WindowOptions
 from app.core.errors import (
@@ -219,7 +220,7 @@ class GuiProgram:
             on_close=self._closing.set,
             restart_restored=self._restart_restored,
         )
-        self._application.repeat_troubles()
+        self._application.troubles.repeat()
         session.show(self._options)
         self._collector.freeze()
         if not can_write():

@@ -56,7 +56,7 @@ async def _serve(options: ServeOptions) -> int:
         endpoints = [await _ensure_endpoint(application, name) for name in options.endpoints]
         application.bus.subscribe(TunnelChanged, TunnelReport(application, endpoints).show)
         await application.listen()
-        _say(f"listening on {application.local_base()}")
+        _say(f"listening on {application.addresses.local_base()}")
         _print_endpoints(application, endpoints)
         for endpoint, use in application.store.limits.reached():
             _report_limit(StorageLimitChanged(endpoint=endpoint, use=use))
@@ -126,7 +126,7 @@ async def _ensure_endpoint(application: Application, name: str) -> Endpoint:
 
 def _print_endpoints(application: Application, endpoints: Sequence[Endpoint]) -> None:
     for endpoint in endpoints:
-        url = application.capture_url(endpoint)
+        url = application.addresses.capture_url(endpoint)
         state = "" if endpoint.active else "  (switched off: senders get 503)"
         _say(f"{endpoint.name}: {url}{state}")
         _say(f"  {ready_curl(url)}")

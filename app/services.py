@@ -23,7 +23,7 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
     store, refused = application.store, application.refused
 
     def listening() -> str | None:
-        address = application.listening
+        address = application.addresses.listening
         if address is None:
             return None
         host, port = address
@@ -33,11 +33,11 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         store.captures,
         refused,
         application.bus,
-        listening=lambda: application.listening,
-        local_base=application.local_base,
-        local_url=application.local_url,
-        base_url=application.public_base,
-        capture_url=application.capture_url,
+        listening=lambda: application.addresses.listening,
+        local_base=application.addresses.local_base,
+        local_url=application.addresses.local_url,
+        base_url=application.addresses.public_base,
+        capture_url=application.addresses.capture_url,
     )
     return Services(
         endpoints=store.endpoints,
@@ -57,10 +57,10 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         restart_restored=restart_restored,
         refused=refused,
         bus=application.bus,
-        capture_url=application.capture_url,
+        capture_url=application.addresses.capture_url,
         providers=application.catalogue.names,
         provider_marks=application.catalogue.marks,
-        own_bases=application.own_bases,
+        own_bases=application.addresses.own_bases,
         listening=listening,
         settings=lambda: application.settings,
         apply_settings=application.apply_settings,
@@ -83,8 +83,8 @@ def _about(application: Application) -> About:
         limits=store.limits,
         refused=application.refused,
         settings=lambda: application.settings,
-        listening=lambda: application.listening,
-        base_url=application.base_url,
-        storage_trouble=lambda: application.storage_trouble,
+        listening=lambda: application.addresses.listening,
+        base_url=application.addresses.base_url,
+        storage_trouble=lambda: application.troubles.storage,
         uptime_s=lambda: application.uptime_s,
     )

@@ -75,8 +75,8 @@ class Painted(QObject):
 
 async def answered(application: Application) -> None:
     """Ask the capture port for an endpoint that is not there."""
-    assert application.listening is not None
-    reader, writer = await asyncio.open_connection(*application.listening)
+    assert application.addresses.listening is not None
+    reader, writer = await asyncio.open_connection(*application.addresses.listening)
     writer.write(b"GET /catch/not-there HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
     if b" 404 " not in await reader.readline():
         raise BenchError("the capture port did not answer")

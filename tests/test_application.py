@@ -46,11 +46,11 @@ def free_port() -> int:
 
 async def test_a_new_port_is_taken_and_the_old_one_let_go(application: Application) -> None:
     endpoint = await application.store.endpoints.create(draft())
-    old_url, told = application.capture_url(endpoint), []
+    old_url, told = application.addresses.capture_url(endpoint), []
     application.bus.subscribe(SettingsChanged, told.append)
     new = msgspec.structs.replace(application.settings, port=free_port(), api_port=free_port())
     await application.apply_settings(new)
-    new_url = application.capture_url(endpoint)
+    new_url = application.addresses.capture_url(endpoint)
     assert f":{new.port}/" in new_url
     assert (await asyncio.to_thread(post, new_url, b"{}")).status == 200
     with pytest.raises(ConnectionRefusedError):
@@ -72,8 +72,27 @@ async def test_a_port_that_is_taken_changes_nothing(application: Application) ->
                 await application.apply_settings(msgspec.structs.replace(before, **change))
             assert refused.value.port == port
     assert application.settings == before
-    assert (await asyncio.to_thread(post, application.capture_url(endpoint), b"{}")).status == 200
+    assert (await asyncio.to_thread(post, application.addresses.capture_url(endpoint), b"{}")).status == 200
     assert settings_file.load(application.folder) == saved
+
+
+async def test_settings_that_cannot_be_saved_change_nothing(application: Application) -> None:
+    before = application.settings
+    file = application.folder / settings_file.FILE_NAME
+    file.unlink()
+    (file / "in the way").mkdir(parents=True)
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.create_server(("127.0.0.1", 0)) as other:
+        port, api_port = one.getsockname()[1], other.getsockname()[1]
+    new = msgspec.structs.replace(before, port=port, api_port=api_port, theme="dark")
+    with pytest.raises(DataFolderError):
+        await application.apply_settings(new)
+    assert application.settings == before
+    for free in (port, api_port):
+        socket.create_server(("127.0.0.1", free)).close()
+    (file / "in the way").rmdir()
+    file.rmdir()
+    await application.apply_settings(msgspec.structs.replace(before, body_limit=2_000_000))
+    assert settings_file.load(application.folder).theme == before.theme
 
 
 async def test_values_out_of_bounds_change_nothing(application: Application) -> None:
@@ -85,11 +104,11 @@ async def test_values_out_of_bounds_change_nothing(application: Application) -> 
 
 async def test_the_body_limit_is_in_force_at_once(application: Application) -> None:
     endpoint = await application.store.endpoints.create(draft())
-    url = application.capture_url(endpoint)
+    url = application.addresses.capture_url(endpoint)
     assert (await asyncio.to_thread(post, url, b"x" * 2000)).status == 200
     new = msgspec.structs.replace(application.settings, body_limit=1024, port=free_port(), api_port=free_port())
     await application.apply_settings(new)
-    answer = await asyncio.to_thread(post, application.capture_url(endpoint), b"x" * 2000)
+    answer = await asyncio.to_thread(post, application.addresses.capture_url(endpoint), b"x" * 2000)
     assert (answer.status, json.loads(answer.body)) == (413, {"error": "body_too_large", "limit": 1024})
 
 
@@ -106,8 +125,8 @@ async def test_command_line_values_are_of_this_run_alone(tmp_path: Path) -> None
 
 
 async def test_after_a_start_on_any_free_port_other_settings_can_be_saved(application: Application) -> None:
-    assert application.listening == ("127.0.0.1", application.settings.port)
-    assert application.api_url.endswith(f":{application.settings.api_port}")
+    assert application.addresses.listening == ("127.0.0.1", application.settings.port)
+    assert application.addresses.api_url.endswith(f":{application.settings.api_port}")
     await application.apply_settings(msgspec.structs.replace(application.settings, theme="dark"))
     saved = settings_file.load(application.folder)
     assert (saved.theme, saved.port, saved.api_port) == ("dark", Settings().port, Settings().api_port)
@@ -115,14 +134,20 @@ async def test_after_a_start_on_any_free_port_other_settings_can_be_saved(applic
 
 async def test_a_forward_url_to_any_of_hooklines_own_addresses_is_refused(application: Application) -> None:
     endpoint = await application.store.endpoints.create(draft())
-    for url in (application.local_url(endpoint), application.local_url(endpoint).replace("127.0.0.1", "localhost")):
+    own = application.addresses.local_url(endpoint)
+    for url in (own, own.replace("127.0.0.1", "localhost")):
         with pytest.raises(InvalidFieldsError, match="loop forever"):
             await application.store.endpoints.create(draft(forward_url=url))
 
 
 async def test_a_forward_url_to_hooklines_own_api_is_refused(application: Application) -> None:
     port = application.settings.api_port
-    for url in (application.api_url, f"http://localhost:{port}/x", f"http://127.1:{port}/", f"http://[::1]:{port}"):
+    for url in (
+        application.addresses.api_url,
+        f"http://localhost:{port}/x",
+        f"http://127.1:{port}/",
+        f"http://[::1]:{port}",
+    ):
         with pytest.raises(InvalidFieldsError, match="own API"):
             await application.store.endpoints.create(draft(forward_url=url))
 
@@ -174,13 +199,13 @@ async def test_an_address_file_that_cannot_be_written_is_said_and_keeps_nobody_f
     await application.open()
     await application.listen()
     application.bus.subscribe(FileTrouble, heard.append)
-    application.repeat_troubles()
+    application.troubles.repeat()
     assert "runtime.json cannot be written" in str(heard[0].reason)
     assert caplog.text.count("runtime.json cannot be written") == 1
     (tmp_path / "runtime.json.new").rmdir()
     application.bus.publish(StorageTrouble(reason=None))
     assert heard[-1].reason is None
-    assert json.loads((tmp_path / "runtime.json").read_text())["api_url"] == application.api_url
+    assert json.loads((tmp_path / "runtime.json").read_text())["api_url"] == application.addresses.api_url
     await application.close()
 
 
@@ -190,8 +215,8 @@ async def test_an_address_file_that_a_killed_program_left_is_used_where_no_other
     application = Application(tmp_path, ANY_PORT)
     await application.open()
     await application.listen()
-    assert json.loads((tmp_path / "runtime.json").read_text())["api_url"] == application.api_url
-    assert application.file_trouble is None
+    assert json.loads((tmp_path / "runtime.json").read_text())["api_url"] == application.addresses.api_url
+    assert application.troubles.file is None
     await application.close()
 
 
@@ -208,7 +233,7 @@ async def test_damage_is_looked_for_after_an_unclean_stop_until_there_is_none(
         await application.listen()
         if application.folder_lock.was_unclean and not delay_s:
             await eventually(lambda: application.store.integrity.finished)
-            assert application.damage == told[-1].reason
+            assert application.troubles.damage == told[-1].reason
         await application.close()
 
     await run()

@@ -61,7 +61,7 @@ def up(tunnel: Tunnel) -> bool:
 async def test_capture_urls_follow_the_tunnel(application: Application) -> None:
     endpoint = await application.store.endpoints.create(draft(slug="orders"))
     services = services_of(application)
-    local = application.capture_url(endpoint)
+    local = application.addresses.capture_url(endpoint)
     await application.apply_settings(msgspec.structs.replace(application.settings, base_url=MANUAL))
     assert services.capture_url(endpoint) == f"{MANUAL}/catch/orders"
     seen: list[TunnelChanged] = []
@@ -71,7 +71,7 @@ async def test_capture_urls_follow_the_tunnel(application: Application) -> None:
     await until(application, up)
     assert services.capture_url(endpoint) == f"{URL}/catch/orders"
     assert services.about.base_url == URL
-    assert application.local_url(endpoint) == local
+    assert application.addresses.local_url(endpoint) == local
     for base in (URL, MANUAL):
         with pytest.raises(InvalidFieldsError, match="loop"):
             await services.targets.create(endpoint.id, TargetDraft(url=f"{base}/catch/orders"))
@@ -100,7 +100,7 @@ async def test_the_tunnel_follows_the_capture_port(application: Application) -> 
     await application.apply_settings(msgspec.structs.replace(application.settings, port=free_port()))
     second = (await until(application, lambda tunnel: up(tunnel) and tunnel.url != first)).url
     assert (await asyncio.to_thread(post, f"{second}/catch/orders", b"{}")).status == 200
-    assert application.capture_url(endpoint) == f"{second}/catch/orders"
+    assert application.addresses.capture_url(endpoint) == f"{second}/catch/orders"
 
 
 def free_port() -> int:
@@ -113,7 +113,7 @@ async def test_a_tunnel_that_cannot_start_with_hookline_does_not_stop_it(tmp_pat
     await application.open()
     await application.listen()
     tunnel = application.tunnels.tunnel
-    assert application.listening is not None
+    assert application.addresses.listening is not None
     assert (tunnel.state, tunnel.program) == (TunnelState.FAILED, "ssh")
     assert tunnel.problem == "SSH to your own server needs host (Server)."
     await application.close()

@@ -88,7 +88,7 @@ class SampleSender:
 
     def __init__(self, application: Application, endpoint: Endpoint) -> None:
         self._application, self._endpoint = application, endpoint
-        self._url = urlsplit(application.local_url(endpoint))
+        self._url = urlsplit(application.addresses.local_url(endpoint))
 
     async def send_and_compare(self, sample: SampleRequest) -> str:
         """Send one and compare it with what was stored; returns its id. HooklineError says what differs."""
@@ -131,7 +131,7 @@ class SampleSender:
 
     def _ask_api(self, name: str) -> tuple[RequestOut, bytes]:
         """A request and its body from the local API."""
-        parts = urlsplit(self._application.api_url)
+        parts = urlsplit(self._application.addresses.api_url)
         bodies = []
         for path in (f"/api/v1/requests/{name}", f"/api/v1/requests/{name}/body"):
             connection = HTTPConnection(parts.hostname or "", parts.port, timeout=TIMEOUT_S)

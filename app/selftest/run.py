@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import __version__
-from app.application import LOOPBACK, Application
+from app.addresses import LOOPBACK
+from app.application import Application
 from app.cli.options import SelftestOptions, WindowOptions
 from app.core.errors import HooklineError
 from app.core.model import EndpointDraft
@@ -100,7 +101,7 @@ async def _without_window(folder: Path, report: Report) -> None:
         with report.check("start") as seen:
             await application.open()
             await application.listen()
-            seen.detail = application.local_base()
+            seen.detail = application.addresses.local_base()
         if report.is_good:
             await _capture(application, report)
             await _check_outside(report)
@@ -117,7 +118,7 @@ def _with_window(folder: Path, report: Report) -> None:
     tasks: list[asyncio.Task[None]] = []
 
     def begin(ready: Ready) -> None:
-        report.passed("start", ready.application.local_base())
+        report.passed("start", ready.application.addresses.local_base())
         probe = WindowProbe(ready.window, ready.theme)
         task = asyncio.get_running_loop().create_task(_check_window(ready, probe, report), name="selftest")
         probe.hidden.connect(task.cancel)

@@ -36,7 +36,7 @@ def main() -> int:
                     told.window.close()
 
         told.messages.changed.connect(show)
-        print(json.dumps({"listening": told.application.local_base()}), flush=True)
+        print(json.dumps({"listening": told.application.addresses.local_base()}), flush=True)
 
     def answer() -> None:
         for dialog in QApplication.topLevelWidgets():

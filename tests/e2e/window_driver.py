@@ -49,7 +49,7 @@ def main() -> int:
     QTimer.singleShot(0, lambda: drivers.append(Driver(answers, picture)))
 
     def ready(told: Ready) -> None:
-        print(json.dumps({"listening": told.application.local_base()}), flush=True)
+        print(json.dumps({"listening": told.application.addresses.local_base()}), flush=True)
         QTimer.singleShot(0, told.window.close)
 
     return run_window(WindowOptions(data_dir=Path(folder), port=int(port), api_port=0), ready)

@@ -32,7 +32,7 @@ async def show(ready: Ready) -> None:
     """An endpoint with a request that is open, the form of that endpoint, and the settings."""
     window = ready.window
     endpoint = await ready.application.store.endpoints.create(factories.draft(name="Orders", slug="orders"))
-    url = f"{ready.application.local_base()}/catch/orders/paid?attempt=2"
+    url = f"{ready.application.addresses.local_base()}/catch/orders/paid?attempt=2"
     await asyncio.to_thread(post, url, b'{"id": 1, "type": "invoice.paid"}', "Content-Type: application/json")
     window.show_endpoint(endpoint.id)
     page = window.requests

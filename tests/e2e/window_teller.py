@@ -56,7 +56,7 @@ class Teller(QObject):
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._look)
         self._timer.start(20)
-        say(listening=ready.application.local_base())
+        say(listening=ready.application.addresses.local_base())
 
     @Slot(str)
     def _opened(self, capture_id: str) -> None:

@@ -58,8 +58,8 @@ async def tunnel(answer: Answer) -> AsyncIterator[str]:
 
 
 def port_of(application: Application) -> int:
-    assert application.listening is not None
-    return application.listening[1]
+    assert application.addresses.listening is not None
+    return application.addresses.listening[1]
 
 
 def without_body(head: bytes) -> bytes:

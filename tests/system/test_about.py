@@ -55,7 +55,7 @@ class TestDiagnostics:
         text = "\n".join(lines)
         assert "Public base URL  set\n" in text
         assert "Platform plugin  offscreen\n" in text
-        assert f"listening on {application.listening[1] if application.listening else 0}\n" in text
+        assert f"listening on {application.addresses.listening[1] if application.addresses.listening else 0}\n" in text
 
     async def test_the_users_name_is_not_in_a_path(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(Path, "home", lambda: tmp_path)
@@ -112,7 +112,7 @@ class TestDiagnostics:
 
 async def fill(application: Application) -> list[str]:
     """Endpoints and a request full of secrets, and those secrets."""
-    application.settings = Settings(port=8787, base_url="https://sekret-tunnel.example.org")
+    application.override(port=8787, base_url="https://sekret-tunnel.example.org")
     auth = Auth(kind="basic", name="sekret-user", secret="sekret-password")
     draft = EndpointDraft(
         name="Sekret name",

@@ -42,7 +42,7 @@ class Desk:
         return self.application.store.endpoints.all()[0]
 
     async def send(self, body: bytes, *headers: str, path: str = "") -> Answer:
-        url = self.application.capture_url(self.endpoint) + path
+        url = self.application.addresses.capture_url(self.endpoint) + path
         return await asyncio.to_thread(post, url, body, *headers)
 
     async def dialog(self, kind: type[Any]) -> Any:
@@ -95,7 +95,7 @@ async def create(desk: Desk) -> None:
     dialog = await desk.dialog(EndpointDialog)
     assert not dialog.submit_button.isEnabled()
     QTest.keyClicks(dialog.form.name, "Journey")
-    QTest.keyClicks(dialog.form.forward_url, desk.application.local_base() + "/catch/anything")
+    QTest.keyClicks(dialog.form.forward_url, desk.application.addresses.local_base() + "/catch/anything")
     await until(lambda: "loop forever" in dialog.form.fields["forward_url"].error())
     assert not dialog.submit_button.isEnabled()
     dialog.form.forward_url.selectAll()
@@ -172,7 +172,7 @@ async def delete(desk: Desk) -> None:
     await settle()
     assert len(desk.application.store.endpoints.all()) == 1
     desk.window.endpoint_actions.delete(desk.endpoint)
-    url = desk.application.capture_url(desk.endpoint)
+    url = desk.application.addresses.capture_url(desk.endpoint)
     click((await desk.dialog(Question)).confirm)
     await until(lambda: not desk.application.store.endpoints.all())
     assert (await asyncio.to_thread(post, url, b"{}")).status == 404

@@ -1,0 +1,47 @@
+"""The settings in use: the saved ones, and in their place those of this run alone."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec.structs import asdict, replace
+
+from app.core.settings import Settings
+from app.db import settings_file
+
+
+class CurrentSettings:
+    """`now` is what applies. `overrides` are of this run only (from the command line)."""
+
+    def __init__(self, folder: Path, overrides: Mapping[str, Any]) -> None:
+        self._folder, self._overrides = folder, dict(overrides)
+        self._saved = Settings()
+        self.now = Settings()
+
+    def load(self) -> None:
+        """Read the saved ones."""
+        self._use(settings_file.load(self._folder))
+
+    def add_storage_limit(self, used: int) -> None:
+        """Choose and save a storage limit at the first start; `used` bytes are stored already."""
+        self._use(settings_file.with_storage_limit(self._folder, self._saved, used))
+
+    def override(self, **values: Any) -> None:
+        """Use `values` for this run alone, without saving them."""
+        self._overrides.update(values)
+        self.now = replace(self.now, **values)
+
+    async def save(self, new: Settings) -> None:
+        """Save what `new` changes, and use it. DataFolderError when it cannot be saved; then nothing changes."""
+        changed = {key: value for key, value in asdict(new).items() if value != getattr(self.now, key)}
+        saved = replace(self._saved, **changed)
+        await asyncio.to_thread(settings_file.save, self._folder, saved)
+        self._overrides = {key: value for key, value in self._overrides.items() if key not in changed}
+        self._saved, self.now = saved, new
+
+    def _use(self, saved: Settings) -> None:
+        self._saved = saved
+        self.now = replace(saved, **self._overrides)
