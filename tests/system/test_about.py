@@ -16,7 +16,6 @@ from app import __version__
 from app.application import Application
 from app.core.about import duration_text, report_text, without_home
 from app.core.model import Auth, EndpointDraft, ResponseSettings
-from app.core.settings import Settings
 from app.services import services_of
 from app.system import about, installation, licences
 from app.system.about import how_it_runs, system_facts

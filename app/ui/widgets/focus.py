@@ -1,4 +1,4 @@
-"""Keyboard focus: where it starts, in which order Tab moves it, and when its ring is shown."""
+"""Keyboard focus: where it starts, in which order Tab moves it, when its ring is shown, and Enter on what has it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from itertools import pairwise
 from operator import itemgetter
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFocusEvent
+from PySide6.QtGui import QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QLayout, QSplitter, QWidget
 
 _KEYS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.FocusReason.ShortcutFocusReason)
@@ -16,6 +16,12 @@ _KEYS = (Qt.FocusReason.TabFocusReason, Qt.FocusReason.BacktabFocusReason, Qt.Fo
 def by_keyboard(event: QFocusEvent) -> bool:
     """Whether the focus was given by a key, not by a click or with the window."""
     return event.reason() in _KEYS
+
+
+def is_enter(event: QKeyEvent) -> bool:
+    """Whether it is Enter alone, of the letters or of the keypad."""
+    alone = not event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
+    return alone and event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 
 
 def focus_first(page: QWidget) -> None:

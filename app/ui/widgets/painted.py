@@ -7,7 +7,7 @@ from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.ui.theme.theme import Theme
-from app.ui.widgets.focus import by_keyboard
+from app.ui.widgets.focus import by_keyboard, is_enter
 
 
 class PaintedButton(QAbstractButton):
@@ -27,9 +27,7 @@ class PaintedButton(QAbstractButton):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter works as Space does."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not (
-            event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
-        ):
+        if is_enter(event):
             self.click()
         else:
             super().keyPressEvent(event)

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
 
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import mix
-from app.ui.widgets.focus import by_keyboard
+from app.ui.widgets.focus import by_keyboard, is_enter
 
 _MARGIN = 3
 
@@ -62,7 +62,7 @@ class Switch(QCheckBox):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter works as Space does."""
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not event.modifiers():
+        if is_enter(event):
             self.click()
         else:
             super().keyPressEvent(event)

@@ -105,7 +105,9 @@ class TestSwitch:
         QTest.mouseClick(switch, Qt.MouseButton.LeftButton, pos=QPoint(5, 8))
         QTest.keyClick(switch, Qt.Key.Key_Space)
         QTest.keyClick(switch, Qt.Key.Key_Return)
-        assert seen == [True, False, True]
+        QTest.keyClick(switch, Qt.Key.Key_Enter, Qt.KeyboardModifier.KeypadModifier)
+        QTest.keyClick(switch, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        assert seen == [True, False, True, False]
 
     def test_setting_it_is_no_click(self, theme: Theme, qtbot: QtBot) -> None:
         switch = Switch("x", theme)
