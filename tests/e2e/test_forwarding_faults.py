@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import random
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,11 +90,10 @@ def test_five_kills_change_nothing_but_marked_repeats(tmp_path: Path, place: Fau
         program.wait_ready()
         if not kill:
             create(program, place)
-        before = len(place.received())
+        enough = len(place.received()) + rng.randint(1, COUNT // (KILLS + 1))
         with sending(those, program.port):
             if kill < KILLS:
-                program.wait_until(lambda before=before: len(place.received()) > before)  # type: ignore[misc]
-                time.sleep(rng.random() * COUNT * 0.003)
+                program.wait_until(lambda enough=enough: len(place.received()) >= enough, WAIT_S)  # type: ignore[misc]
                 program.kill()
     with program:
         program.wait_until(lambda: none_queued(program, ORDERED, PARALLEL), WAIT_S)
