@@ -13,21 +13,35 @@ from app.core.bodies.media_types import CSV, JSON_LINES, TSV, is_json, is_xml, m
 from app.core.redaction.in_form import form_secrets
 from app.core.redaction.in_json import json_secrets
 from app.core.redaction.in_multipart import multipart_secrets
-from app.core.redaction.in_text import text_secrets
+from app.core.redaction.in_text import is_plain, text_secrets
 from app.core.redaction.in_xml import xml_secrets
-from app.core.redaction.names import WORDS
+from app.core.redaction.names import is_secret, may_name_secret
 from app.core.redaction.secret import Find, Secret
 
 DEPTH_MAX = 4
 """JSON in a text of JSON, in a field of a form and so on is read this deep; what is deeper and names a secret is
 hidden."""
-_JSON = re.compile(r'\s*+(?:\xef\xbb\xbf)?[\[{]\s*+["\'\[{\]}\d\w-]')
+_JSON = re.compile(
+    r"\s*+(?:\xef\xbb\xbf)?(?://[^\n]*\n\s*+)?"
+    r"(?:\{\s*+(?:[\"'{}]|[\w$-]++\s*+[:=]|\Z)|\[\s*+(?:[\"'\[{]|-?[\d.eE+-]++\s*+(?:,|\Z)|(?:[\w.-]++\s*+)?\]\s*+\Z|\Z))"
+)
+"""`[section]` and `[1]` begin other texts, too."""
 _XML = re.compile(r"\s*+(?:\xef\xbb\xbf)?<[a-z_?!]", re.IGNORECASE)
 _FORM = re.compile(r"\s*[^\s=]*=")
-_NAME = re.compile(WORDS.encode(), re.IGNORECASE)
-_BLOCK = re.compile(rf"(?:{WORDS})[^\s:]{{0,100}}+[\"']?\s*+:[ \t]*+[|>]?[-+\d]?[ \t]*+\r?\n", re.IGNORECASE)
-_BASE64 = re.compile(r"\s*+(?:e[yw]|W[yw]|W3)[\w+/-]{14,}+={0,2}\s*+\Z", re.ASCII)
-"""What begins like an object or a list."""
+_ENCODED_FORM = re.compile(r"[\w.+%~\[\]-]++=(?![=\s]|\Z)[^\s&]*+(?:&[^\s&]*+)*+\s*+\Z", re.ASCII)
+_MULTIPART = re.compile(r"\s*+--[^\r\n]{1,70}\r?\nContent-", re.IGNORECASE)
+_BLOCK = re.compile(
+    r"^[ \t]*+(?:- )?(?:name:[ \t]*+[\"']?(?P<named>[\w.-]{1,100}+)[\"']?\r?\n[ \t]*+value:"
+    r"|[\"']?(?P<name>[\w.-]{1,100}+)[\"']?[ \t]*+:[ \t]*+(?:[|>&!#][^\n]*+)?\r?\n)",
+    re.MULTILINE,
+)
+"""A name in YAML whose value is on the lines below it."""
+_SEPARATOR = re.compile(r"[,;\t|]")
+_TABLE = re.compile(r"\s*+[\w\"'-]++(?: [\w\"'-]++)?(?:[,;\t|][\w\"'-]++(?: [\w\"'-]++)?)++\r?\n[^\n,;\t|]++[,;\t|]")
+"""Names with separators in the first line, and a separator in the second one."""
+_BASE64 = re.compile(
+    r"\s*+(?:data:[\w/+.;=-]{0,100}?;base64,)?(?P<text>[\w+/-]{16,}+={0,2}(?:\s++[\w+/-]++={0,2})*+)\s*+\Z", re.ASCII
+)
 _URL_SAFE = str.maketrans("-_", "+/")
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
@@ -70,8 +84,10 @@ def redacted_body(body: bytes, content_type: str, start: int = 0, end: int | Non
 
 def _secrets(text: str, content_type: str, depth: int = 0) -> Iterable[Secret]:
     """In a body, a part of it, or a value in one."""
+    if depth and is_plain(text):
+        return ()
     if depth >= DEPTH_MAX:
-        hidden = _format("", text) != "text" and _NAME.search(text.encode("latin-1", "replace")) is not None
+        hidden = _format("", text) != "text" and may_name_secret(text)
         return [Secret(0, len(text))] if hidden else text_secrets(text)
     find = partial(_secrets, content_type="", depth=depth + 1)
     match _format(media_type(content_type), text):
@@ -94,22 +110,26 @@ def _in_part(text: str, content_type: str, depth: int) -> Iterable[Secret]:
 
 
 def _holds_secrets_in_base64(text: str, find: Find) -> bool:
-    """Whether the text is JSON in Base64, as queues deliver it, with secrets in it."""
-    if not _BASE64.match(text):
+    """Whether the text is text or an archive in Base64, as queues deliver it, with secrets in it."""
+    encoded = _BASE64.match(text)
+    if not encoded:
         return False
-    plain, decoded = decode("base64", text.strip().translate(_URL_SAFE).encode(), complete=False)
-    return bool(decoded) and next(iter(find(plain.decode("latin-1"))), None) is not None
+    plain, decoded = decode("base64", encoded["text"].translate(_URL_SAFE).encode(), complete=False)
+    if not decoded or not plain.isascii():
+        return bool(decoded) and plain.startswith(_PACKED)
+    return next(iter(find(plain.decode("ascii"))), None) is not None
 
 
 def _format(kind: str, text: str) -> str:
     """What the text is, and else what it looks like: curl sends any body as a form."""
-    if kind.startswith("multipart/"):
+    if kind.startswith("multipart/") or _MULTIPART.match(text):
         return "multipart"
-    if is_json(kind) or kind in JSON_LINES or _JSON.match(text):
+    if _JSON.match(text) or ((is_json(kind) or kind in JSON_LINES) and not _ENCODED_FORM.match(text)):
         return "json"
     if is_xml(kind) or _XML.match(text):
         return "xml"
-    return "form" if kind == "application/x-www-form-urlencoded" and _FORM.match(text) else "text"
+    form = _FORM if kind == "application/x-www-form-urlencoded" else _ENCODED_FORM
+    return "form" if form.match(text) else "text"
 
 
 def _is_unreadable(body: bytes, content_type: str) -> bool:
@@ -118,15 +138,23 @@ def _is_unreadable(body: bytes, content_type: str) -> bool:
     if body.startswith(_PACKED):
         return True
     if b"\0" in body[:4] or body.startswith(_WIDE):
-        return not kind.startswith(_MEDIA) and _NAME.search(body.replace(b"\0", b"")) is not None
-    if kind in CSV | TSV:
-        return _NAME.search(body.partition(b"\n")[0]) is not None
+        return not kind.startswith(_MEDIA) and may_name_secret(body.replace(b"\0", b"").decode("latin-1"))
     text = body.decode("latin-1")
     if _format(kind, text) != "text":
         return False
-    if _BLOCK.search(text):
+    if kind in CSV | TSV:
+        return _names_secret_column(text)
+    if _TABLE.match(text) and _names_secret_column(text):
         return True
-    return _is_binary(body, kind) and _NAME.search(body) is not None
+    if any(is_secret(block[block.lastgroup or 0]) for block in _BLOCK.finditer(text)):
+        return True
+    return _is_binary(body, kind) and may_name_secret(text)
+
+
+def _names_secret_column(text: str) -> bool:
+    """Whether the first line of a table has the name of a secret."""
+    first = text.removeprefix("\xef\xbb\xbf").lstrip().partition("\n")[0]
+    return any(is_secret(cell.strip("\"' \r")) for cell in _SEPARATOR.split(first))
 
 
 def _is_binary(body: bytes, kind: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from urllib.parse import quote_plus
 
 from app.core.redaction.names import NAME_MAX, is_secret
-from app.core.redaction.secret import Find, Secret, as_sent, decoded, without_secret
+from app.core.redaction.secret import Decoded, Find, Secret, as_sent, without_secret
 
 _FIELD = re.compile(r"[^&]++")
 _SHARED_ACCESS = "sig"
@@ -22,8 +22,8 @@ def form_secrets(text: str, find: Find) -> Iterator[Secret]:
         if not value:
             continue
         begin = field.start() + len(name) + len(equals)
-        plain = decoded(value, begin, _ESCAPE, _character)
-        called = decoded(name[: 3 * NAME_MAX], 0, _ESCAPE, _character).text
+        plain = Decoded(value, begin, _ESCAPE, _character)
+        called = Decoded(name[: 3 * NAME_MAX], 0, _ESCAPE, _character).text
         if is_secret(called) or called == _SHARED_ACCESS:
             yield Secret(begin, field.end(), _encoded(without_secret(plain.text)))
         else:

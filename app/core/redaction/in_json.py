@@ -4,37 +4,54 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.core.redaction.names import NAME_MAX, is_secret
-from app.core.redaction.secret import REDACTED, Decoded, Find, Secret, as_sent, decoded, without_secret
+from app.core.redaction.secret import REDACTED, Decoded, Find, Secret, as_sent, without_secret
 
-# Possessive, so that a text that never ends is read once.
+# Possessive, so that a text that never ends is read once. Words are what no quotes are around; `=` and `=>` stand for
+# the colon in what only looks like JSON.
 _TOKEN = re.compile(
-    r'"(?P<text>(?:[^"\\]|\\(?:.|\Z))*+)(?:"|\Z)|(?P<mark>[{}\[\],])'
-    r"|'(?P<single>(?:[^'\\\r\n]|\\.)*+)'|(?P<word>[^\s\"{}\[\],:]++)",
+    r'"(?P<text>[^"\\]*+(?:\\(?:.|\Z)[^"\\]*+)*+)(?:"|\Z)(?P<colon>\s*+(?::|=>?))?|(?P<mark>[{}\[\]])'
+    r"|'(?P<single>[^'\\\r\n]*+(?:\\.[^'\\\r\n]*+)*+)'(?P<single_colon>\s*+(?::|=>?))?"
+    r"|(?P<word>[^\s\"{}\[\],:=>][^\s\"{}\[\],:=]*+)(?P<word_colon>\s*+(?::|=>?))?",
     re.DOTALL | re.ASCII,
 )
-_COLON = re.compile(r"[ \t\r\n]*+:")
+_WORD = re.compile(r"[^\s\"{}\[\],]*+")
+"""The rest of a secret that has no quotes around it: it may have an equals sign in it."""
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _NO_SECRET = frozenset({"true", "false", "null"})
-_NAMING = frozenset({"name", "key", "field", "header", "label", "param", "parameter", "variable", "k"})
-_VALUED = frozenset({"value", "values", "val", "content", "default", "data", "text", "v"})
+_HARMLESS = re.compile(r"(?!-|[Bb]asic )[^:=<{\[%&\\]{0,15}+\Z|-?[\d.eE+-]*+\Z", re.ASCII)
+"""A value that is too short for a key and no name with a value, or a number."""
+_NAMING = frozenset(
+    {"name", "key", "field", "header", "label", "title", "question", "param", "parameter", "variable", "k", "path"}
+)
+_VALUED = frozenset(
+    {"value", "values", "val", "default", "v", "answer", "stringvalue", "string_value", "new_value", "old_value"}
+)
+_CONTENT = frozenset({"content", "data", "text"})
+"""Beside a name of several words, such as `Token bot`, these hold no secret, and neither does an object in them."""
+_RAW_HEADERS = "rawheaders"
+"""In such a list of Node's, names and values take turns."""
 DEPTH_MAX = 1_000
 """Deeper levels are counted, but nothing is kept of each."""
 
 
 @dataclass(slots=True)
 class _Level:
-    """An object or a list. `names_secret`: a member such as `"name": "password"` says that the value is a secret;
-    `value` is where it is, if it came before."""
+    """An object or a list, which begins at `begin` as the value of the member `name`.
+
+    `secret`: the name of a secret that a member such as `"name": "password"` has; the value beside it is that secret.
+    `value` is where it is, if it came before.
+    """
 
     is_list: bool
-    names_secret: bool = False
+    begin: int
+    name: str
+    is_empty: bool = True
+    secret: str | None = None
     value: Secret | None = None
-    values: int = 0
 
 
 class _Reader:
@@ -42,88 +59,109 @@ class _Reader:
 
     def __init__(self, text: str, find: Find) -> None:
         self._text, self._find = text, find
+        self._found: list[Secret] = []
         self._levels: list[_Level] = []
         self._depth = 0
-        self._name: str | None = None
+        self._name = ""
         self._hidden_from = self._hidden_depth = -1
 
-    def secrets(self) -> Iterator[Secret]:
+    def secrets(self) -> list[Secret]:
         for token in _TOKEN.finditer(self._text):
-            if token["mark"]:
-                yield from self._mark(token["mark"], token.start(), token.end())
-            elif self._hidden_from < 0:
-                yield from self._value(token)
+            kind = token.lastgroup or ""
+            if kind == "mark":
+                self._mark(token[0], token.start(), token.end())
+            elif self._hidden_from >= 0:
+                continue
+            elif kind in _NAMES and not ("=" in token[kind] and self._is_secret(is_scalar=True)):
+                self._name = _plain(token[_NAMES[kind]])
+            else:
+                self._value(token, _NAMES.get(kind, kind))
         if self._hidden_from >= 0:
-            yield Secret(self._hidden_from, len(self._text), f'"{REDACTED}"')
+            self._found.append(Secret(self._hidden_from, len(self._text), f'"{REDACTED}"'))
+        return self._found
 
-    def _mark(self, mark: str, begin: int, end: int) -> Iterator[Secret]:
+    def _mark(self, mark: str, begin: int, end: int) -> None:
         if mark in "{[":
-            if self._hidden_from < 0 and self._is_secret():
-                self._hidden_from, self._hidden_depth = begin, self._depth
-            self._count()
-            self._depth += 1
-            if self._hidden_from < 0 and self._depth <= DEPTH_MAX:
-                self._levels.append(_Level(mark == "["))
-        elif mark in "}]" and self._depth:
+            self._open(begin, is_list=mark == "[")
+        elif self._depth:
             self._depth -= 1
-            del self._levels[self._depth :]
-            if self._hidden_from >= 0 and self._depth <= self._hidden_depth:
-                yield Secret(self._hidden_from, end, f'"{REDACTED}"')
-                self._hidden_from = -1
-        self._name = None
+            self._close(end)
+        self._name = ""
 
-    def _value(self, token: re.Match[str]) -> Iterator[Secret]:
-        """A text, a number or another word: the name of a member, or a value."""
-        group = token.lastgroup or ""
-        sent, begin = token[group], token.start(group)
-        if _COLON.match(self._text, token.end()):
-            self._name = _plain(sent[: 2 * NAME_MAX], 0).text
-            return
-        secret, level = self._is_secret(), self._level
-        self._count()
-        if secret:
+    def _open(self, begin: int, *, is_list: bool) -> None:
+        if self._hidden_from < 0:
+            if self._is_secret(is_scalar=False):
+                self._hidden_from, self._hidden_depth = begin, self._depth
+            elif self._depth < DEPTH_MAX:
+                if level := self._level:
+                    level.is_empty = False
+                self._levels.append(_Level(is_list, begin, self._name.lower()))
+        self._depth += 1
+
+    def _close(self, end: int) -> None:
+        if self._hidden_from >= 0:
+            if self._depth <= self._hidden_depth:
+                self._found.append(Secret(self._hidden_from, end, f'"{REDACTED}"'))
+                self._hidden_from = -1
+        elif self._depth < len(self._levels):
+            ended = self._levels.pop()
+            if ended.name in _VALUED and (level := self._level):
+                level.value = Secret(ended.begin, end, f'"{REDACTED}"')
+
+    def _value(self, token: re.Match[str], group: str) -> None:
+        """A text, a number or another word."""
+        sent, level = token[group], self._level
+        if self._is_secret(is_scalar=True):
             if sent and sent not in _NO_SECRET:
-                plain = _plain(sent[:NAME_MAX], 0).text
-                yield Secret(token.start(), token.end(), f'"{_encoded(without_secret(plain))}"')
+                word = _WORD.search(self._text, token.end(group))
+                end = word.end() if word and group == "word" else token.end()
+                self._found.append(Secret(token.start(), end, f'"{_encoded(without_secret(_plain(sent)))}"'))
+            self._name = ""
         else:
-            plain_text = _plain(sent, begin)
-            yield from as_sent(self._find(plain_text.text), plain_text, _encoded)
-            if level is not None:
-                yield from self._note(level, plain_text.text, Secret(token.start(), token.end(), f'"{REDACTED}"'))
-        self._name = None
+            if not _HARMLESS.match(sent):
+                plain = Decoded(sent, token.start(group), _ESCAPE, _character)
+                self._found += as_sent(self._find(plain.text), plain, _encoded)
+            name, self._name = self._name, ""
+            if level is not None and (level.is_list or name):
+                self._note(level, name.lower(), sent, token)
+        if level is not None:
+            level.is_empty = False
 
     @property
     def _level(self) -> _Level | None:
         return self._levels[-1] if self._levels and self._depth == len(self._levels) else None
 
-    def _is_secret(self) -> bool:
+    def _is_secret(self, *, is_scalar: bool) -> bool:
         """Whether the value that comes next is a secret."""
-        if self._name is not None and is_secret(self._name):
+        if not self._name:
+            return False
+        if is_secret(self._name):
             return True
         level = self._level
-        if level is None or not level.names_secret:
+        if level is None or level.secret is None:
             return False
-        return level.values == 1 if level.is_list else (self._name or "").lower() in _VALUED
+        name = self._name.lower()
+        return name in _VALUED or (name in _CONTENT and is_scalar and " " not in level.secret)
 
-    def _count(self) -> None:
-        if self._level is not None:
-            self._level.values += 1
-
-    def _note(self, level: _Level, text: str, whole: Secret) -> Iterator[Secret]:
+    def _note(self, level: _Level, name: str, sent: str, token: re.Match[str]) -> None:
         """`{"name": "password", "value": …}` in any order, or a list of two in a list, such as a header."""
-        name = (self._name or "").lower()
         if level.is_list:
-            in_list = len(self._levels) > 1 and self._levels[-2].is_list
-            level.names_secret = in_list and level.values == 1 and is_secret(text)
+            is_pair = level.is_empty and len(self._levels) > 1 and self._levels[-2].is_list
+            if is_pair or level.name == _RAW_HEADERS or sent.startswith("--"):
+                self._name = _plain(sent)
         elif name in _VALUED:
-            level.value = whole
+            level.value = Secret(token.start(), token.end(), f'"{REDACTED}"')
         elif name in _NAMING:
-            level.names_secret = is_secret(text)
-            if level.names_secret and level.value is not None:
-                yield level.value
+            text = _plain(sent)
+            level.secret = text if is_secret(text) else None
+            if level.secret and level.value is not None:
+                self._found.append(level.value)
 
 
-def json_secrets(text: str, find: Find) -> Iterator[Secret]:
+_NAMES = {"colon": "text", "single_colon": "single", "word_colon": "word"}
+
+
+def json_secrets(text: str, find: Find) -> list[Secret]:
     """The values of secret members, objects and lists whole, and what `find` finds in other texts.
 
     A value whose name comes later is out of order, and can hold others that were found.
@@ -131,8 +169,10 @@ def json_secrets(text: str, find: Find) -> Iterator[Secret]:
     return _Reader(text, find).secrets()
 
 
-def _plain(sent: str, begin: int) -> Decoded:
-    return decoded(sent, begin, _ESCAPE, _character)
+def _plain(sent: str) -> str:
+    """The beginning without escapes."""
+    short = sent[: 2 * NAME_MAX]
+    return Decoded(short, 0, _ESCAPE, _character).text if "\\" in short else short
 
 
 def _character(escape: str) -> str:

@@ -6,14 +6,14 @@ import re
 from collections.abc import Generator, Iterator
 from html import escape, unescape
 
-from app.core.redaction.names import is_secret
-from app.core.redaction.secret import Decoded, Find, Secret, as_sent, decoded, without_secret
+from app.core.redaction.names import WORDS, is_secret
+from app.core.redaction.secret import Decoded, Find, Secret, as_sent, without_secret
 
 # What is not closed extends to the end, so that it is read once.
 _TOKEN = re.compile(
-    r"<!--.*?(?:-->|\Z)|<\?.*?(?:\?>|\Z)|<!\[CDATA\[(?P<data>.*?)(?:\]\]>|\Z)"
-    r"|<(?P<close>/?)(?P<name>[a-z_][^\s/>\"'=]*+)"
-    r"(?P<attributes>(?:[^\"'>]|\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))*+)(?:>|\Z)"
+    r"<(?P<close>/?)(?P<name>[a-z_][^\s/>\"'=]*+)"
+    r"(?P<attributes>[^\"'>]*+(?:(?:\"[^\"]*+(?:\"|\Z)|'[^']*+(?:'|\Z))[^\"'>]*+)*+)(?:>|\Z)"
+    r"|<!--(?P<comment>.*?)(?:-->|\Z)|<\?(?P<instruction>.*?)(?:\?>|\Z)|<!\[CDATA\[(?P<data>.*?)(?:\]\]>|\Z)"
     r"|(?P<text>(?:[^<]++|<))",
     re.IGNORECASE | re.DOTALL | re.ASCII,
 )
@@ -23,8 +23,14 @@ _ATTRIBUTE = re.compile(
     re.ASCII,
 )
 _ESCAPE = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6});")
-_NAMING = frozenset({"name", "key"})
-_VALUED = frozenset({"value", "content"})
+_NAMING, _NAMING_VALUE = frozenset({"name", "key"}), frozenset({"id", "n", "field", "property"})
+"""Attributes that name the content of their element and its value, and its value only."""
+_VALUED = frozenset({"value", "content", "v"})
+_LABELS = frozenset({"name", "key", "field", "th", "td", "dt"})
+_LABELLED = frozenset({"value", "val", "string", "td", "dd"})
+"""An element whose text is a name, and the one after it with the value."""
+_LABEL = re.compile(rf"(?:{WORDS})[^:=]{{0,40}}[:=]\Z", re.IGNORECASE | re.ASCII)
+_LABEL_MAX = 200
 _VOID = frozenset({"input", "meta", "link", "img", "br", "hr"})
 """Elements of HTML that have no content and no end."""
 
@@ -32,18 +38,36 @@ _VOID = frozenset({"input", "meta", "link", "img", "br", "hr"})
 def xml_secrets(text: str, find: Find) -> Iterator[Secret]:
     """The content of secret elements, the values of secret attributes, and what `find` finds in other texts."""
     tokens = _TOKEN.finditer(text)
+    element = ""
+    is_label = is_named = False
     for token in tokens:
-        if token["text"] is not None:
-            yield from _found(token["text"], token.start("text"), find)
-        elif token["data"] is not None:
-            begin = token.start("data")
-            yield from (Secret(begin + one.begin, begin + one.end, one.text) for one in find(token["data"]))
-        elif token["name"] is not None and not token["close"]:
+        kind = token.lastgroup or ""
+        if kind == "text":
+            if token["text"].isspace():
+                continue
+            if is_label:
+                yield Secret(token.start(), token.end())
+            else:
+                yield from _found(token["text"], token.start(), find)
+            is_label = _is_label(token["text"][-_LABEL_MAX:].rstrip())
+            is_named = element in _LABELS and len(token["text"]) < _LABEL_MAX and is_secret(token["text"])
+        elif kind != "attributes":  # a comment and the like, in which nothing is escaped
+            begin = token.start(kind)
+            yield from (Secret(begin + one.begin, begin + one.end, one.text) for one in find(token[kind]))
+        elif not token["close"]:
+            element = token["name"].rpartition(":")[2].lower()
             named = yield from _attributes(token["attributes"], token.start("attributes"), find)
-            if (named or is_secret(token["name"].rpartition(":")[2])) and not _is_empty(token):
+            named = named or (is_named and element in _LABELLED)
+            is_named = False
+            if (named or is_secret(element)) and not _is_empty(token):
                 end = _end_of(token["name"], tokens, len(text))
                 if text[token.end() : end].strip():
                     yield Secret(token.end(), end)
+
+
+def _is_label(text: str) -> bool:
+    """Whether a text such as `Your password:` says that the next one is a secret."""
+    return text.endswith((":", "=")) and _LABEL.search(text) is not None
 
 
 def _end_of(name: str, tokens: Iterator[re.Match[str]], without: int) -> int:
@@ -63,16 +87,20 @@ def _is_empty(tag: re.Match[str]) -> bool:
 
 def _attributes(text: str, at: int, find: Find) -> Generator[Secret, None, bool]:
     """Returns whether one of them, such as `name="password"`, says that the element is a secret."""
-    found = list(_ATTRIBUTE.finditer(text))
-    named = any(one["name"].lower() in _NAMING and is_secret(_value(one)[1]) for one in found)
-    for one in found:
-        begin, value = _value(one)
-        name = one["name"].lower()
-        if value and (is_secret(name) or (named and name in _VALUED)):
+    if "=" not in text:
+        return False
+    found = [(one["name"].lower(), *_value(one)) for one in _ATTRIBUTE.finditer(text)]
+    is_named = any(name in _NAMING and is_secret(value) for name, _, value in found)
+    is_value_named = is_named or any(
+        (name in _NAMING_VALUE and is_secret(value)) or (name == "type" and value.lower() == "password")
+        for name, _, value in found
+    )
+    for name, begin, value in found:
+        if value and (is_secret(name) or (is_value_named and name in _VALUED)):
             yield Secret(at + begin, at + begin + len(value), escape(without_secret(value)))
         else:
             yield from _found(value, at + begin, find)
-    return named
+    return is_named
 
 
 def _value(attribute: re.Match[str]) -> tuple[int, str]:
@@ -82,5 +110,5 @@ def _value(attribute: re.Match[str]) -> tuple[int, str]:
 
 
 def _found(sent: str, begin: int, find: Find) -> Iterator[Secret]:
-    plain: Decoded = decoded(sent, begin, _ESCAPE, lambda one: unescape(one)[:1] or "?")
+    plain = Decoded(sent, begin, _ESCAPE, lambda one: unescape(one)[:1] or "?")
     yield from as_sent(find(plain.text), plain, escape)

@@ -3,17 +3,53 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
-WORDS = (
-    r"authorization(?!s)|cookie|passwor[dt]|passwd|pwd|passphrase|passcode|secret|token|credential|jwt|sessid"
-    r"|(?:api|access|private|auth|master|signing|encryption|shared|account|subscription|functions|service|session)"
-    r"[-_ ]?key(?![-_ ]?id)|card[-_ ]?number|cvv|cvc|creds|saml-?response|client[-_ ]?assertion"
-    r"|(?:verification|security|recovery|backup)[-_ ]?code|x-(?:amz|goog)-signature"
+SIMPLE = (
+    r"authorization(?!s)|cookie|passw|pass[-_ ](?:word|wd)|pass[-_ ]?(?:phrase|code)|pwd|kennwort|wachtwoord|contrase"
+    r"|senha|secret(?!ar)|token(?!i[sz])|credential|jwt|sess(?:ion)?[-_ ]?id|card[-_ ]?number|cvv|cvc|creds"
+    r"|saml-?response|mnemonic"
 )
-"""A name that contains one of these. Slack's `authorizations` lists who installed an app."""
-_WHOLE = "o?auth|pass|pin|otp|totp|bearer|ssn"
+"""Slack's `authorizations` lists who installed an app."""
+_KEYS = (
+    "api|access|private|auth|master|signing|encryption|shared|account|subscription|functions|service|session|consumer"
+    "|app|application|admin|webhook|licen[cs]e|hmac|storage"
+)
+_CODES = "verification|security|recovery|backup|otp|mfa|2fa|totp|one[-_ ]?time|login|sms|activation"
+COMPOUND = (
+    rf"(?:{_KEYS})[-_ .]?key(?![-_ ]?id)|(?:{_CODES})[-_ ]?code|client[-_ ]?assertion|x-(?:amz|goog)-signature"
+    r"|(?:seed|recovery)[-_ ]?phrase|mot[-_ ]?de[-_ ]?passe"
+)
+WORDS = f"{SIMPLE}|{COMPOUND}"
+"""A name that contains one of these."""
+SIMPLE_STEMS = (
+    *("authorization", "cookie", "pass", "pwd", "kennwort", "wachtwoord", "contrase", "senha", "secret", "token"),
+    *("credential", "jwt", "sess", "card", "cvv", "cvc", "creds", "saml", "mnemonic"),
+)
+"""Each match of `SIMPLE` in a text of small letters begins with one of these."""
+COMPOUND_STEMS = ("key", "code", "assertion", "signature", "phrase", "passe")
+"""Each match of `COMPOUND` has one of these, after at most `COMPOUND_BEFORE` other characters."""
+COMPOUND_BEFORE = 13
+
+_WHOLE = "o?auth|authentication|pass|pw|pin|otp|totp|bearer|ssn"
 """A name that is one of these, or ends in one after a separator."""
 _NAME = re.compile(rf"{WORDS}|(?:^|[^a-z0-9])(?:{_WHOLE})\]?$|(?<=[a-z0-9])(?-i:Auth|Pass|Pin|Otp)$", re.IGNORECASE)
+_WHEN = "(?:created|changed|updated|modified|rotated|issued|reset|last[-_ ]?[a-z]{1,10})[-_ ]?(?:at|on)"
+_UNTIL = "exp(?:ir(?:y|es|ed|ation))?(?:[-_ ]?(?:at|in|on|time|date))?"
+_ABOUT = (
+    rf"type|count|length|status|enabled|required|policy|strength|consent|scopes?|version|name|ttl|us(?:ed|age)|limit"
+    rf"|budget|{_UNTIL}|{_WHEN}"
+)
+_COUNTED = "prompt|completion|input|output|total|max|cached|reasoning|audio|text|image|thinking|prediction|used"
+_HARMLESS = re.compile(
+    rf"(?:token|passw(?:or)?[dt]|secret|cookie|credential|key|session|authorization)s?[-_ ]?(?:{_ABOUT})$"
+    rf"|(?:token|authorization)[-_ ]?(?:endpoint|ur[il])$|(?:{_COUNTED})[-_ ]?tokens(?:[-_ ]?details)?$"
+    r"|(?:page|sync|continuation|idempotency)[-_ ]?token$|secret[-_ ]scanning|unexpected token$|rate-?limit"
+    r"|^access-control-|^(?:permissions|feature)-policy$",
+    re.IGNORECASE,
+)
+"""A name that tells something about secrets: `token_type`, `password_changed_at`, the `total_tokens` of a language
+model."""
 NAME_MAX = 256
 """Characters of a name that are looked at, at either end."""
 _FILE = re.compile(
@@ -25,10 +61,24 @@ _FILE = re.compile(
 
 def is_secret(name: str) -> bool:
     """Whether values with this name are secrets."""
-    short = name if len(name) <= 2 * NAME_MAX else name[:NAME_MAX] + name[-NAME_MAX:]
-    return _NAME.search(short.strip()) is not None
+    return _is_secret(name if len(name) <= 2 * NAME_MAX else name[:NAME_MAX] + name[-NAME_MAX:])
+
+
+@lru_cache(maxsize=1024)  # the names in a body repeat
+def _is_secret(name: str) -> bool:
+    name = name.strip()
+    return _NAME.search(name) is not None and _HARMLESS.search(name) is None
 
 
 def is_secret_file(name: str) -> bool:
     """Whether a file of this name holds secrets."""
     return _FILE.search(name[-NAME_MAX:].strip()) is not None
+
+
+def may_name_secret(text: str) -> bool:
+    """Whether a text contains a word of secret names; quick for long texts, and seldom wrong."""
+    lower = text.lower()
+    return any(stem in lower for stem in (*SIMPLE_STEMS, *COMPOUND_STEMS)) and _WORD.search(lower) is not None
+
+
+_WORD = re.compile(WORDS)

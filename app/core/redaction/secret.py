@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 REDACTED = "[redacted]"
@@ -38,24 +39,22 @@ def replaced(text: str, found: Iterable[Secret]) -> str:
     return "".join((*pieces, text[reached:]))
 
 
-class Decoded(NamedTuple):
-    """A text without its escapes. `places` are where its characters begin as sent, and where the last one ends."""
+class Decoded:
+    """A text without its escapes, of what was `sent` from `begin` on; each `escape` stands for one `character`."""
 
-    text: str
-    places: Sequence[int]
+    def __init__(self, sent: str, begin: int, escape: re.Pattern[str], character: Callable[[str], str]) -> None:
+        self._sent, self._begin, self._escape = sent, begin, escape
+        self.text = escape.sub(lambda found: character(found[0]), sent)
 
-
-def decoded(sent: str, begin: int, escape: re.Pattern[str], character: Callable[[str], str]) -> Decoded:
-    """`sent` begins at `begin`; each `escape` in it stands for one `character`."""
-    pieces, places, at = [], array("q"), 0
-    for found in escape.finditer(sent):
-        pieces += [sent[at : found.start()], character(found[0])]
-        places.extend(range(begin + at, begin + found.start() + 1))
-        at = found.end()
-    if not pieces:
-        return Decoded(sent, range(begin, begin + len(sent) + 1))
-    places.extend(range(begin + at, begin + len(sent) + 1))
-    return Decoded("".join((*pieces, sent[at:])), places)
+    @cached_property
+    def places(self) -> Sequence[int]:
+        """Where its characters begin as sent, and where the last one ends."""
+        places, begin, at = array("q"), self._begin, 0
+        for found in self._escape.finditer(self._sent):
+            places.extend(range(begin + at, begin + found.start() + 1))
+            at = found.end()
+        places.extend(range(begin + at, begin + len(self._sent) + 1))
+        return places
 
 
 def as_sent(found: Iterable[Secret], within: Decoded, encode: Callable[[str], str]) -> Iterator[Secret]:

@@ -53,6 +53,25 @@ def shown(body: str, content_type: str) -> str:
          '[{"value": "[redacted]", "n": 1, "name": "token"}, {"v": "x", "k": "a"}]'),
         ('{"headers": [["Authorization", "Bearer x"], ["A", "b"]], "fields": ["token", "id"]}',
          '{"headers": [["Authorization", "Bearer [redacted]"], ["A", "b"]], "fields": ["token", "id"]}'),
+        ('{"rawHeaders": ["Host", "h", "Cookie", "a=b"], "args": ["--password", "x", "y"]}',
+         '{"rawHeaders": ["Host", "h", "Cookie", "[redacted]"], "args": ["--password", "[redacted]", "y"]}'),
+        ('[{"path": "/user/password", "value": "x"}, {"name": "token", "stringValue": "x"}]',
+         '[{"path": "/user/password", "value": "[redacted]"}, {"name": "token", "stringValue": "[redacted]"}]'),
+        ('{"value": {"a": ["x"]}, "name": "password"}', '{"value": "[redacted]", "name": "password"}'),
+        ("{'password' => 'x', \"pin\" = 12}", "{'password' => \"[redacted]\", \"pin\" = \"[redacted]\"}"),
+        ("{token: a=b, n: 1}", "{token: \"[redacted]\", n: 1}"),
+        ('{"body": "a=1&pass%77ord=x&b=2"}', '{"body": "a=1&pass%77ord=[redacted]&b=2"}'),
+        ('{"cmd": "mysql --password x"}', '{"cmd": "mysql --password [redacted]"}'),
+        # Base64 of other texts, and of an archive
+        ('{"body": "YT0xJnRva2VuPWh1bnRlcjI="}', '{"body": "[redacted]"}'),
+        ('{"file": "data:application/json;base64,eyJ0b2tlbiI6ICJ4In0="}', '{"file": "[redacted]"}'),
+        ('{"data": "H4sIAAAAAAAAA6tWKsnPTs1TslJQqlCqBQBi+V0bDwAAAA=="}', '{"data": "[redacted]"}'),
+        # not secrets
+        ('{"usage": {"prompt_tokens": 1, "total_tokens": 2, "prompt_tokens_details": {"cached_tokens": 0}}}',) * 2,
+        ('{"promptTokenCount": 1, "token_type": "bearer", "token_expires_at": 1, "passwordUpdatedAt": "x"}',) * 2,
+        ('{"secret_scanning": {"status": "enabled"}, "tokenization_method": "x", "secretary": "y"}',) * 2,
+        ('{"nextPageToken": "x", "cookie_policy": "y", "token_endpoint": "https://h/token"}',) * 2,
+        ('{"name": "password.reset", "data": {"a": 1}, "b": {"name": "Token bot", "text": "hi"}}',) * 2,
     ],
 )  # fmt: skip
 def test_json_members_are_redacted_by_their_names(body: str, expected: str) -> None:
@@ -71,6 +90,8 @@ def test_json_members_are_redacted_by_their_names(body: str, expected: str) -> N
         ("%&=&password&password=&a=%zz&token=%", "%&=&password&password=&a=%zz&token=[redacted]"),
         ("password: x y\n", "password: [redacted]\n"),
         ("the token=x of mine", "the token=[redacted] of mine"),
+        ("[a]\npassword = \"x y\"\n", "[a]\npassword = \"[redacted]\"\n"),
+        ("[info] the password: x", "[info] the password: [redacted]"),
     ],
 )  # fmt: skip
 def test_form_fields_are_redacted_by_their_names(body: str, expected: str) -> None:
@@ -91,6 +112,18 @@ def test_form_fields_are_redacted_by_their_names(body: str, expected: str) -> No
         ("<a>{&quot;token&quot;:&quot;x&quot;}</a>", "<a>{&quot;token&quot;:&quot;[redacted]&quot;}</a>"),
         ('<a href="https://h/?a=1&amp;token=x">b</a>', '<a href="https://h/?a=1&amp;token=[redacted]">b</a>'),
         ("<a><password>cut of", "<a><password>[redacted]"),
+        ("<a><!-- token: x --></a><?php $password = 'x'; ?>",
+         "<a><!-- token: [redacted]--></a><?php $password = '[redacted]'; ?>"),
+        ('<input type="password" value="x"><p id="password">y</p>',
+         '<input type="password" value="[redacted]"><p id="password">y</p>'),
+        ("<dict><key>password</key><string>x</string><key>a</key><string>b</string></dict>",
+         "<dict><key>password</key><string>[redacted]</string><key>a</key><string>b</string></dict>"),
+        ("<m><name>token</name> <value><string>x</string></value></m><c><name>token</name><a>b</a></c>",
+         "<m><name>token</name> <value>[redacted]</value></m><c><name>token</name><a>b</a></c>"),
+        ("<tr><th>Password</th><td>x</td></tr><tr><th>User</th><td>y</td></tr>",
+         "<tr><th>Password</th><td>[redacted]</td></tr><tr><th>User</th><td>y</td></tr>"),
+        ("<p>Your password: <b>x</b></p><p>Forgot your password? <a>y</a></p>",
+         "<p>Your password: <b>[redacted]</b></p><p>Forgot your password? <a>y</a></p>"),
     ],
 )  # fmt: skip
 def test_xml_elements_and_attributes_are_redacted_by_their_names(body: str, expected: str) -> None:
@@ -121,6 +154,7 @@ def multipart(head: str, content: str) -> str:
 def test_multipart_fields_and_files_are_redacted_by_their_names(head: str, content: str, expected: str) -> None:
     assert shown(multipart(head, content), MULTIPART) == multipart(head, expected)
     assert shown(multipart(head, content), "multipart/form-data; boundary=wrong") == multipart(head, expected)
+    assert shown(multipart(head, content), "") == multipart(head, expected), "it is read as what it looks like"
 
 
 def test_a_multipart_body_that_is_cut_off_hides_what_came_of_a_secret() -> None:
@@ -138,8 +172,12 @@ def test_a_multipart_body_that_is_cut_off_hides_what_came_of_a_secret() -> None:
         (b"id,password\n1,8675309\n", "text/csv"),
         (b"credentials:\n  user: a\n  pin: 8675309\n", "application/yaml"),
         (b"secret: |-\n  8675309\n", "application/yaml"),
+        (b"secret: # c\n  8675309\n", "application/yaml"),
+        (b"- name: TOKEN\n  value: 8675309\n", "application/yaml"),
+        (b"id,pin\n1,8675309\n", "text/csv"),
+        (b"id;password\n1;8675309\n", "text/plain"),
     ],
-    ids=["msgpack", "utf-16", "gzip", "csv", "yaml", "yaml block"],
+    ids=["msgpack", "utf-16", "gzip", "csv", "yaml", "yaml block", "yaml comment", "yaml pair", "csv pin", "table"],
 )
 def test_nothing_is_shown_of_a_body_that_names_secrets_and_cannot_be_read(body: bytes, content_type: str) -> None:
     assert redacted_body(body, content_type) == (b"", UNREADABLE)
@@ -147,8 +185,15 @@ def test_nothing_is_shown_of_a_body_that_names_secrets_and_cannot_be_read(body: 
 
 @pytest.mark.parametrize(
     ("body", "content_type"),
-    [(b"\x81\xa1a\xa1b", "application/msgpack"), (b"id,name\n1,a\n", "text/csv"), (b"\x89PNG\0token", "image/png")],
-    ids=["msgpack", "csv", "png"],
+    [
+        (b"\x81\xa1a\xa1b", "application/msgpack"),
+        (b"id,name\n1,a\n", "text/csv"),
+        (b"id,token_count\n1,2\n", "text/csv"),
+        (b"\x89PNG\0token", "image/png"),
+        (b"We changed the password, the mail\nand more, soon\n", "text/plain"),
+        (b"Cookie recipe:\n\n- sugar\n", "text/markdown"),
+    ],
+    ids=["msgpack", "csv", "csv count", "png", "text", "list"],
 )
 def test_other_formats_are_shown(body: bytes, content_type: str) -> None:
     assert redacted_body(body, content_type) == (body, None)
@@ -187,6 +232,7 @@ def test_no_part_of_a_body_has_a_part_of_a_secret(body: str, content_type: str) 
         *('"', '"a', '"token', "token", '\\"', "&token", '"token" ', '["', '"token":["a"{', "[", '{"a":', "://a"),
         *("http://a?b=", "<", "<a ", '<a b="', "<!--", "<![CDATA[", "--b\r\n", "--b\r\n\r\n", "eyJaaaaaaaa-", "%7B"),
         *("-----BEGIN PRIVATE KEY-----", "'", 'token:"', "token    ", '{"a":"{\\"a\\":', "<token>", "cookie:", " "),
+        *("a://b:", "://u:p/", "token=", "x token: ", "-u a:", "token:\n", "tokentoken", "<td>token</td>", "key", "<!"),
     ],
 )  # fmt: skip
 def test_a_long_body_is_read_in_a_moment(part: str, content_type: str) -> None:

@@ -31,8 +31,20 @@ JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0"
         ("https://hooks.slack.com/services/T1/B1/x", "https://hooks.slack.com/[redacted]"),
         ("https://discord.com/api/webhooks/12/x-y", "https://discord.com/api/webhooks/12/[redacted]"),
         ("https://api.telegram.org/bot1:x/getMe", "https://api.telegram.org/bot[redacted]/getMe"),
+        ("https://hooks.zapier.com/hooks/catch/1/x", "https://hooks.zapier.com/[redacted]"),
+        ("https://outlook.office.com/webhook/x", "https://outlook.office.com/webhook/[redacted]"),
+        ("https://hook.eu1.make.com/x", "https://hook.eu1.make.com/[redacted]"),
+        ("/a;jsessionid=x?b=1", "/a;jsessionid=[redacted]?b=1"),
+        ("/a?pw=x&session_id=y", "/a?pw=[redacted]&session_id=[redacted]"),
+        ("postgres://user:p/w#o?rd@db:5432/a", "postgres://[redacted]@db:5432/a"),
+        ("http://h:80/a?b=c:d@e", "http://h:80/a?b=c:d@e"),
+        ("https://h:8080/@x", "https://h:8080/@x"),
+        ("/a%3Ftoken%3Dx%26b", "/a%3Ftoken%3D[redacted]%26b"),
+        ("/a?u=http%253A%252F%252Fh%252F%253Ftoken%253Dx%2526b%253D1",
+         "/a?u=http%253A%252F%252Fh%252F%253Ftoken%253D[redacted]%2526b%253D1"),
+        ("/a?token_type=bearer&page_token=x", "/a?token_type=bearer&page_token=x"),
     ],
-)
+)  # fmt: skip
 def test_urls_lose_credentials_and_secret_parameters(url: str, shown: str) -> None:
     assert redacted_url(url) == shown
 
@@ -57,8 +69,35 @@ def test_urls_lose_credentials_and_secret_parameters(url: str, shown: str) -> No
         (f"claims {JWT}.abcdefghijklmnopqrstuv end", f"claims {JWT}.[redacted] end"),
         ("-----BEGIN RSA PRIVATE KEY-----\na\n-----END RSA PRIVATE KEY-----\nb", "[redacted]\nb"),
         ("-----BEGIN PRIVATE KEY-----\ncut of", "[redacted]"),
+        ("-----BEGIN PGP PRIVATE KEY BLOCK-----\na\n-----END PGP PRIVATE KEY BLOCK-----\nb", "[redacted]\nb"),
+        ('log: {"Authorization": "Bearer x", "Cookie": "a=b; c=d"}',
+         'log: {"Authorization": "[redacted]", "Cookie": "[redacted]"}'),
+        ("Authorization: Basic a\r\n b\r\nHost: h", "Authorization: [redacted]\r\nHost: h"),
+        ("Cookie: a=1&b=2; c=\"3\"\nHost: h", "Cookie: [redacted]\nHost: h"),
+        ("DB_PASSWORD=a&b\nC=1", "DB_PASSWORD=[redacted]\nC=1"),
+        ("token=x&a=1", "token=[redacted]&a=1"),
+        ("A=1\nSMTP_PASS=x\nB_PIN=2", "A=1\nSMTP_PASS=[redacted]\nB_PIN=[redacted]"),
+        ("x:\n  password: a b\n  - token: c d\n", "x:\n  password: [redacted]\n  - token: [redacted]\n"),
+        ("api_key: a b\nc", "api_key: [redacted]\nc"),
+        ("{'token': b'a b', 'n': 1}", "{'token': b'[redacted]', 'n': 1}"),
+        ("use {'password' => 'x y'} or password := \"x\"",
+         "use {'password' => '[redacted]'} or password := \"[redacted]\""),
+        ("[('Cookie', 'a=b'), ('A', 'b')]", "[('Cookie', '[redacted]'), ('A', 'b')]"),
+        ('password = """\na\n"""\nb = 1', 'password = """[redacted]"""\nb = 1'),
+        ("curl -u user:x http://h/", "curl -u [redacted] http://h/"),
+        ("curl -b 'a=b; c=d' --proxy-user 'u:p q' h", "curl -b '[redacted]' --proxy-user '[redacted]' h"),
+        ("mysql --user root --password x db", "mysql --user root --password [redacted] db"),
+        ("use Basic dTpodW50ZXIy now", "use Basic [redacted] now"),
+        ("a%22token%22%3A%22x%22", "a%22token%22%3A%22[redacted]%22"),
+        # not secrets
+        ("total_tokens=17 prompt_tokens: 5", "total_tokens=17 prompt_tokens: 5"),
+        ("SyntaxError: Unexpected token: }", "SyntaxError: Unexpected token: }"),
+        ("crate::token::Parser", "crate::token::Parser"),
+        ("hf_transformers_library_name sk-skeleton-loader-class",) * 2,
+        ("Basic understanding-of-things, Basic authentication", "Basic understanding-of-things, Basic authentication"),
+        ("token_url=https://h/?token=x", "token_url=https://h/?token=[redacted]"),
     ],
-)
+)  # fmt: skip
 def test_texts_lose_what_follows_a_secret_name_or_is_a_secret_by_its_form(text: str, shown: str) -> None:
     assert redacted_text(text) == shown
     assert redacted_text(shown) == shown
@@ -66,3 +105,45 @@ def test_texts_lose_what_follows_a_secret_name_or_is_a_secret_by_its_form(text: 
 
 def test_urls_in_urls_end_somewhere() -> None:
     assert "hunter2" not in redacted_url("http://h/?a=" * 10_000 + "&password=hunter2")
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *(
+            "ghp_",
+            "gho_",
+            "ghu_",
+            "ghs_",
+            "ghr_",
+            "github_pat_",
+            "glpat-",
+            "glrt-",
+            "gloas-",
+            "xoxb-",
+            "xapp-",
+            "sk_live_",
+        ),
+        *(
+            "rk_test_",
+            "whsec_",
+            "sk-proj-",
+            "shpat_",
+            "npm_",
+            "pypi-",
+            "hf_",
+            "dop_v1_",
+            "sq0atp-",
+            "AIza",
+            "SG.",
+            "ya29.",
+        ),
+        *("hvs.", "dckr_pat_", "ATATT3", "ntn_", "sbp_", "nfp_", "lin_api_"),
+    ],
+)
+def test_keys_are_known_by_how_they_begin(key: str) -> None:
+    assert redacted_text(f"the {key}abcdefghijklmnop1234qrstuv.") == "the [redacted]."
+
+
+def test_a_long_text_of_capitals_that_have_two_small_letters_is_read() -> None:
+    assert redacted_text("İ" * 100 + " token=x") == "İ" * 100 + " token=[redacted]"
