@@ -7,6 +7,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import httpx
 
@@ -22,12 +23,18 @@ PATIENCE_S, PAUSE_S = 10.0, 0.05
 
 
 @asynccontextmanager
-async def connect(folder: Path, services: CliServices, *, create: bool) -> AsyncIterator[ApiClient]:
+async def connect(
+    folder: Path, services: CliServices, *, create: bool, without_data: bool = False
+) -> AsyncIterator[ApiClient]:
     """A client of the API that serves `folder`. HooklineError when the folder cannot be opened.
 
-    A folder without data is created, or gets some, only with `create`.
+    A folder without data is created, or gets some, only with `create`. The call that can do `without_data` gets an
+    empty store in its place.
     """
     async with AsyncExitStack() as stack:
+        if without_data and running_api(folder) is None and _has_no_data(folder):
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="hookline-")))
+            create = True
         address = await _find_or_open_api(folder, services, stack, create)
         yield await stack.enter_async_context(ApiClient(address))
 

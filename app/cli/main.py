@@ -114,7 +114,8 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
 async def _on_store(options: argparse.Namespace, out: Output, folder: Path, services: CliServices) -> int:
     from app.cli.connect import connect  # start-up time, see above
 
-    async with connect(folder, services, create=getattr(options, "creates", False)) as api:
+    create, without_data = getattr(options, "creates", False), getattr(options, "without_data", False)
+    async with connect(folder, services, create=create, without_data=without_data) as api:
         code: int = await options.run(Call(options=options, out=out, api=api))
         return code
 

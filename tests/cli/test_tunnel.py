@@ -88,6 +88,14 @@ def test_without_a_running_hookline(run: Run) -> None:
     assert run("tunnel", "history").err == "hookline: There has been no tunnel yet.\n"
 
 
+@pytest.mark.usefixtures("lt")
+def test_the_programs_are_listed_without_data_too(run: Run, folder: Path) -> None:
+    done = run("tunnel", "list", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert next(one for one in done.json if one["id"] == "localtunnel")["path"]
+    assert not folder.exists()
+
+
 @pytest.mark.usefixtures("empty_store")
 def test_programs_and_their_options(run: Run, tmp_path: Path, lt: Path) -> None:
     (lt.parent / "ssh").symlink_to(lt)

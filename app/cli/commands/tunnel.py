@@ -51,7 +51,7 @@ HISTORY_COLUMNS = (
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the noun and its verbs to the command line."""
     verb = Noun(commands, "tunnel", HELP, shared, examples=EXAMPLES).verb
-    verb("list", list_programs, "list the tunnel programs that Hookline can run")
+    verb("list", list_programs, "list the tunnel programs that Hookline can run").set_defaults(without_data=True)
     begin = verb("start", start, "start a tunnel, and wait for its public URL; another one is stopped")
     _add_program(begin)
     begin.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE", help=_VALUE_HELP)
