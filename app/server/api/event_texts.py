@@ -18,7 +18,7 @@ from app.core.events import (
     ReplayChanged,
     TunnelChanged,
 )
-from app.core.model import Endpoint, Summary
+from app.core.model import Delivery, Endpoint, Summary
 from app.core.raw_request import slug_of
 from app.server.api.event_log import LoggedEvent, Position
 from app.server.api.event_schemas import EndpointChangeOut, EventType
@@ -120,6 +120,8 @@ class EventTexts:
                 continue
             text = event.text
             if text is None:
+                if endpoint is not None and self._is_foreign(what, endpoint):
+                    continue
                 text = self._write(event)
             if endpoint is None or endpoint == event.endpoint or type_ == "tunnel":
                 parts.append(text)
@@ -132,6 +134,14 @@ class EventTexts:
         """Empty if its endpoint was deleted."""
         _, data = self._data(summary)
         return event_text("captured", data, id_line(position)) if data else b""
+
+    def _is_foreign(self, what: Event | Summary, slug: str) -> bool:
+        """Whether it is of another endpoint, as far as that is known without writing it: of the frequent events."""
+        match what:
+            case Summary(endpoint_id=endpoint_id) | DeliveryChanged(delivery=Delivery(endpoint_id=endpoint_id)):
+                endpoint = self._services.endpoints.by_id(endpoint_id)
+                return endpoint is None or endpoint.slug != slug
+        return False
 
     def _write_streamed(self, events: Sequence[LoggedEvent]) -> None:
         for event in events:

@@ -317,3 +317,15 @@ async def test_a_stop_ends_streams_at_once(desk: Desk) -> None:
                 await desk.server.stop()
             with pytest.raises(StopAsyncIteration):
                 await reader.next()
+
+
+async def test_events_of_other_endpoints_are_not_written_for_a_caller_of_one(desk: Desk) -> None:
+    orders, other = await desk.endpoint(slug="orders"), await desk.endpoint(slug="other")
+    start = desk.events.newest()
+    async with events(desk.client, endpoint="orders") as reader:
+        for _ in range(3):
+            await desk.capture(other)
+        mine = await desk.capture(orders)
+        assert (await reader.next()).data["id"] == mine.id
+    written = [event.text is not None for event in desk.events.since(start.number, 10)]
+    assert written == [False, False, False, True]
