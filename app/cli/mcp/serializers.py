@@ -41,13 +41,13 @@ class Serializer:
         """A text that somebody wrote."""
         return self._shortened(text, redacted_text, most)
 
-    def headers(self, headers: Sequence[Sequence[str]]) -> list[tuple[str, str]]:
-        """The first headers, with a line that counts the others if they are too long."""
+    def headers(self, headers: Sequence[Sequence[str]], secret: str = "") -> list[tuple[str, str]]:
+        """The first headers, with a line that counts the others if they are too long. `secret` names a secret one."""
         shown: list[tuple[str, str]] = []
         free = HEADERS_MAX
         for name, value in headers:
             pair = [(name, value[: 4 * TEXT_MAX])]
-            plain = pair if self.show_secrets else redacted_headers(pair)
+            plain = pair if self.show_secrets else redacted_headers(pair, secret)
             shown += [(shortened(one, LISTED_MAX), shortened(other, TEXT_MAX)) for one, other in plain]
             free -= len(shown[-1][0]) + len(shown[-1][1]) + 2
             if free < 0:
@@ -97,7 +97,8 @@ class Serializer:
             note=self._optional(row["note"]),
         )
 
-    def request(self, found: RequestView, body: BodyShape) -> RequestShape:
+    def request(self, found: RequestView, body: BodyShape, secret: str) -> RequestShape:
+        """`secret` is the name of the header that the endpoint asks senders for, or empty."""
         deliveries = found["deliveries"]
         return RequestShape(
             id=found["id"],
@@ -108,7 +109,7 @@ class Serializer:
             http_version=found["http_version"],
             source_address=found["source"]["address"],
             complete=found["complete"],
-            headers=self.headers(found["headers"]),
+            headers=self.headers(found["headers"], secret),
             body=body,
             response_status=found["reply"]["status"],
             provider=found["provider"],
@@ -135,7 +136,8 @@ class Serializer:
             next_attempt_at=row["due_at"],
         )
 
-    def attempt(self, row: AttemptView) -> AttemptShape:
+    def attempt(self, row: AttemptView, secret: str) -> AttemptShape:
+        """`secret` as in `request`."""
         return AttemptShape(
             number=row["number"],
             trigger=row["trigger"],
@@ -143,7 +145,7 @@ class Serializer:
             ms=row["ms"],
             method=row["method"],
             url=self.url(row["url"]),
-            headers=self.headers(row["headers"]),
+            headers=self.headers(row["headers"], secret),
             status=row["status"],
             response_headers=self.headers(row["response_headers"]),
             response_size=row["response_size"],

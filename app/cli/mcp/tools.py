@@ -110,8 +110,9 @@ class ReadTools:
         query: Search = "",
         endpoint: Slug = None,
         timeout_seconds: Annotated[
-            int, Field(ge=1, le=300, description="How long to wait, in seconds, 1 to 300.")
-        ] = 60,
+            int,
+            Field(ge=1, le=300, description="How long to wait, in seconds, 1 to 300; many clients give up after 60."),
+        ] = 50,
         after: Annotated[
             str | None,
             Field(description="The `position` of an earlier call, or a request's ID: what came since counts too."),
@@ -135,7 +136,8 @@ class ReadTools:
             found = await api.request(await request_id(api, request))
             pieces = api.bytes_of("requests", found["id"], "body")
             body = await self.body_part(pieces, found["headers"], found["size"], limit=body_bytes, offset=body_offset)
-        return self._serializer.request(found, body)
+            secret = await _secret_header(api, found["endpoint"])
+        return self._serializer.request(found, body, secret)
 
     async def list_deliveries(
         self,
@@ -160,14 +162,16 @@ class ReadTools:
         return await self.full_delivery(found)
 
     async def full_delivery(self, found: FullDeliveryView) -> FullDelivery:
-        attempts, body = found["attempts"], None
-        if attempts and attempts[-1]["status"] is not None:
-            last = attempts[-1]
-            headers = last["response_headers"]
-            async with calling(self._connect) as api:
+        attempts, body, secret = found["attempts"], None, ""
+        async with calling(self._connect) as api:
+            if attempts:
+                secret = await _secret_header(api, found["endpoint"])
+            if attempts and attempts[-1]["status"] is not None:
+                last = attempts[-1]
+                headers = last["response_headers"]
                 pieces = api.bytes_of("deliveries", found["id"], "attempts", str(last["number"]), "body")
                 body = await self.body_part(pieces, headers, last["response_size"], limit=RESPONSE_BYTES)
-        last_attempts = [self._serializer.attempt(one) for one in attempts[-ATTEMPTS_MAX:]]
+        last_attempts = [self._serializer.attempt(one, secret) for one in attempts[-ATTEMPTS_MAX:]]
         return FullDelivery(self._serializer.delivery(found), last_attempts, body)
 
     async def body_part(
@@ -177,6 +181,12 @@ class ReadTools:
         if self._serializer.show_secrets:
             return await part_as_sent(pieces, size, limit, offset)
         return await part_without_secrets(pieces, headers, size, limit, offset)
+
+
+async def _secret_header(api: ApiClient, slug: str) -> str:
+    """The name of the header in which an endpoint asks senders for a secret, empty if there is none."""
+    auth = (await api.endpoint(slug))["auth"]
+    return auth["name"] if auth["kind"] == "header" else ""
 
 
 @asynccontextmanager

@@ -16,6 +16,7 @@ import pytest
 from tests.cli.agent import agent, error, result
 from tests.cli.conftest import ROOT, Program, Run
 from tests.cli.sending import send
+from tests.cli.target_server import serving
 
 
 async def test_without_options_it_only_reads(program: Program) -> None:
@@ -87,6 +88,26 @@ def test_what_tells_of_requests_and_deliveries_is_redacted_too(program: Program,
     assert found["requests"][0]["summary"] == "text · log in at https://[redacted]@shop.test/ today"
     assert found["requests"][0]["note"] == "the password=[redacted] is old"
     assert "hunter2" not in json.dumps([replayed, found, told])
+
+
+def test_a_header_in_which_the_endpoint_asks_for_a_secret_is_redacted(
+    program: Program, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOKLINE_AUTH_SECRET", "hunter2")
+    assert run("endpoint", "add", "P", "--slug", "partner", "--auth", "header:X-Partner").code == 0
+    send(program, "/catch/partner", X_Partner="hunter2")
+
+    async def ask(url: str) -> list[Any]:
+        async with agent(program.folder, "--allow-replay") as client:
+            request = await result(client, "get_request", request="@last:partner")
+            replayed = await result(client, "replay_request", request="@last:partner", url=url)
+            return [request, replayed["deliveries"][0]]
+
+    with serving() as target:
+        request, delivery = asyncio.run(ask(target.url))
+    assert ["X-Partner", "[redacted]"] in request["headers"]
+    assert ["X-Partner", "[redacted]"] in delivery["attempts"][0]["headers"]
+    assert "hunter2" not in json.dumps([request, delivery])
 
 
 async def test_a_secret_is_redacted_wherever_a_part_of_its_body_begins(program: Program) -> None:
