@@ -40,7 +40,7 @@ def value_at(value: Any, path: str) -> Any:
     for step in steps_of(path):
         if isinstance(value, dict) and isinstance(step, str) and step in value:
             value = value[step]
-        elif isinstance(value, list) and str(step).isdigit() and int(step) < len(value):
+        elif isinstance(value, list) and re.fullmatch("[0-9]{1,9}", str(step)) and int(step) < len(value):
             value = value[int(step)]
         else:
             return MISSING

@@ -152,14 +152,14 @@ class Matchers:
         given = self._given
         try:
             value = request.json()
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             yield Unusable("json", None, f"the body is no JSON ({error}): {shown(request.text)}")
             return
         for path, wanted in given.get("json_path", {}).items():
             actual = value_at(value, path)
             if actual is MISSING or not fits(wanted, actual):
                 yield Mismatch(f"json {path}", wanted, actual)
-        if "json" in given and given["json"] != value:
+        if "json" in given and not _equal(given["json"], value):
             yield JsonMismatch("json", given["json"], value)
 
 
@@ -172,7 +172,18 @@ def fits(expected: Any, actual: Any) -> bool:
             return bool(expected(actual))
         except Exception:  # such as a comparison with a value of another type
             return False
-    return bool(expected == actual) and isinstance(expected, bool) == isinstance(actual, bool)
+    return _equal(expected, actual)
+
+
+def _equal(expected: Any, actual: Any) -> bool:
+    """Whether two JSON values are equal: to Python, `True` is `1`."""
+    if isinstance(expected, dict) and isinstance(actual, dict):
+        return expected.keys() == actual.keys() and all(_equal(expected[key], actual[key]) for key in expected)
+    if isinstance(expected, list) and isinstance(actual, list):
+        return len(expected) == len(actual) and all(map(_equal, expected, actual))
+    if isinstance(expected, int | float) and isinstance(expected, bool) != isinstance(actual, bool):
+        return False
+    return bool(expected == actual)
 
 
 def shown(value: Any) -> str:

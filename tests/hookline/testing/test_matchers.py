@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import count
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 
@@ -38,6 +39,7 @@ def sent(body: bytes = b'{"a": {"b": [1, "two"]}, "odd name": null}', **fields: 
         {"json_path": {"a.b[0]": 1, "a.b[1]": re.compile("^t"), '["odd name"]': None, "$.a.b": [1, "two"]}},
         {"json_path": {"a.b[0]": lambda value: value > 0}},
         {"json": {"a": {"b": [1, "two"]}, "odd name": None}},
+        {"json": {"a": {"b": [ANY, "two"]}, "odd name": ANY}},
         {"body": b'{"a": {"b": [1, "two"]}, "odd name": null}'},
         {"predicate": lambda one: one.json()["a"]},
     ],
@@ -58,6 +60,8 @@ def test_what_matches(given: MatcherArguments) -> None:
         ({"header": {"x-no": re.compile("")}}, "header x-no: expected: // / actual:   nothing there"),
         ({"json_path": {"a.b[2]": 1}}, "json a.b[2]: expected: 1 / actual:   nothing there"),
         ({"json_path": {"a.b[0]": True}}, "json a.b[0]: expected: True / actual:   1"),
+        ({"json_path": {"a.b": [True, "two"]}}, "json a.b: expected: [True, 'two'] / actual:   [1, 'two']"),
+        ({"json_path": {"a.b.²": 1}}, "json a.b.²: expected: 1 / actual:   nothing there"),
         ({"json_path": {"a.b[1]": lambda value: value > 0}}, "json a.b[1]: expected: <lambda> / actual:   'two'"),
         ({"body": b"x"}, "body: expected: b'x' / actual:   b'{"),
         ({"predicate": lambda _: 0}, "predicate: <lambda> returned 0"),
@@ -76,6 +80,14 @@ def test_json_bodies_that_differ_are_shown_as_a_difference() -> None:
     assert mismatches(sent(b"a=1"), {"json": {}, "json_path": {"a": 1}}) == [
         "json: the body is no JSON (Expecting value: line 1 column 1 (char 0)): 'a=1'"
     ]
+
+
+def test_true_is_not_one_and_what_is_nested_too_deep_is_no_json() -> None:
+    assert mismatches(sent(b'{"paid": true}'), {"json": {"paid": True}}) == []
+    assert mismatches(sent(b'{"paid": true}'), {"json_path": {"paid": ANY}}) == []
+    assert mismatches(sent(b'{"paid": true}'), {"json": {"paid": 1}}) != []
+    (said,) = mismatches(sent(b"[" * 100_000), {"json": []})
+    assert said.startswith("json: the body is no JSON (")
 
 
 def test_what_is_more_alike_is_nearer() -> None:
