@@ -13,7 +13,7 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.server.api.parameters import PAGING, ordered_page
-from app.server.api.routes import NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
+from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
 from app.server.api.schemas import EndpointIn, EndpointOut, EndpointPatch
 from app.server.api.serializers import endpoint_out, merged
 from app.server.api.services import ApiServices
@@ -29,7 +29,7 @@ class EndpointCalls:
 
     def routes(self) -> list[Route]:
         one, changes = "/endpoints/{slug}", Body(EndpointPatch, {"retention_days": 30, "reply": {"status": 204}})
-        created, draft = Returns(EndpointOut, 201, located=True), Body(EndpointIn, EXAMPLE)
+        created, draft = Returns(EndpointOut, 201, headers=LOCATED), Body(EndpointIn, EXAMPLE)
         return [
             Route("GET", "/endpoints", self.list, "List endpoints", Returns(Page[EndpointOut]), PAGING),
             Route(

@@ -185,9 +185,11 @@ def _success(returns: Returns, schemas: _Schemas) -> dict[str, Any]:
         response["content"] = {returns.media_type: {"schema": schemas.of(returns.shape)}}
     else:
         response["content"] = {returns.media_type: {}}
-    if returns.located:
-        header = {"description": "The path of what was created.", "required": True, "schema": {"type": "string"}}
-        response["headers"] = {"Location": header}
+    if returns.headers:
+        response["headers"] = {
+            name: {"description": text, "required": True, "schema": {"type": "string"}}
+            for name, text in returns.headers
+        }
     return response
 
 

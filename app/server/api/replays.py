@@ -22,7 +22,7 @@ from app.server.api.replay_schemas import (
     ReplayRequestIn,
 )
 from app.server.api.replay_specs import api_errors, endpoint_spec, full_replay_out, full_spec, replay_out, request_spec
-from app.server.api.routes import Body, Page, Returns, Route, endpoint_named, json_response, stored_request
+from app.server.api.routes import LOCATED, Body, Page, Returns, Route, endpoint_named, json_response, stored_request
 from app.server.api.serializers import full_delivery_out
 from app.server.api.services import REPLAYS_KEPT, ApiServices
 
@@ -36,7 +36,7 @@ class ReplayCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        replay, accepted = Returns(FullReplayOut), Returns(FullReplayOut, 202, located=True)
+        replay, accepted = Returns(FullReplayOut), Returns(FullReplayOut, 202, headers=LOCATED)
         one = Body(ReplayRequestIn, {"url": "http://localhost:3000/hooks"}, optional=True)
         some = Body(ReplayEndpointIn, {"q": "method:POST", "gaps": "original", "scale": 0.5}, optional=True)
         any_ = Body(ReplayIn, {"endpoint": "orders", "q": "since:2h", "rate": 10.0})

@@ -34,15 +34,16 @@ class Page(msgspec.Struct, Generic[T], frozen=True):
 @dataclass(frozen=True)
 class Returns:
     """A response of a call that succeeded. `shape` is the type of its JSON; None: it has no body, unless `media_type`
-    is of another format. `located`: it has a Location header."""
+    is of another format. `headers` are those that only this call has, with what they say."""
 
     shape: Any = None
     status: int = 200
     media_type: str = "application/json"
-    located: bool = False
+    headers: tuple[tuple[str, str], ...] = ()
 
 
 NO_CONTENT = Returns(status=204)
+LOCATED = (("Location", "The path of what was created."),)
 ATTACHMENT = Returns(media_type="application/octet-stream")
 """A sender's bytes, with headers that keep browsers from rendering them."""
 

@@ -13,7 +13,7 @@ from app.core.model import Endpoint, Target
 from app.core.rules import FieldError, position_error
 from app.server.api.parameters import PAGING, ordered_page
 from app.server.api.problems import Problem
-from app.server.api.routes import NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
+from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
 from app.server.api.schemas import TargetIn, TargetOut, TargetPatch
 from app.server.api.serializers import merged, target_out
 from app.server.api.services import ApiServices
@@ -29,7 +29,7 @@ class TargetCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        returns, created = Returns(TargetOut), Returns(TargetOut, 201, located=True)
+        returns, created = Returns(TargetOut), Returns(TargetOut, 201, headers=LOCATED)
         draft = Body(TargetIn, {"url": "http://localhost:3001/hooks", "retry": {"retries": 2}})
         changes = Body(TargetPatch, {"timeout_ms": 5_000, "position": 1})
         return [

@@ -14,7 +14,7 @@ from app.server.api.new_captures import CaptureFilter, NewCaptures
 from app.server.api.parameters import ENDPOINT, SEARCH, Parameter, query_of
 from app.server.api.problems import RETRY_AFTER_S, Problem
 from app.server.api.requests import full_request
-from app.server.api.routes import NO_CONTENT, Returns, Route, endpoint_named, json_response
+from app.server.api.routes import Returns, Route, endpoint_named, json_response
 from app.server.api.schemas import RequestOut
 from app.server.api.services import ApiServices
 
@@ -46,7 +46,8 @@ class WaitCalls:
         self._services, self._followers = services, followers
 
     def routes(self) -> list[Route]:
-        returns = Returns(RequestOut), NO_CONTENT
+        position = ((POSITION_HEADER, "Where to go on: the next call's `after`."),)
+        returns = Returns(RequestOut, headers=position), Returns(status=204, headers=position)
         kinds = ("invalid-query", "not-found", "position-unknown", "stopping", "too-many-followers")
         parameters = (ENDPOINT, SEARCH, AFTER, TIMEOUT)
         return [

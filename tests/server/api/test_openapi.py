@@ -195,3 +195,10 @@ async def test_bounds_of_numbers_are_enforced(desk: Desk, name: str) -> None:
             else:
                 named = [error["field"] for error in problem(response, 422, "invalid-fields")["errors"]]
                 assert named == [dotted], (dotted, value)
+
+
+def test_headers_that_a_caller_needs_are_documented(routes: tuple[Route, ...]) -> None:
+    paths = document(routes)["paths"]
+    waited = paths["/requests/wait"]["get"]["responses"]
+    assert all("Hookline-Position" in waited[status]["headers"] for status in ("200", "204"))
+    assert "Location" in paths["/endpoints"]["post"]["responses"]["201"]["headers"]
