@@ -90,6 +90,8 @@ def _check(path: str, headers: dict[str, str]) -> None:
     """ToolError for what could not be sent, or not to this endpoint."""
     if path and not path.startswith(("/", "?")):
         raise ToolError(f"path must begin with / or ?, not {path[:1]!r}.")
+    if "#" in path:
+        raise ToolError("path must not have #: what follows it would not be sent. Write %23.")
     if _DOTS.intersection(unquote(path.partition("?")[0]).split("/")):
         raise ToolError("path must not have . or .. between its slashes: the request would leave the endpoint.")
     for name, value in headers.items():

@@ -28,7 +28,7 @@ async def part_as_sent(pieces: AsyncGenerator[bytes, None], size: int, limit: in
     cut_off = _cut_off(data)
     data = data[: len(data) - (cut_off or 0)]
     reached = offset + len(data)
-    rest = reached if data and reached < size else None
+    rest = reached if (data or not limit) and reached < size else None
     return _shape(data, is_text=cut_off is not None, size=size, offset=offset, next_offset=rest, note=None)
 
 
@@ -49,7 +49,7 @@ async def part_without_secrets(
     end = min(end, len(data)) - (cut_off or 0)
     # On a thread: a tool that waits goes on meanwhile.
     shown, note = await asyncio.to_thread(redacted_body, data, content_type(headers), offset, max(offset, end))
-    more = bool(part) and end < len(data)
+    more = (bool(part) or not limit) and end < len(data)
     notes = [
         problem,
         note,

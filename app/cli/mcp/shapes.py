@@ -43,7 +43,8 @@ class FoundEndpoints:
 
 @dataclass(frozen=True)
 class SummaryShape:
-    """A request in a list."""
+    """A request in a list. `response_status` is what its sender got, `delivery` the state of its deliveries (none,
+    queued, delivered or failed), `summary` what it holds in a few words, `note` the user's note."""
 
     id: str
     endpoint: str
@@ -143,8 +144,9 @@ class ReplayResults:
 
 @dataclass(frozen=True)
 class RequestShape:
-    """A request in full, with the last 20 of its deliveries. `redacted`: secrets in it were replaced by
-    `[redacted]`."""
+    """A request in full, with the last 20 of its deliveries. `response_status` is what its sender got; it is not
+    `complete` if the sender disconnected within the body; `note` is the user's. `redacted`: secrets in it were replaced
+    by `[redacted]`."""
 
     id: str
     endpoint: str

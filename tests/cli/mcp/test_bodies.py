@@ -79,6 +79,13 @@ async def test_it_says_what_is_missing() -> None:
     assert (await read(b'{"token": "a"}', JSON)).note is None
 
 
+async def test_without_any_bytes_it_says_that_there_are_some() -> None:
+    assert (await read(b"{}", JSON, limit=0)).next_offset == 0
+    assert (await part_as_sent(pieces(b"{}"), 2, 0, 0)).next_offset == 0
+    assert (await read(b"", JSON, limit=0)).next_offset is None
+    assert (await part_as_sent(pieces(b""), 0, 0, 0)).next_offset is None
+
+
 async def test_no_offset_is_returned_twice() -> None:
     body = "ü€😀".encode() * 3 + b'{"token":"x"}' + b"\xff\xfe" + "ü".encode()
     for limit in range(1, 7):

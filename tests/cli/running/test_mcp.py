@@ -185,6 +185,7 @@ async def test_what_is_allowed_is_offered_and_done(program: Program) -> None:
         for wrong, told in (
             ({"path": "x"}, "path must begin with / or ?, not 'x'."),
             ({"path": "/a/%2e%2E/b"}, "path must not have . or .. between its slashes: the request would leave the"),
+            ({"path": "/a#b"}, "path must not have #: what follows it would not be sent. Write %23."),
             ({"headers": {"content-length": "3"}, "body": "hello"}, "headers must not have content-length: it follows"),
             ({"headers": {"ä": "b"}}, "headers must be ASCII, which 'ä' is not."),
             ({"headers": {"a b": "c"}}, "The request could not be sent to "),
