@@ -77,6 +77,10 @@ class DiskReserve:
     def begin(self, connection: sqlite3.Connection) -> None:
         """Create the reserve's file. A command that opens the store only briefly needs none."""
         self._keeps_file = True
+        self.check(connection)
+
+    def check(self, connection: sqlite3.Connection) -> None:
+        """Measure the disk, and refuse captures if there is no room for any."""
         self.measure(connection)
         if self._available < COMMIT_COST:
             self._refuse(COMMIT_COST)

@@ -334,8 +334,8 @@ class Writer:
         """Try a tiny write; if it succeeds, storing works again as far as the disk has room."""
         try:
             self._file_identity.check()
-            if self._reserve.low:
-                self._reserve.measure(self._connection)
+            # The log may have room for this write on a disk that filled up since it was measured.
+            self._reserve.check(self._connection)
             with self._transaction():
                 AccountModel.update(plan=AccountModel.plan).execute(self._database)
         except Exception as error:

@@ -17,7 +17,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import Endpoint, ResponseSettings
 from app.db import connection as connection_module
-from app.db import response_times
+from app.db import disk_reserve, response_times
 from app.db import writer as writer_module
 from app.db.store import Store
 from tests import factories
@@ -98,6 +98,32 @@ async def test_a_full_disk_is_said_once_and_capture_goes_on_when_there_is_space(
         told.add((await add(store, made.id)).id)
         await check_all_told_is_stored(folder, told, refused)
         assert store.captures.counts(made.id) == recount(folder)[made.id]
+        await store.close()
+
+
+async def test_a_disk_that_filled_up_since_it_was_measured_stays_full(
+    tmp_path: Path, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small write still succeeds there: SQLite's log has room for it."""
+    monkeypatch.setattr(disk_reserve, "MEASURE_S", 600.0)
+    with tiny_disk(tmp_path / "small", "6m") as folder:
+        store = await Store.open(folder, events.append)
+        made = await store.endpoints.create(factories.draft())
+        for _ in range(4):
+            await add(store, made.id, bytes(100_000))
+        ballast = folder / "ballast"
+        with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while file.write(bytes(4_096)):
+                pass
+        with pytest.raises(StorageUnavailableError, match=r"The disk is full\."):
+            await add(store, made.id, bytes(800_000))
+        await store.endpoints.update(made.id, factories.draft(name="renamed"))
+        with pytest.raises(StorageUnavailableError):
+            await add(store, made.id)
+        assert len(reasons(events)) == 1
+        ballast.unlink()
+        await eventually(lambda: reasons(events)[1:] == [None])
+        await add(store, made.id)
         await store.close()
 
 
