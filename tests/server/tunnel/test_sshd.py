@@ -91,7 +91,8 @@ class Sshd:
         process, self._process = self._process, None
         if process is not None:
             for child in children_of(process.pid):
-                os.kill(child, 9)
+                with contextlib.suppress(ProcessLookupError):  # a session may end at that moment
+                    os.kill(child, 9)
             process.kill()
             process.wait()
 
