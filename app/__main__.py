@@ -42,6 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if list(given) == [DRAW]:
         return _draw()
     child_environment.restore_environment()
+    # Where click and rich are installed, httpx loads its own command line: 40 ms of the 250 that a command takes.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     services = CliServices(
         serve=_serve,
         window=show_window,

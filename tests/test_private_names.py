@@ -9,6 +9,7 @@ import argparse
 import ast
 import asyncio
 import inspect
+import subprocess
 import sys
 from collections import deque
 from collections.abc import Iterator
@@ -212,6 +213,15 @@ class TestPeewee:
     def test_a_model_knows_its_table(self) -> None:
         assert CaptureModel._meta.table_name == "capture"
         assert CaptureModel.id.model._meta.table_name == "capture"
+
+
+class TestHttpx:
+    def test_a_command_loads_httpx_without_its_own_command_line(self, tmp_path: Path) -> None:
+        run = "from app.__main__ import main; main(['endpoint', 'list', '--data-dir', 'none'])"
+        loaded = "import sys; assert 'httpx' in sys.modules; assert not {'click', 'rich'} & set(sys.modules)"
+        command = [sys.executable, "-c", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {run}; {loaded}"]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
 
 
 class TestArgparse:
