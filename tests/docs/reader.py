@@ -167,7 +167,7 @@ def environment(folder: Path) -> dict[str, str]:
     write(programs / "python", f'exec {python} "$@"')
     for entry, program in TUNNEL_PROGRAMS.items():
         write(programs / program, stand_in(entry))
-    kept = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "TMPDIR", "TZ")
+    kept = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "TMPDIR", "TZ")
     return {
         **{name: os.environ[name] for name in kept if name in os.environ},
         "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}",
