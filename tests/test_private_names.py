@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import ast
 import asyncio
+import gc
 import inspect
 import subprocess
 import sys
@@ -70,9 +71,11 @@ def nodes(path: Path) -> tuple[ast.AST, ...]:
 
 @pytest.fixture(scope="module", autouse=True)
 def _forget() -> Iterator[None]:
-    """So many objects would hold up each garbage collection in the tests that follow."""
+    """So many objects would hold up each garbage collection, while they are made and in the tests that follow."""
+    gc.disable()
     yield
     nodes.cache_clear()
+    gc.enable()
 
 
 def defined(path: Path) -> set[str]:
