@@ -87,6 +87,8 @@ def _schemathesis(
         "SCHEMATHESIS_HOOKS": HOOKS,
         "HOOKLINE_STORED": json.dumps(stored),
         "NO_PROXY": "*",
+        # Its table of characters takes a second to make; the tests' own hypothesis keeps one there too.
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(ROOT / ".hypothesis"),
     }
     # It keeps what it found in the current folder.
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
