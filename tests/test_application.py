@@ -224,6 +224,7 @@ async def test_damage_is_looked_for_after_an_unclean_stop_until_there_is_none(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[DatabaseDamaged] = []
+    monkeypatch.setattr(integrity, "PAUSE_S", 0.0)
 
     async def run(*, delay_s: float = 0.0) -> None:
         monkeypatch.setattr(integrity, "DELAY_S", delay_s)

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from app.core.errors import NotFoundError
 from app.core.events import Captured, Event, RequestsChanged, RequestsRemoved
 from app.core.model import PART_SIZE, Capture, Endpoint, PageKey
+from app.db import response_times
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, add_many, eventually, of_kind, query
@@ -183,7 +184,10 @@ async def test_an_abandoned_wait_does_not_lose_the_request(store: Store, endpoin
     assert store.captures.counts(endpoint.id).total == 2
 
 
-async def test_answer_times_come_with_a_later_commit(store: Store, endpoint: Endpoint, tmp_path: Path) -> None:
+async def test_answer_times_come_with_a_later_commit(
+    store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(response_times, "DELAY_S", 0.05)
     captures = await add_many(store, endpoint.id, 300)
     for capture in captures:
         store.captures.responded(capture.seq, 0.25)
