@@ -21,7 +21,8 @@ from urllib.request import Request, urlopen
 
 from benchmarks.lines import Line
 from benchmarks.load import BadAnswerError, load
-from benchmarks.programs import ROOT, BenchError, Running, cli, delivery_target, fresh_folder, running
+from benchmarks.programs import ROOT, BenchError, Running, delivery_target, fresh_folder, running
+from hookline.client import ApiError, Client
 
 REQUESTS, HTTPX_SHARE = {None: 2_000, 1: 2_000, 8: 6_000}, 5
 """How many deliveries of one round, by how many are sent at once, None: in order; httpx sends a fifth of that."""
@@ -33,23 +34,22 @@ SETTLE_S, PATIENCE_S = 0.001, 120.0
 class Sender:
     """Hookline with one target, whose queue is filled while it is paused."""
 
-    def __init__(self, program: Running, target_url: str, parallel: int | None) -> None:
-        self.program = program
-        added = cli(program.data, "endpoint", "add", f"parallel-{parallel}")
-        self.url = f"{program.capture_url}/catch/{added['slug']}"
-        options = ("--in-order",) if parallel is None else ("--parallel", str(parallel))
-        self.target = str(cli(program.data, "target", "add", added["slug"], f"{target_url}/hook", *options)["id"])
+    def __init__(self, program: Running, api: Client, target_url: str, parallel: int | None) -> None:
+        self.program, self._api = program, api
+        self.slug = api.endpoints.create(f"parallel-{parallel}").slug
+        self.url = f"{program.capture_url}/catch/{self.slug}"
+        self.target = api.targets.create(self.slug, f"{target_url}/hook", parallel=parallel).id
 
     def send(self, requests: int) -> None:
         """Queue so many requests, then let them go; returns when the last one's attempt is stored."""
         self.queue(requests)
         time.sleep(requests * SETTLE_S)  # until they are in the search index too
-        cli(self.program.data, "target", "resume", self.target)
+        self._api.targets.resume(self.slug, self.target)
         self.wait()
 
     def queue(self, requests: int) -> None:
         """Capture so many while the target is paused."""
-        cli(self.program.data, "target", "pause", self.target)
+        self._api.targets.pause(self.slug, self.target)
         before = self.queued()
         load(self.url, seconds=PATIENCE_S, requests=requests)
         if (queued := self.queued() - before) != requests:
@@ -69,12 +69,12 @@ class Sender:
             return int(connection.execute("SELECT count(*) FROM delivery WHERE state = 'queued'").fetchone()[0])
 
 
-def rates(program: Running, target_url: str, rounds: int, share: float) -> list[Line]:
+def rates(program: Running, api: Client, target_url: str, rounds: int, share: float) -> list[Line]:
     """Hookline's deliveries a second against the better of the two bare loops."""
     lines = []
     for parallel, of_round in REQUESTS.items():
         requests = max(100, int(of_round * share))
-        sender = Sender(program, target_url, parallel)
+        sender = Sender(program, api, target_url, parallel)
         found: dict[str, list[float]] = {"aiohttp": [], "httpx": [], "Hookline": []}
         _rate(target_url, lambda: sender.send(200))  # noqa: B023 - called at once; a warm-up
         for _ in range(rounds):
@@ -91,10 +91,10 @@ def rates(program: Running, target_url: str, rounds: int, share: float) -> list[
     return lines
 
 
-def captures(program: Running, target_url: str, rounds: int, seconds: float) -> list[Line]:
+def captures(program: Running, api: Client, target_url: str, rounds: int, seconds: float) -> list[Line]:
     """What captures take while each is forwarded, against captures that are not."""
-    plain = cli(program.data, "endpoint", "add", "not forwarded")["slug"]
-    forwarded = Sender(program, target_url, None)
+    plain = api.endpoints.create("not forwarded").slug
+    forwarded = Sender(program, api, target_url, None)
     urls = {"off": f"{program.capture_url}/catch/{plain}", "on": forwarded.url}
     found: dict[str, list[float]] = {name: [] for name in urls}
     for _ in range(rounds):
@@ -133,7 +133,8 @@ def measure(folder: Path, rounds: int, share: float, seconds: float) -> list[Lin
     with ExitStack() as stack:
         url = stack.enter_context(delivery_target(folder))
         program = stack.enter_context(running(folder / "data", folder / "program.log", "-m", "app", "serve"))
-        return [*rates(program, url, rounds, share), *captures(program, url, rounds, seconds)]
+        api = stack.enter_context(Client(program.api_url, program.token))
+        return [*rates(program, api, url, rounds, share), *captures(program, api, url, rounds, seconds)]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -147,7 +148,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         with fresh_folder("hookline-bench-") as folder:
             lines = measure(folder, options.rounds, options.share, options.seconds)
-    except (BenchError, BadAnswerError, OSError) as error:
+    except (BenchError, BadAnswerError, ApiError, OSError) as error:
         print(f"benchmark broke: {error}", file=sys.stderr)
         return 1
     print(json.dumps([asdict(line) for line in lines], indent=2) if options.json else "\n".join(map(str, lines)))

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 
-from benchmarks.bare_sender import CLIENTS
-from benchmarks.deliveries import _bare, _rate, main
-from benchmarks.programs import delivery_target
+from benchmarks.deliveries import main
 
 
 def test_it_measures_every_sender_once(capsys):
@@ -18,9 +16,3 @@ def test_it_measures_every_sender_once(capsys):
         better = max(rates["aiohttp"], rates["httpx"])
         assert round(lines[f"  of the better loop, {order}"], 6) == round(rates["Hookline"] / better, 6)
     assert lines["captures at 300/s, forwarding on: p99"] > 0
-
-
-def test_the_target_counts_what_the_bare_senders_send(tmp_path):
-    with delivery_target(tmp_path) as url:
-        for client in CLIENTS:
-            assert _rate(url, lambda client=client: _bare(url, client, 30, 4)) > 0
