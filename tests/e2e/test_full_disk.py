@@ -67,9 +67,9 @@ def fill_from_outside(folder: Path) -> Path:
 
 def make_endpoint(program: Program) -> str:
     """Its URL."""
-    added = hookline(program.folder, "endpoint", "add", "Full", "--slug", SLUG, "--json")
-    assert added.returncode == 0, added.stderr
-    return str(json.loads(added.stdout)["url"])
+    status, added = api(program, "POST", "/endpoints", {"name": "Full", "slug": SLUG})
+    assert status == 201, added
+    return str(added["url"])
 
 
 def fill_by_captures(url: str, size: int) -> tuple[list[str], Answer]:

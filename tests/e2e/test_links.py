@@ -21,6 +21,7 @@ from app.core.ids import new_slug, uuid7
 from app.core.launch_request import LaunchRequest
 from app.core.links import link_to_endpoint, link_to_request
 from app.ui.single_instance import ask
+from tests.cli.stored import store_requests
 from tests.e2e.program import START_S, Program, environment, hookline
 from tests.e2e.senders import post
 
@@ -72,17 +73,11 @@ def window(folder: Path, *given: str) -> Iterator[Window]:
     assert "Traceback" not in errors, errors
 
 
-def made(folder: Path) -> dict[str, Any]:
-    """An endpoint."""
-    endpoint: dict[str, Any] = json.loads(hookline(folder, "endpoint", "add", "Orders", "--json").stdout)
-    return endpoint
-
-
 def test_later_starts_are_done_by_the_window_that_runs(tmp_path: Path) -> None:
-    slug = made(tmp_path)["slug"]
+    store_requests(tmp_path, "orders", [])
     with window(tmp_path) as first:
         base = first.tells("listening")["listening"]
-        sent = [json.loads(post(f"{base}/catch/{slug}", b"{}").body)["id"] for _ in range(3)]
+        sent = [json.loads(post(f"{base}/catch/orders", b"{}").body)["id"] for _ in range(3)]
         second = hookline(tmp_path, link_to_request(sent[0]), **OFFSCREEN)
         assert (second.returncode, second.stdout, second.stderr) == (0, "", "")
         assert first.tells("opened")["opened"] == sent[0]
@@ -105,9 +100,7 @@ def test_later_starts_are_done_by_the_window_that_runs(tmp_path: Path) -> None:
 
 
 def test_the_first_start_opens_its_own_link_and_what_macos_hands_on_as_an_event(tmp_path: Path) -> None:
-    slug = made(tmp_path)["slug"]
-    with Program(tmp_path) as headless:
-        sent = [json.loads(post(f"{headless.base}/catch/{slug}", b"{}").body)["id"] for _ in range(3)]
+    sent = store_requests(tmp_path, "orders", [{}, {}, {}])
     with window(tmp_path, link_to_request(sent[0])) as first:
         assert first.tells("opened")["opened"] == sent[0]
     with window(tmp_path, f"click={link_to_request(sent[1])}", "click=hookline:nothing") as first:

@@ -78,7 +78,7 @@ def blocks(text: str) -> list[str]:
 def test_the_sample_projects_tests_pass_in_parallel(installed: Path, tmp_path: Path) -> None:
     folder = tmp_path / "shop"
     shutil.copytree(SHOP, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
-    assert "6 passed" in run_tests(installed, folder, "-n", "4")
+    assert "6 passed" in run_tests(installed, folder, "-n", "2")
 
 
 def test_a_project_that_does_not_use_it_notices_nothing(installed: Path, tmp_path: Path) -> None:
