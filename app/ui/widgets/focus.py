@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from operator import itemgetter
 
@@ -33,25 +33,46 @@ def focus_first(page: QWidget) -> None:
 
 def order_tabs(root: QWidget) -> None:
     """Set the Tab order of the widgets in `root`; call it again after inserting a widget."""
-    stops = [widget for widget in _read(root) if widget.focusPolicy() != Qt.FocusPolicy.NoFocus]
+    none = Qt.FocusPolicy.NoFocus
+    inside: dict[QWidget, list[QWidget]] = {root: []}
+    for widget in root.findChildren(QWidget):
+        if widget.focusPolicy() != none:
+            _add_with_parents(widget, inside)
+    stops = [widget for widget in _read(root, inside) if widget.focusPolicy() != none]
     for before, after in pairwise(stops):
         QWidget.setTabOrder(before, after)
 
 
-def _read(widget: QWidget) -> Iterator[QWidget]:
-    """A widget and all its descendants."""
+def _add_with_parents(widget: QWidget, inside: dict[QWidget, list[QWidget]]) -> None:
+    """Add `widget` to those `inside` its parent, that to those inside its own, and so on; nothing of another window."""
+    path = [widget]
+    while path[-1] not in inside:
+        if path[-1].isWindow():
+            return
+        path.append(path[-1].parentWidget())
+    for parent, child in pairwise(reversed(path)):
+        inside[parent].append(child)
+        inside[child] = []
+
+
+def _read(widget: QWidget, inside: Mapping[QWidget, Sequence[QWidget]]) -> Iterator[QWidget]:
+    """A widget and all that are `inside` it, in their order on the screen."""
     yield widget
-    children = widget.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+    children = inside[widget]
+    if len(children) > 1:  # Few widgets have more, and to ask each for its layout would take most of the time.
+        children = _placed(widget, children)
+    for child in children:
+        yield from _read(child, inside)
+
+
+def _placed(widget: QWidget, children: Sequence[QWidget]) -> Sequence[QWidget]:
+    """Those of `children` that `widget` lays out, in its order, then the others."""
     if isinstance(widget, QSplitter):
-        inside = [part for place in range(widget.count()) if (part := widget.widget(place)) is not None]
-    else:
-        layout = widget.layout()
-        inside = list(_laid_out(layout, children)) if layout is not None else []
+        return sorted(children, key=lambda child: widget.indexOf(child) % (widget.count() + 1))
+    layout = widget.layout()
+    inside = list(_laid_out(layout, children)) if layout is not None else []
     met = set(inside)
-    others = (child for child in children if child not in met)
-    for child in (*inside, *others):
-        if not child.isWindow():
-            yield from _read(child)
+    return [*inside, *(child for child in children if child not in met)]
 
 
 def _laid_out(layout: QLayout, children: Sequence[QWidget]) -> Iterator[QWidget]:
