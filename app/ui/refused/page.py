@@ -39,6 +39,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 
 RAW_HEIGHT = 280
@@ -50,16 +51,25 @@ class RawPane(Card):
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent, padding=1)
+        self._theme, self._tasks = theme, tasks
+        self._view: BodyPane | None = None
         self.reason = label("", "strong", self, wrap=True)
         self.caption = ElidedLabel("", "muted", self)
-        self.bytes = BodyPane(theme, tasks, self, "No bytes of this request were kept")
         top = QVBoxLayout()
         top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0)
         top.setSpacing(2)
         top.addWidget(self.reason)
         top.addWidget(self.caption)
         self.body.addLayout(top)
-        self.body.addWidget(self.bytes, 1)
+
+    @property
+    def view(self) -> BodyPane:
+        """Created when first used, because it would slow down the start of the window."""
+        if self._view is None:
+            self._view = BodyPane(self._theme, self._tasks, self, "No bytes of this request were kept")
+            self.body.addWidget(self._view, 1)
+            order_tabs(self.parentWidget() or self)  # It comes after the table beside it.
+        return self._view
 
     def show_refusal(self, refusal: Refusal, raw: bytes | None, endpoint: str | None = None) -> None:
         """Show `raw`, the bytes received, None if they were dropped; `endpoint` is a name."""
@@ -78,11 +88,12 @@ class RawPane(Card):
         self.reason.setText(refusal.reason)
         source = f"from {source_text(refusal.source_address, refusal.source_port)}"
         self.caption.setText(" · ".join(filter(None, (text, source, f"for “{endpoint}”" if endpoint else ""))))
-        self.bytes.show_source(of_bytes(data, f"refused-{refusal.id}"))
+        self.view.show_source(of_bytes(data, f"refused-{refusal.id}"))
 
     def stop(self) -> None:
         """Stop loading."""
-        self.bytes.stop()
+        if self._view is not None:
+            self._view.stop()
 
     def sizeHint(self) -> QSize:
         """Enough for the head of a usual request."""
@@ -180,7 +191,7 @@ class RefusedPage(QWidget):
     @Slot()
     def _enter_raw(self) -> None:
         if self.raw.isVisible():
-            self.raw.bytes.take_focus()
+            self.raw.view.take_focus()
 
     def selected(self) -> list[Refusal]:
         """The selected requests, from top to bottom."""

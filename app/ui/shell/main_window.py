@@ -121,6 +121,10 @@ class MainWindow(QMainWindow):
         self.commands.show(name)
         if name == ALL_REQUESTS:
             self.requests.show_endpoint(None)
+        if name not in self._page_widgets:  # the tunnel's: few need it, so it is made when it is shown
+            self._page_widgets[name] = self.tunnel.page
+            self.pages.addWidget(self.tunnel.page)
+            order_tabs(self._frame)
         self.pages.setCurrentWidget(self._page_widgets[name])
         self.sidebar.select_page(name)
 
@@ -208,7 +212,7 @@ class MainWindow(QMainWindow):
         """
         page, slug = self._window_state.page()
         endpoint = self._services.endpoints.by_slug(slug) if slug else None
-        self.show_page(page if not slug and page in self._page_widgets else DASHBOARD)
+        self.show_page(page if not slug and page in (*self._page_widgets, TUNNEL) else DASHBOARD)
         if endpoint is not None:
             self.show_endpoint(endpoint.id)
         current = self.pages.currentWidget()
@@ -244,7 +248,6 @@ class MainWindow(QMainWindow):
             ALL_REQUESTS: self.requests,
             ALL_DELIVERIES: self.deliveries,
             REFUSED: self.refused,
-            TUNNEL: self.tunnel.page,
         }
         for page in self._page_widgets.values():
             self.pages.addWidget(page)

@@ -22,17 +22,28 @@ class TunnelArea(QObject):
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, qt_events: QtEvents, window: QWidget) -> None:
         super().__init__(window)
+        self._services, self._theme, self._tasks = services, theme, tasks
+        self._qt_events, self._window = qt_events, window
+        self._page: TunnelPage | None = None
         self._tunnels = services.tunnels
         self.actions = TunnelActions(services, theme, tasks, self)
-        self.page = TunnelPage(services, theme, tasks, qt_events, actions=self.actions, parent=window)
         self.bar = OutdatedBar(services, self.actions, theme, window)
         self.notices = TunnelNotices(services, tasks, self.actions, self)
-        self.notices.page_is_shown = self.page.isVisible
+        self.notices.page_is_shown = self._page_is_shown
         for part in (self.actions, self.bar, self.notices):
             part.page_requested.connect(self.page_requested)
         qt_events.tunnel_changed.connect(self._follow)
         qt_events.endpoints_changed.connect(self._follow)
         self._follow()
+
+    @property
+    def page(self) -> TunnelPage:
+        """Created when first used, because it would slow down the start of the window."""
+        if self._page is None:
+            self._page = TunnelPage(
+                self._services, self._theme, self._tasks, self._qt_events, actions=self.actions, parent=self._window
+            )
+        return self._page
 
     def stop(self) -> None:
         """Unsubscribe from the bus."""
@@ -45,10 +56,13 @@ class TunnelArea(QObject):
 
     @Slot()
     def _page_changed(self) -> None:
-        shown = self._pages.currentWidget() is self.page
+        shown = self._pages.currentWidget() is self._page
         self.bar.set_beside_page(shown)
         if shown:
             self.notices.page_shown()
+
+    def _page_is_shown(self) -> bool:
+        return self._page is not None and self._page.isVisible()
 
     @Slot()
     def _follow(self) -> None:

@@ -47,12 +47,13 @@ def _add_with_parents(widget: QWidget, inside: dict[QWidget, list[QWidget]]) -> 
     """Add `widget` to those `inside` its parent, that to those inside its own, and so on; nothing of another window."""
     path = [widget]
     while path[-1] not in inside:
-        if path[-1].isWindow():
+        parent = path[-1].parentWidget()
+        if parent is None or path[-1].isWindow():
             return
-        path.append(path[-1].parentWidget())
-    for parent, child in pairwise(reversed(path)):
-        inside[parent].append(child)
-        inside[child] = []
+        path.append(parent)
+    for outer, inner in pairwise(reversed(path)):
+        inside[outer].append(inner)
+        inside[inner] = []
 
 
 def _read(widget: QWidget, inside: Mapping[QWidget, Sequence[QWidget]]) -> Iterator[QWidget]:

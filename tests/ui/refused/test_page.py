@@ -226,7 +226,7 @@ class TestMenu:
                 for part in (f"http://127.0.0.1:8787{LONG}", "X-A: b", "--data-raw hi"):
                     assert part in command
                 choose(window, "Show as received")
-                assert page.raw.bytes.code.hasFocus()
+                assert page.raw.view.code.hasFocus()
                 choose(window, "Open endpoint")
                 assert window.requests.endpoint_id == made.id
 

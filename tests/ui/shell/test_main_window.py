@@ -162,6 +162,14 @@ class TestKeys:
                 window.open_settings()
                 window.endpoint_actions.create()
                 await settle()
+                detail = window.requests.detail
+                made_when_shown = [
+                    window.refused.raw.view,
+                    detail.raw.view,
+                    detail.deliveries.pane.body,
+                    window.tunnel.page,
+                ]
+                assert all(map(window.isAncestorOf, made_when_shown))
                 ours = [b for b in window.findChildren(QAbstractButton) if type(b).__module__.startswith("app.")]
                 assert len(ours) > 20
                 nameless = [

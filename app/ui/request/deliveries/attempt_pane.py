@@ -30,6 +30,7 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.segmented import Segmented
 
@@ -45,7 +46,9 @@ class AttemptPane(QWidget):
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
-        self._services = services
+        self._services, self._theme, self._tasks = services, theme, tasks
+        self._body: BodyPane | None = None
+        self._headers: PairsView | None = None
         self._capture: Capture | None = None
         self._delivery: Delivery | None = None
         self._attempt: Attempt | None = None
@@ -67,8 +70,6 @@ class AttemptPane(QWidget):
         self.sides.explain("response", "Response received")
         self.sides.explain("request", "Request sent")
         self.parts = Segmented((("body", "Body"), ("headers", "Headers")), self)
-        self.body = BodyPane(theme, tasks, self, "No body")
-        self.headers = PairsView(("Name", "Value"), theme, self, COPY_HEADER)
         self.nothing = EmptyState("forward", "No response", "", theme, self)
         self.nothing.set_text_width(EMPTY_WIDTH)
         self._shown = QStackedWidget(self)
@@ -79,6 +80,22 @@ class AttemptPane(QWidget):
         self.parts.activated.connect(self._show_part)
         self.retry.clicked.connect(self.retry_requested)
         self.copy_text.clicked.connect(self._copy)
+
+    @property
+    def body(self) -> BodyPane:
+        """Created when first used, as `headers` are: they would slow down the start of the window."""
+        if self._body is None:
+            self._body = BodyPane(self._theme, self._tasks, self, "No body")
+            self._add_page(self._body)
+        return self._body
+
+    @property
+    def headers(self) -> PairsView:
+        """Of the request or of the response."""
+        if self._headers is None:
+            self._headers = PairsView(("Name", "Value"), self._theme, self, COPY_HEADER)
+            self._add_page(self._headers)
+        return self._headers
 
     def show_attempt(
         self,
@@ -131,9 +148,17 @@ class AttemptPane(QWidget):
         self.stop()
 
     def stop(self) -> None:
-        self.body.stop()
-        self._latest_body.stop()
+        self._stop_body()
         self._latest_copy.stop()
+
+    def _stop_body(self) -> None:
+        if self._body is not None:
+            self._body.stop()
+        self._latest_body.stop()
+
+    def _add_page(self, page: QWidget) -> None:
+        self._shown.addWidget(page)
+        order_tabs(self)
 
     def _show_unsent(self) -> None:
         self.title.setText("Not sent yet")
@@ -144,8 +169,7 @@ class AttemptPane(QWidget):
         self._show_nothing("Not sent yet", "What is sent and received appears here with the first attempt.")
 
     def _show_nothing(self, title: str, text: str = "") -> None:
-        self.body.stop()
-        self._latest_body.stop()
+        self._stop_body()
         self.nothing.title.setText(title)
         self.nothing.text.setText(text)
         self._shown.setCurrentWidget(self.nothing)
@@ -238,7 +262,7 @@ class AttemptPane(QWidget):
         head.addWidget(self.reason)
         head.addWidget(self.timing)
         head.addLayout(choices)
-        for page in (self.body, self.headers, self.nothing, self._blank):
+        for page in (self.nothing, self._blank):
             self._shown.addWidget(page)
         column.addWidget(self._about)
         column.addWidget(line(self))

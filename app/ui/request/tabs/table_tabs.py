@@ -16,6 +16,7 @@ from app.core.text import ms_text, source_text, time_text
 from app.ui.request.tables.pairs_view import COPY_HEADER, PairsView
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
+from app.ui.widgets.focus import order_tabs
 
 TRAILERS_HEIGHT = 220
 """Maximum height in pixels of the trailers, or half of the tab while one is shown in full."""
@@ -27,25 +28,35 @@ class HeadersTab(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
+        self._theme = theme
+        self._trailers: PairsView | None = None
         self.headers = PairsView(("Name", "Value"), theme, self, COPY_HEADER)
         self.headers.setAccessibleName("Headers")
-        self.trailers = PairsView(("Trailers", "Sent after the body"), theme, self, COPY_HEADER)
-        self.trailers.fitted.connect(self._fit_trailers)
-        self.trailers.setAccessibleName("Trailers")
         self.setFocusProxy(self.headers)
         self._line = line(self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.headers, 1)
-        column.addWidget(self._line)
-        column.addWidget(self.trailers)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._column.addWidget(self.headers, 1)
+        self._column.addWidget(self._line)
+
+    @property
+    def trailers(self) -> PairsView:
+        """Created when first used: few requests have any."""
+        if self._trailers is None:
+            self._trailers = PairsView(("Trailers", "Sent after the body"), self._theme, self, COPY_HEADER)
+            self._trailers.fitted.connect(self._fit_trailers)
+            self._trailers.setAccessibleName("Trailers")
+            self._column.addWidget(self._trailers)
+            order_tabs(self)
+        return self._trailers
 
     def show_fields(self, headers: Headers, trailers: Headers) -> None:
         self.headers.set_rows(headers)
         self._line.setVisible(bool(trailers))
-        self.trailers.setVisible(bool(trailers))
-        self.trailers.set_rows(trailers)
+        if trailers or self._trailers is not None:
+            self.trailers.setVisible(bool(trailers))
+            self.trailers.set_rows(trailers)
 
     @Slot()
     def _fit_trailers(self) -> None:
