@@ -6,6 +6,7 @@ import re
 from collections.abc import Generator, Iterator
 from html import escape, unescape
 
+from app.core.redaction.in_text import is_plain
 from app.core.redaction.names import WORDS, is_secret
 from app.core.redaction.secret import Decoded, Find, Secret, as_sent, without_secret
 
@@ -110,5 +111,7 @@ def _value(attribute: re.Match[str]) -> tuple[int, str]:
 
 
 def _found(sent: str, begin: int, find: Find) -> Iterator[Secret]:
+    if is_plain(sent):
+        return
     plain = Decoded(sent, begin, _ESCAPE, lambda one: unescape(one)[:1] or "?")
     yield from as_sent(find(plain.text), plain, escape)
