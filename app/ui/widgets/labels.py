@@ -43,6 +43,8 @@ def plain_tooltip(text: str) -> str:
 
 
 def _broken(line: str) -> list[str]:
+    if len(line) <= _TOOLTIP_LINE:  # `wrap` takes its time, and a window begins with two hundred tooltips.
+        return [line]
     return wrap(line, _TOOLTIP_LINE, replace_whitespace=False, expand_tabs=False, break_on_hyphens=False) or [line]
 
 
