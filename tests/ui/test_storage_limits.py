@@ -179,6 +179,7 @@ class TestWindow:
                 made = await desk.endpoint(storage_limit=MIB)
                 window.show_endpoint(made.id)
                 await fill(desk, made)
+                await until(desk.messages.waiting)
                 (message,) = desk.messages.waiting()
                 assert (message.tone, message.advice) == ("info", "To keep more, raise the endpoint's limit.")
                 model = window.requests.feed.model
