@@ -10,7 +10,9 @@ from typing import Any
 
 from mcp import Client, StdioServerParameters, stdio_client
 
-from tests.cli.conftest import ROOT
+from app.cli.connect import connect
+from app.cli.mcp.server import build_server
+from tests.cli.conftest import ROOT, services
 
 
 @asynccontextmanager
@@ -19,6 +21,16 @@ async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
     arguments = ["-m", "app", "mcp", "--data-dir", str(folder), *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, cwd=ROOT)
     async with Client(stdio_client(server)) as client:
+        yield client
+
+
+@asynccontextmanager
+async def reader(folder: Path) -> AsyncIterator[Client]:
+    """A client of what `hookline mcp` without options serves, in this process: to start one takes most of a second."""
+    server = build_server(
+        lambda: connect(folder, services(), create=False), replay=False, send=False, create=False, show_secrets=False
+    )
+    async with Client(server) as client:
         yield client
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests.cli.agent import agent, error, result
+from tests.cli.agent import agent, error, reader, result
 from tests.cli.conftest import ROOT, Program, Run
 from tests.cli.sending import send
 from tests.cli.target_server import serving
@@ -114,7 +114,7 @@ async def test_a_secret_is_redacted_wherever_a_part_of_its_body_begins(program: 
     body = b'{"password": "8675309", "n": "\xc3\xbc"}'
     send(program, "/catch/orders", body, Content_Type="application/json")
     at = body.index(b"8675309")
-    async with agent(program.folder) as client:
+    async with reader(program.folder) as client:
         for offset in (at, at + 3):
             part = (await result(client, "get_request", request="@last", body_offset=offset))["body"]
             assert (part["text"], part["next_offset"]) == (', "n": "ü"}', None)
@@ -126,7 +126,7 @@ async def test_a_secret_is_redacted_wherever_a_part_of_its_body_begins(program: 
 
 
 async def test_what_a_tool_does_not_know_is_refused(program: Program) -> None:
-    async with agent(program.folder) as client:
+    async with reader(program.folder) as client:
         assert await error(client, "search_requests", qeury="method:GET") == (
             "Unknown argument 'qeury'. Did you mean query? The arguments are query, endpoint, limit."
         )
@@ -158,7 +158,7 @@ async def test_waiting_misses_nothing_between_two_calls(program: Program) -> Non
 
 async def test_bytes_that_are_no_text_come_as_base64(program: Program) -> None:
     send(program, "/catch/orders", bytes(range(256)))
-    async with agent(program.folder) as client:
+    async with reader(program.folder) as client:
         body = (await result(client, "get_request", request="@last", body_bytes=200))["body"]
     assert (body["text"], body["next_offset"], body["size"]) == (None, 200, 256)
     assert base64.b64decode(body["base64"]) == bytes(range(200))
