@@ -9,7 +9,8 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from app.core.model import Endpoint, EndpointDraft, TargetDraft
+from app.core.model import Endpoint, EndpointDraft
+from app.core.target import TargetDraft
 from app.ui.comparison.dialog import ALL, ComparisonDialog
 from app.ui.comparison.ignored_dialog import IgnoredDialog
 from docs import picture_data

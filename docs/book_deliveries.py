@@ -8,20 +8,10 @@ import random
 from msgspec.structs import replace
 
 from app.core.clock import now_us
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, Timing
 from app.core.ids import uuid7
-from app.core.model import (
-    Attempt,
-    AttemptTrigger,
-    Capture,
-    Delivery,
-    DeliveryState,
-    Endpoint,
-    EndpointDraft,
-    FailureKind,
-    RetryRule,
-    TargetDraft,
-    Timing,
-)
+from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft
+from app.core.target import RetryRule, TargetDraft
 from app.db.store import Store
 from app.ui.request.tabs.tabs import BODY, DELIVERIES
 from app.ui.shell.sidebar import ALL_DELIVERIES

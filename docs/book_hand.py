@@ -9,7 +9,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDialog, QScrollArea
 
-from app.core.model import Endpoint, RetryRule, TargetDraft
+from app.core.model import Endpoint
+from app.core.target import RetryRule, TargetDraft
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog

@@ -6,15 +6,10 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from app.core.model import (
-    Attempt,
-    Delivery,
-    DeliveryState,
-    Endpoint,
-    FailureKind,
-    Headers,
-    TargetDraft,
-)
+from app.core.delivery import Attempt, Delivery, FailureKind
+from app.core.model import DeliveryState, Endpoint
+from app.core.record import Headers
+from app.core.target import TargetDraft
 from app.db.store import Store
 from tests import factories
 

@@ -9,18 +9,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from app.core.clock import now_us
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, QueuedDelivery
 from app.core.ids import uuid7
-from app.core.model import (
-    Attempt,
-    AttemptTrigger,
-    Capture,
-    Delivery,
-    DeliveryState,
-    EndpointDraft,
-    QueuedDelivery,
-    Target,
-    TargetDraft,
-)
+from app.core.model import Capture, DeliveryState, EndpointDraft
+from app.core.target import Target, TargetDraft
 
 _numbers = count(1)
 

@@ -15,7 +15,7 @@ import pytest
 from app.application import Application
 from app.core.errors import InvalidFieldsError
 from app.core.events import TunnelChanged
-from app.core.model import TargetDraft
+from app.core.target import TargetDraft
 from app.core.tunnel.tunnel import Tunnel, TunnelState
 from app.services import services_of
 from tests.e2e.senders import post

@@ -9,7 +9,7 @@ from pathlib import Path
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
 from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
-from app.core.model import Record
+from app.core.record import Record
 from hookline.running import ApiAddress
 
 

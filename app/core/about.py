@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.core.model import Record
+from app.core.record import Record
 
 Fact = tuple[str, str]
 """A label and its value: `("SQLite", "3.40.1")`."""

@@ -7,7 +7,7 @@ from datetime import datetime, time, timedelta, tzinfo
 from enum import StrEnum
 
 from app.core.clock import DAY_US, EPOCH
-from app.core.model import Record
+from app.core.record import Record
 from app.core.text import count_of
 
 _SECOND_US = 1_000_000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from app.core.model import Record
+from app.core.record import Record
 from app.core.text import count_of, size_text, time_text
 
 BackupStep = Literal["copying", "checking"]

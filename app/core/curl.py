@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from app.core.model import REFUSED_RAW_MAX, Capture, Headers, Refusal
+from app.core.model import REFUSED_RAW_MAX, Capture, Refusal
 from app.core.posix_shell import is_readable, print_command, shell_word
 from app.core.raw_request import is_chunked
+from app.core.record import Headers
 
 INLINE_MAX = 64 * 1024
 """Longer bodies do not fit into one argument; they are passed through standard input."""

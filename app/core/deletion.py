@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Literal
 
-from app.core.model import Record
+from app.core.record import Record
 
 Mark = Literal["starred", "noted"]
 """A star or a note can exempt a request from being deleted with all others."""

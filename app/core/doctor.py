@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Literal
 
 from app.core.errors import HooklineError
-from app.core.model import Record
+from app.core.record import Record
 
 FindingState = Literal["ok", "warning", "problem"]
 

@@ -7,9 +7,12 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from app.core.clock_problem import ClockProblem
-from app.core.model import Delivery, DeliveryState, Endpoint, PurgeReport, Record, Refusal, StorageUse, Summary, Target
+from app.core.delivery import Delivery
+from app.core.model import DeliveryState, Endpoint, PurgeReport, Refusal, StorageUse, Summary
+from app.core.record import Record
 from app.core.replay.spec import Replay
 from app.core.settings import Settings
+from app.core.target import Target
 from app.core.tunnel.tunnel import Tunnel
 
 log = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from unicodedata import combining, normalize
 
-from app.core.model import Record
+from app.core.record import Record
 
 QUERY_MAX, TEXT_MAX = 60, 200
 """Maximum characters examined."""

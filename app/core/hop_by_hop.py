@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.model import Headers
+from app.core.record import Headers
 
 _FRAMING = frozenset({"content-length", "transfer-encoding"})
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "te", "trailer", "upgrade", "expect"})

@@ -6,7 +6,7 @@ import re
 from urllib.parse import unquote
 
 from app.core.errors import HooklineError
-from app.core.model import Record
+from app.core.record import Record
 from app.core.rules import slug_error
 
 SCHEME = "hookline:"

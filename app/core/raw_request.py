@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.core.model import Headers
 from app.core.own_urls import CAPTURE_PATH
+from app.core.record import Headers
 
 
 def head_bytes(method: str, target: str, http_version: str, headers: Headers) -> bytes:

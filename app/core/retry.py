@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from app.core.about import duration_text
-from app.core.model import Attempt, AttemptTrigger, FailureKind, RetryOn, RetryRule
+from app.core.delivery import Attempt, AttemptTrigger, FailureKind
 from app.core.retry_after import RetryAfter, retry_after
+from app.core.target import RetryOn, RetryRule
 from app.core.text import count_of, ms_text
 
 _KINDS: dict[FailureKind, RetryOn] = {

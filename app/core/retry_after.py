@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from app.core.http_date import parse_http_date
-from app.core.model import Headers, Record
+from app.core.record import Headers, Record
 
 _SECONDS = re.compile(r"0*([0-9]+)", re.ASCII)
 _DIGITS_MAX = 9

@@ -8,9 +8,11 @@ from ipaddress import IPv6Address
 from unicodedata import category
 from urllib.parse import urlsplit
 
-from app.core.model import Auth, EndpointDraft, Forward, Headers, Plan, Record, ResponseSettings, TargetDraft
+from app.core.model import Auth, EndpointDraft, Forward, Plan, ResponseSettings
 from app.core.own_urls import CAPTURE_PATH, own_base_of
+from app.core.record import Headers, Record
 from app.core.sizes import GIB, MIB, exact_size
+from app.core.target import TargetDraft
 
 NAME_MAX = 100
 DESCRIPTION_MAX = 2_000

@@ -8,7 +8,8 @@ from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
 
-from app.core.model import Record, WhenFull
+from app.core.model import WhenFull
+from app.core.record import Record
 from app.core.rules import STORAGE_LIMIT_MAX, FieldError, forward_url_error, given_size, size_bounds
 from app.core.sizes import GIB, KIB, MIB, TIB
 

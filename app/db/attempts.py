@@ -10,8 +10,9 @@ from typing import Any
 from msgspec.structs import replace
 from peewee import SqliteDatabase, fn
 
+from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.errors import NotFoundError
-from app.core.model import Attempt, Delivery, DeliveryState, FailureKind
+from app.core.model import DeliveryState
 from app.db.counts import ATTEMPT_OVERHEAD
 from app.db.insert import ManyRows, encode_headers
 from app.db.raw_sql import sql_list

@@ -13,9 +13,10 @@ from peewee import SqliteDatabase, fn
 from app.core.deletion import Hidden, Mark
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import Event, RequestNoted, RequestsChanged, RequestsRemoved, RequestsStarred
-from app.core.model import PART_SIZE, Capture, Counts, DeliveryState, PageKey, Summary, Target
+from app.core.model import PART_SIZE, Capture, Counts, DeliveryState, PageKey, Summary
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
+from app.core.target import Target
 from app.db import queries
 from app.db.bulk_delete import BulkDeletions
 from app.db.capture_order import STEP, CaptureOrder

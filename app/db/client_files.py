@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
-from app.core.model import TargetDraft
 from app.core.rules import FieldError
+from app.core.target import TargetDraft
 
 _FILES = (("client_certificate", "Client certificate"), ("client_key", "Client key"))
 

@@ -18,7 +18,7 @@ from peewee import DatabaseError, SqliteDatabase
 from app.core.clock import DAY_US
 from app.core.clock_problem import ClockProblem, Kind
 from app.core.errors import StorageUnavailableError
-from app.core.model import Record
+from app.core.record import Record
 from app.db.raw_sql import newest_seq, raw
 from app.db.readers import Readers
 from app.db.schema import ClockModel, MisdatedModel

@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 from peewee import SqliteDatabase
 
-from app.core.model import Capture, Counts, Record, Summary
+from app.core.model import Capture, Counts, Summary
+from app.core.record import Record
 from app.db.raw_sql import raw
 
 LOOSE = 0

@@ -7,7 +7,7 @@ from typing import cast
 
 from peewee import SQL, Field, SqliteDatabase, fn
 
-from app.core.model import Record
+from app.core.record import Record
 from app.db.counts import LOOSE, SIZE, Freed, Removed, all_uses, grow, use_of
 from app.db.raw_sql import raw, sql_list
 from app.db.schema import PARTS_PER_BODY, BodyModel, CaptureModel, EndpointModel, LooseBodyModel

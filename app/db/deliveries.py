@@ -10,16 +10,10 @@ from msgspec.structs import replace
 from peewee import SQL, ModelSelect, SqliteDatabase, fn
 
 from app.core.clock import now_us
+from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveriesQueued, DeliveryChanged, Event
-from app.core.model import (
-    Attempt,
-    Capture,
-    Delivery,
-    DeliveryFilter,
-    DeliveryState,
-    QueuedDelivery,
-)
+from app.core.model import Capture, DeliveryState
 from app.db import attempts, delivery_results, queries
 from app.db.counts import DELIVERY_OVERHEAD, RequestCounts
 from app.db.delivery_results import Result, ResultQueue, Stored

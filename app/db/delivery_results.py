@@ -16,8 +16,9 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from app.core.clock import now_us
+from app.core.delivery import Attempt, Delivery
 from app.core.errors import StorageUnavailableError
-from app.core.model import Attempt, Delivery, DeliveryState
+from app.core.model import DeliveryState
 from app.db import attempts
 from app.db.raw_sql import json_list, raw
 from app.db.schema import DELIVERY_CODE, DELIVERY_STATE

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from app.core.errors import NotFoundError
-from app.core.model import Endpoint, Target
+from app.core.model import Endpoint
+from app.core.target import Target
 
 
 class EndpointDirectory:

@@ -11,8 +11,9 @@ from app.core.clock import now_us
 from app.core.errors import InvalidFieldsError, PlanLimitError
 from app.core.events import EndpointRemoved, EndpointSaved, EndpointsReordered, Event
 from app.core.ids import new_slug
-from app.core.model import Counts, Endpoint, EndpointDraft, Target
+from app.core.model import Counts, Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors, position_error
+from app.core.target import Target
 from app.db.account import read_plan
 from app.db.cleanup import Cleanup
 from app.db.counts import RequestCounts

@@ -17,8 +17,8 @@ from peewee import SqliteDatabase
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, RequestsDescribed, RequestsIdentified
 from app.core.gist.gist import gist
-from app.core.model import Record
 from app.core.providers.catalogue import Identify, ProviderMatch
+from app.core.record import Record
 from app.db.background_worker import BackgroundWorker
 from app.db.insert import decode_headers
 from app.db.raw_sql import raw

@@ -17,7 +17,8 @@ import msgspec
 from app.core.clock import now_us
 from app.core.events import Captured, Event
 from app.core.ids import uuid7
-from app.core.model import DeliveryState, Headers
+from app.core.model import DeliveryState
+from app.core.record import Headers
 from app.db.capture_order import STEP, CaptureOrder
 from app.db.counts import LOOSE, RequestCounts, grow
 from app.db.schema import DELIVERY_CODE, NOBODY, PARTS_PER_BODY

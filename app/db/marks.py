@@ -9,7 +9,8 @@ from peewee import JOIN, SqliteDatabase
 
 from app.core.deletion import Hidden
 from app.core.errors import NotFoundError
-from app.core.model import PageKey, Record
+from app.core.model import PageKey
+from app.core.record import Record
 from app.db.queries import not_hidden_sql, visible
 from app.db.raw_sql import raw
 from app.db.schema import CaptureModel, NoteModel, StarModel

@@ -8,24 +8,10 @@ from typing import Any, Generic, TypeVar
 import msgspec
 from peewee import Field
 
-from app.core.model import (
-    Attempt,
-    AttemptTrigger,
-    Auth,
-    Capture,
-    Delivery,
-    DeliveryState,
-    Endpoint,
-    EndpointDraft,
-    FailureKind,
-    Headers,
-    PausedBy,
-    ResponseSettings,
-    Summary,
-    Target,
-    TargetDraft,
-    Timing,
-)
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, Timing
+from app.core.model import Auth, Capture, DeliveryState, Endpoint, EndpointDraft, ResponseSettings, Summary
+from app.core.record import Headers
+from app.core.target import PausedBy, Target, TargetDraft
 from app.db.insert import decode_headers
 from app.db.schema import (
     DELIVERY_STATE,

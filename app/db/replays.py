@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 from peewee import SqliteDatabase
 
-from app.core.model import DeliveryState, Record
+from app.core.model import DeliveryState
+from app.core.record import Record
 from app.core.replay.spec import Replay, ReplayProgress, ReplaySpec, ReplayState
 from app.db.readers import Readers
 from app.db.schema import CaptureModel, DeliveryModel, ReplayModel

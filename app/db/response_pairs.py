@@ -8,7 +8,8 @@ from peewee import SQL, SqliteDatabase, Tuple
 
 from app.core.comparison.compared_request import ResponsePair, ResponsePairs
 from app.core.comparison.response_comparison import ComparedResponse
-from app.core.model import Attempt, PageKey, Summary
+from app.core.delivery import Attempt
+from app.core.model import PageKey, Summary
 from app.db import attempts, queries
 from app.db.raw_sql import sql_list
 from app.db.readers import Readers

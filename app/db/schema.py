@@ -322,7 +322,7 @@ class TargetModel(StoreModel):
 
 
 class DeliveryModel(StoreModel):
-    """A delivery of a capture, see `core.model.Delivery`. `sending_at` is when its current attempt began."""
+    """A delivery of a capture, see `core.delivery.Delivery`. `sending_at` is when its current attempt began."""
 
     seq = _NumberField()
     id = TextField(constraints=[SQL("UNIQUE")])
@@ -362,7 +362,7 @@ class DeliveryModel(StoreModel):
 
 
 class AttemptModel(StoreModel):
-    """An attempt of a delivery, see `core.model.Attempt`. The response's body comes last, so that lists never read
+    """An attempt of a delivery, see `core.delivery.Attempt`. The response's body comes last, so that lists never read
     it."""
 
     seq = AutoField()

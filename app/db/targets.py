@@ -9,8 +9,9 @@ from peewee import SqliteDatabase, fn
 
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import EndpointSaved, Event, TargetChanged
-from app.core.model import Endpoint, EndpointDraft, PausedBy, Target, TargetDraft
+from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, position_error, target_errors
+from app.core.target import PausedBy, Target, TargetDraft
 from app.db.client_files import client_file_errors
 from app.db.endpoint_directory import EndpointDirectory
 from app.db.records import from_target_draft, to_target

@@ -9,7 +9,8 @@ from typing import Any, Protocol
 
 from peewee import SqliteDatabase
 
-from app.core.model import Capture, Target
+from app.core.model import Capture
+from app.core.target import Target
 
 Add = tuple["asyncio.Future[None]", Capture, bytes, int, Sequence[Target], bytes, int, int]
 """A capture to store: the future that waits for it, the record, its last body part, that part's number, the targets to

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from app import __version__
 from app.cli.output import GREEN, RED, Output
 from app.core.errors import HooklineError
-from app.core.model import Record
+from app.core.record import Record
 
 
 class Check(Record, frozen=True):

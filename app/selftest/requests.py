@@ -16,7 +16,8 @@ import msgspec
 
 from app.application import Application
 from app.core.errors import HooklineError
-from app.core.model import Endpoint, Headers
+from app.core.model import Endpoint
+from app.core.record import Headers
 from app.server.api.schemas import RequestOut
 
 TIMEOUT_S = 10.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from app.core.model import Attempt, FailureKind
+from app.core.delivery import Attempt, FailureKind
 
 
 class TargetResponses:

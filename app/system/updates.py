@@ -9,7 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
-from app.core.model import Record
+from app.core.record import Record
 from app.system import installation
 
 LOOK_S = 60.0

@@ -10,6 +10,7 @@ from typing import Protocol
 from app.core.about import Component, Fact
 from app.core.backup import BackupContents, BackupStep
 from app.core.deletion import Hidden
+from app.core.delivery_repositories import DeliveryRepository, ResponsePairRepository, TargetRepository
 from app.core.events import Bus
 from app.core.model import Endpoint, SentTest
 from app.core.providers.provider import ProviderMark
@@ -19,14 +20,11 @@ from app.core.repositories import (
     ActivityRepository,
     BackupRepository,
     CaptureRepository,
-    DeliveryRepository,
     EndpointRepository,
     ProviderStatsRepository,
     RefusedRepository,
-    ResponsePairRepository,
     RetentionRepository,
     StorageLimitRepository,
-    TargetRepository,
 )
 from app.core.settings import Settings
 from app.core.tunnel.program import FoundProgram

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Sequence
 
 from app.core.activity import Bar
 from app.core.clock import now_us
+from app.core.delivery import Delivery
 from app.core.ids import uuid7_ms
-from app.core.model import Delivery, DeliveryState, Summary
+from app.core.model import DeliveryState, Summary
 
 BUCKETS = 30
 BUCKET_US = 120 * 1_000_000

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.core.model import Delivery
+from app.core.delivery import Delivery
 from app.db.store import Store
 from tests import deliveries, factories
 from tests.cli.conftest import ROOT, Program, Run

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.core.curl import INLINE_MAX, curl_command, ready_curl
-from app.core.model import Headers
+from app.core.record import Headers
 from tests.core.providers.examples import EXAMPLES
 from tests.core.test_posix_shell import hostile_bodies
 from tests.factories import capture

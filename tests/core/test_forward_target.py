@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from app.core.delivery import Delivery
 from app.core.forward_target import escapes_path, forwarded_url, target_below
-from app.core.model import Delivery, DeliveryState
+from app.core.model import DeliveryState
 from tests import factories
 
 

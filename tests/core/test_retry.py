@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.clock import parse_rfc3339
-from app.core.model import Attempt, AttemptTrigger, FailureKind, Headers, RetryOn, RetryRule
+from app.core.delivery import Attempt, AttemptTrigger, FailureKind
+from app.core.record import Headers
 from app.core.retry import gave_up_text, is_retried, longest_wait_ms, next_attempt, next_text, uses_retry
 from app.core.retry_after import retry_after
+from app.core.target import RetryOn, RetryRule
 
 NOW = parse_rfc3339("2026-11-22T12:00:00Z")
 SECOND = 1_000_000

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from app.core.events import Event
-from app.core.model import Capture, Counts, Headers
+from app.core.model import Capture, Counts
+from app.core.record import Headers
 from app.db.connection import open_writer
 from app.db.insert import encode_headers
 from app.db.migrations import MIGRATIONS, OLDEST

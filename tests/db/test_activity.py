@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from app.core.activity import Bar
-from app.core.model import Capture, Delivery, DeliveryState, Endpoint
+from app.core.delivery import Delivery
+from app.core.model import Capture, DeliveryState, Endpoint
 from app.db.statistics import COUNT
 from app.db.store import Store
 from tests import factories

@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.core.model import DeliveryFilter, DeliveryState, TargetDraft
+from app.core.delivery import DeliveryFilter
+from app.core.model import DeliveryState
+from app.core.target import TargetDraft
 from app.db.raw_sql import raw
 from app.db.store import Store
 from tests import deliveries, factories

@@ -10,22 +10,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureKind, QueuedDelivery, Timing
 from app.core.errors import NotFoundError
 from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, EndpointSaved, Event, TargetChanged
-from app.core.model import (
-    PART_SIZE,
-    AttemptTrigger,
-    Capture,
-    Delivery,
-    DeliveryFilter,
-    DeliveryState,
-    Endpoint,
-    FailureKind,
-    PausedBy,
-    QueuedDelivery,
-    TargetDraft,
-    Timing,
-)
+from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
+from app.core.target import PausedBy, TargetDraft
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, kept_bytes, of_kind, query, recount_bytes

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from app.core.delivery import Attempt, Delivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveryChanged, Event
-from app.core.model import Attempt, Delivery, DeliveryState, Endpoint
+from app.core.model import DeliveryState, Endpoint
 from app.db import delivery_results
 from app.db.store import Store
 from tests import factories

@@ -13,8 +13,9 @@ import pytest
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, StorageTrouble
-from app.core.model import PART_SIZE, DeliveryState, Endpoint, TargetDraft
+from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import GIB, MIB
+from app.core.target import TargetDraft
 from app.db import cleanup, disk_reserve
 from app.db import writer as writer_module
 from app.db.disk_reserve import FILE_NAME, make_room_to_start, reserve_size

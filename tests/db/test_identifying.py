@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.core.events import Event, RequestsDescribed, RequestsIdentified
-from app.core.model import PART_SIZE, Endpoint, Headers
+from app.core.model import PART_SIZE, Endpoint
 from app.core.providers.catalogue import ProviderMatch
+from app.core.record import Headers
 from app.db import identification
 from app.db.migrations import add_gist
 from app.db.store import Store

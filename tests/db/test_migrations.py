@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from peewee import SqliteDatabase
 
-from app.core.model import DeliveryFilter
+from app.core.delivery import DeliveryFilter
 from app.db import migrations
 from app.db.connection import open_writer
 from app.db.insert import encode_headers

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from app.core.clock import now_us
 from app.core.comparison.compared_request import ResponsePairs
 from app.core.comparison.response_comparison import ComparedResponse
+from app.core.delivery import Delivery, RequestEdit
 from app.core.ids import uuid7
-from app.core.model import Delivery, Endpoint, RequestEdit
+from app.core.model import Endpoint
 from app.core.replay.spec import ChosenRequests, Faults, Replay, ReplaySpec
 from app.db import response_pairs
 from app.db.store import Store

@@ -20,7 +20,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from app.core.clock import now_us
-from app.core.model import DeliveryState, Endpoint, Headers
+from app.core.model import DeliveryState, Endpoint
+from app.core.record import Headers
 from app.core.search.query import All, Contains, Either, Filter, HeaderTest, JsonTest, Not, Term, Word
 from app.db.search.index import index_file, trigrams
 from app.db.search.index.index_file import GROUP, IndexFile

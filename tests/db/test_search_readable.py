@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 
 import pytest
 
-from app.core.model import PART_SIZE, Endpoint, Headers
+from app.core.model import PART_SIZE, Endpoint
+from app.core.record import Headers
 from app.core.search.parse import parse
 from app.db.search.candidate import WINDOW
 from app.db.search.index import trigrams

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from app.core.model import Headers
+from app.core.record import Headers
 from app.core.search.parse import parse
 from app.db.search.index import group
 from app.db.search.index.index_file import GROUP, IndexFile

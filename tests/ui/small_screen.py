@@ -14,7 +14,7 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, QRect, QSettings
 from PySide6.QtWidgets import QApplication, QDialog, QFrame, QPushButton, QWidget
 
-from app.core.model import TargetDraft
+from app.core.target import TargetDraft
 from app.core.tunnel.tunnel import TunnelState
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog

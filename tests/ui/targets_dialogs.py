@@ -9,7 +9,8 @@ from typing import Any
 
 from PySide6.QtTest import QTest
 
-from app.core.model import Endpoint, TargetDraft
+from app.core.model import Endpoint
+from app.core.target import TargetDraft
 from app.ui.endpoints.targets.target_form import TargetForm
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.shell.main_window import MainWindow

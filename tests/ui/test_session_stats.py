@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.clock import DAY_US, now_us
+from app.core.delivery import Delivery
 from app.core.ids import uuid7
-from app.core.model import Delivery, DeliveryState
+from app.core.model import DeliveryState
 from app.core.text import ago, count_of, exact_time, size_text, until
 from app.ui.session_stats import BUCKET_US, BUCKETS, SessionStats
 from tests import factories

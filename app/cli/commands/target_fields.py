@@ -9,8 +9,8 @@ from typing import get_args
 from app.cli.argument_types import milliseconds, whole_number
 from app.cli.commands.endpoint_fields import header_of
 from app.cli.views import TargetFields
-from app.core.model import RetryOn
 from app.core.rules import PARALLEL_MAX, PAUSE_AFTER_MAX, RETRIES_MAX, TIMEOUT_MAX_MS, TIMEOUT_MIN_MS
+from app.core.target import RetryOn
 
 FLAT = (
     *("url", "position", "timeout_ms", "parallel", "pause_after", "remove_headers"),

@@ -9,7 +9,7 @@ from app.core.bodies.formatter import Formatter, Group, LocatesError, Position, 
 from app.core.bodies.lines import Line
 from app.core.bodies.media_types import media_type
 from app.core.bodies.resume import Resume, Skipper, skipper_for
-from app.core.model import Headers
+from app.core.record import Headers
 
 CHUNK = 256 * 1024
 """Bytes of a body read, and decompressed, in one step."""

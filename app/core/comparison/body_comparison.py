@@ -14,7 +14,7 @@ from app.core.comparison.difference import Difference, difference
 from app.core.comparison.json_comparison import json_differences, parse_json
 from app.core.comparison.json_path import JsonPath
 from app.core.comparison.text_comparison import text_differences
-from app.core.model import Headers, Record
+from app.core.record import Headers, Record
 from app.core.text import count_of
 
 DECODED_MAX = 2 * 1024 * 1024

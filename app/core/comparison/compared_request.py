@@ -11,7 +11,8 @@ from app.core.comparison.response_comparison import (
     ResponseComparison,
     compare_responses,
 )
-from app.core.model import PageKey, Record, Summary
+from app.core.model import PageKey, Summary
+from app.core.record import Record
 
 
 class ResponsePair(Record, frozen=True):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from app.core.bodies.escape import escape
-from app.core.model import Record
+from app.core.record import Record
 
 QUOTED_MAX = 60
 """Characters of a value in the text of a difference."""

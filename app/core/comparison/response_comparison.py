@@ -9,7 +9,7 @@ from itertools import chain, islice
 from app.core.comparison.body_comparison import aligned, body_differences, compared_body
 from app.core.comparison.difference import Difference, difference, quoted
 from app.core.comparison.json_path import JsonPath
-from app.core.model import Headers, Record
+from app.core.record import Headers, Record
 
 DIFFERENCES_MAX = 200
 IGNORED_HEADERS = (

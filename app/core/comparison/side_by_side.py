@@ -15,7 +15,7 @@ from app.core.comparison.json_comparison import MISSING, child, child_keys, same
 from app.core.comparison.json_path import JsonPath, Key, PathMatcher, path_text
 from app.core.comparison.response_comparison import ComparedResponse, IgnoredFields, ignored_paths
 from app.core.comparison.text_comparison import LINES_MAX
-from app.core.model import Headers, Record
+from app.core.record import Headers, Record
 from app.core.text import count_of
 
 ROWS_MAX = 3_000

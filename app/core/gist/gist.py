@@ -25,8 +25,8 @@ from app.core.bodies.media_types import (
 from app.core.gist import binary, forms, text
 from app.core.gist.json_gist import NOT_JSON, json_gist, ndjson_gist, object_gist
 from app.core.gist.words import names, one_line, with_detail
-from app.core.model import Headers
 from app.core.raw_request import below_slug
+from app.core.record import Headers
 from app.core.text import size_text
 
 log = logging.getLogger(__name__)

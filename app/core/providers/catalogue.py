@@ -7,7 +7,6 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from app.core.model import Headers, Record
 from app.core.providers.contents import FORM, Contents, kind_of
 from app.core.providers.provider import (
     BESIDE,
@@ -20,6 +19,7 @@ from app.core.providers.provider import (
     parse_source,
     read_folder,
 )
+from app.core.record import Headers, Record
 
 HEAD = 256 * 1024
 """Bytes of a body that are examined; a JSON body cut off there counts as empty."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.model import Record
+from app.core.record import Record
 
 HEADER, BODY, FORM, BESIDE = "header", "body", "form", "beside"
 _COLOUR = re.compile(r"#[0-9a-f]{6}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from app.core.model import Record
+from app.core.record import Record
 from app.core.text import count_of, ms_text
 
 _PARTS = 20

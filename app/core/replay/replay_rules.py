@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from app.core.model import RequestEdit
+from app.core.delivery import RequestEdit
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from app.core.model import Record, RequestEdit
+from app.core.delivery import RequestEdit
+from app.core.record import Record
 
 
 class ChosenRequests(Record, frozen=True, tag="ids"):

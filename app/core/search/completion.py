@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from app.core.model import Record
+from app.core.record import Record
 from app.core.search.filters import FILTERS
 from app.core.search.format import quoted
 from app.core.search.tokens import QUOTE

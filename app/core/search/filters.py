@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from difflib import get_close_matches
 
-from app.core.model import METHODS, DeliveryState, Record
+from app.core.model import METHODS, DeliveryState
+from app.core.record import Record
 from app.core.search.filter_values import (
     read_header,
     read_json_test,

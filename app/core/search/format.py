@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.model import Record
+from app.core.record import Record
 from app.core.search.parse import parse
 from app.core.search.query import All, Filter, Not, Query, QueryError, Term, Word, flatten
 from app.core.search.tokens import QUOTE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Literal
 
-from app.core.model import Record
+from app.core.record import Record
 
 Operator = Literal["exists", "=", "!=", "~", "<", "<=", ">", ">="]
 

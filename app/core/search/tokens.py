@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from app.core.model import Record
+from app.core.record import Record
 from app.core.search.query import QueryError
 
 QUOTE = '"'

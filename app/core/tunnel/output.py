@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from app.core.model import Record
+from app.core.record import Record
 from app.core.tunnel.spec import FailureRule, LineRule, ProgramSpec, UrlRule
 from app.core.tunnel.template import filled, is_complete
 

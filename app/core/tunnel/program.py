@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Literal
 
-from app.core.model import Record
+from app.core.record import Record
 
 
 class TunnelOption(Record, frozen=True):

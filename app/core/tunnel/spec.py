@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from app.core.model import Headers, Record
+from app.core.record import Headers, Record
 from app.core.tunnel.program import TunnelProgram
 from app.core.tunnel.template import names_in
 

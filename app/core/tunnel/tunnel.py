@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from app.core.model import Record
+from app.core.record import Record
 
 
 class TunnelState(StrEnum):

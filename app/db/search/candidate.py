@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 
 from app.core.bodies.charset import detect
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
-from app.core.model import PART_SIZE, Headers
+from app.core.model import PART_SIZE
+from app.core.record import Headers
 from app.core.search.readable.notations import readable_headers, readable_targets
 from app.core.search.readable.readable_text import ReadableText, readable_texts
 from app.db.insert import decode_headers

@@ -13,7 +13,8 @@ from peewee import SqliteDatabase
 
 from app.core.deletion import Hidden
 from app.core.ids import first_id
-from app.core.model import PageKey, Record, Summary
+from app.core.model import PageKey, Summary
+from app.core.record import Record
 from app.db.queries import not_hidden_sql
 from app.db.raw_sql import raw
 from app.db.records import SUMMARY

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from app.core.model import DeliveryState, Record
+from app.core.model import DeliveryState
+from app.core.record import Record
 from app.core.search.query import All, Choice, Either, Filter, Network, Not, Query, Range, Term, TimePoint, flatten
 from app.db.schema import DELIVERY_CODE
 

@@ -10,8 +10,9 @@ from aiohttp import web
 from app.core.comparison.compared_request import ComparedRequest, ComparisonResult, compare_pairs
 from app.core.comparison.json_path import json_path_error
 from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFields
-from app.core.model import Endpoint, PageKey, Target
+from app.core.model import Endpoint, PageKey
 from app.core.rules import headers_error
+from app.core.target import Target
 from app.server.api.parameters import (
     PAGING,
     Parameter,

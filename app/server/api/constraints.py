@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.model import Auth, EndpointDraft, Forward, Record, ResponseSettings, RetryRule, TargetDraft
+from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings
+from app.core.record import Record
 from app.core.replay.replay_rules import (
     CONCURRENCY_MAX,
     GAP_MAX_MS,
@@ -45,6 +46,7 @@ from app.core.rules import (
     WAIT_MIN_MS,
 )
 from app.core.settings import bounds, meta, scriptable
+from app.core.target import RetryRule, TargetDraft
 from app.server.api.parameters import SLUG_SCHEMA
 from app.server.api.replay_schemas import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
 from app.server.api.schemas import RequestPatch, patch_name

@@ -7,9 +7,10 @@ from typing import Any
 
 from aiohttp import web
 
+from app.core.delivery import Delivery, DeliveryFilter
 from app.core.errors import InvalidFieldsError
 from app.core.ids import BEGINNING_MIN, id_beginning
-from app.core.model import Delivery, DeliveryFilter, DeliveryState, Endpoint
+from app.core.model import DeliveryState, Endpoint
 from app.core.rules import FieldError
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import (

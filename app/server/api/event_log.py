@@ -28,7 +28,8 @@ from app.core.events import (
     Subscriptions,
     TunnelChanged,
 )
-from app.core.model import Record, Summary
+from app.core.model import Summary
+from app.core.record import Record
 from app.core.repositories import CapturePositions
 from app.server.api.serializers import tunnel_change_out
 

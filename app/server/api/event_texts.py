@@ -9,6 +9,7 @@ from typing import Literal, NamedTuple, get_args
 
 import msgspec
 
+from app.core.delivery import Delivery
 from app.core.events import (
     DeliveryChanged,
     EndpointRemoved,
@@ -18,7 +19,7 @@ from app.core.events import (
     ReplayChanged,
     TunnelChanged,
 )
-from app.core.model import Delivery, Endpoint, Summary
+from app.core.model import Endpoint, Summary
 from app.core.raw_request import slug_of
 from app.server.api.event_log import LoggedEvent, Position
 from app.server.api.event_schemas import EndpointChangeOut, EventType

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from app.core.model import Headers, Record
+from app.core.record import Headers, Record
 from app.core.replay.spec import Faults, ReplayState
 from app.server.api.schemas import FullDeliveryOut
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 from uuid import UUID
 
 from app.core.clock import EPOCH, rfc3339
+from app.core.delivery import RequestEdit
 from app.core.errors import InvalidFieldsError
-from app.core.model import RequestEdit
 from app.core.replay.spec import (
     BackToBack,
     ChosenRequests,

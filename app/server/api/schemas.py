@@ -8,22 +8,10 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from app.core.backup import Backup
-from app.core.model import (
-    AttemptTrigger,
-    Auth,
-    DeliveryState,
-    EndpointDraft,
-    FailureKind,
-    Forward,
-    Headers,
-    PausedBy,
-    Plan,
-    Record,
-    ResponseSettings,
-    TargetDraft,
-    Timing,
-    WhenFull,
-)
+from app.core.delivery import AttemptTrigger, FailureKind, Timing
+from app.core.model import Auth, DeliveryState, EndpointDraft, Forward, Plan, ResponseSettings, WhenFull
+from app.core.record import Headers, Record
+from app.core.target import PausedBy, TargetDraft
 
 EndpointIn = EndpointDraft
 """The body of `POST /endpoints` is the draft itself."""

@@ -13,18 +13,9 @@ from msgspec import UNSET
 
 from app.core.clock import rfc3339
 from app.core.clock_problem import ClockProblem
-from app.core.model import (
-    Attempt,
-    Capture,
-    Counts,
-    Delivery,
-    DeliveryState,
-    Endpoint,
-    Refusal,
-    StorageUse,
-    Summary,
-    Target,
-)
+from app.core.delivery import Attempt, Delivery
+from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
+from app.core.target import Target
 from app.core.tunnel.tunnel import Tunnel
 from app.server.api.event_schemas import TunnelChangeOut
 from app.server.api.schemas import (

@@ -6,18 +6,16 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from app.core.delivery_repositories import DeliveryRepository, ResponsePairRepository, TargetRepository
 from app.core.model import Endpoint
 from app.core.repositories import (
     AccountRepository,
     BackupRepository,
     CapturePositions,
     CaptureRepository,
-    DeliveryRepository,
     EndpointRepository,
-    ResponsePairRepository,
     RetentionRepository,
     StorageLimitRepository,
-    TargetRepository,
 )
 from app.core.settings import Settings
 from app.server.api.event_log import EventLog

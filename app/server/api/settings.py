@@ -9,7 +9,7 @@ import msgspec
 from aiohttp import web
 from msgspec import UNSET, UnsetType
 
-from app.core.model import Record
+from app.core.record import Record
 from app.core.settings import Settings, scriptable
 from app.server.api.routes import Body, Returns, Route, json_response
 from app.server.api.serializers import merged

@@ -9,8 +9,9 @@ from aiohttp import web
 from msgspec import UNSET
 
 from app.core.errors import InvalidFieldsError
-from app.core.model import Endpoint, Target
+from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
+from app.core.target import Target
 from app.server.api.parameters import PAGING, ordered_page
 from app.server.api.problems import Problem
 from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response

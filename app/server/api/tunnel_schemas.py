@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.core.model import Record
+from app.core.record import Record
 from app.core.tunnel.tunnel import TunnelState
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from app.core.errors import StorageLimitError
-from app.core.model import METHODS, Endpoint, Headers, Target
+from app.core.model import METHODS, Endpoint
 from app.core.raw_request import slug_of
+from app.core.record import Headers
 from app.core.repositories import EndpointRepository
+from app.core.target import Target
 from app.server.capture import responses
 from app.server.capture.auth import CredentialCheck
 from app.server.capture.reader import Incoming

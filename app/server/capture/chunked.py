@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from app.core.model import Headers
+from app.core.record import Headers
 from app.server.capture.head import FIELD_LINE, SPACE, MalformedError
 
 TRAILERS_MAX = 100

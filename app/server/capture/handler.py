@@ -10,13 +10,16 @@ from http import HTTPStatus
 from aiohttp.hdrs import CONTENT_TYPE, EXPECT
 
 from app.core.clock import now_us
+from app.core.delivery import Attempt
 from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailableError
 from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
-from app.core.model import REFUSED_RAW_MAX, Attempt, Capture, DeliveryState, Endpoint, Headers, Refusal, Target
+from app.core.model import REFUSED_RAW_MAX, Capture, DeliveryState, Endpoint, Refusal
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.providers.contents import kind_of
+from app.core.record import Headers
 from app.core.repositories import CaptureSink, EndpointRepository
+from app.core.target import Target
 from app.server.capture import admission, responses
 from app.server.capture.admission import Admission, CaptureConfig, Rejection, rejection
 from app.server.capture.body import Body, BodyBuffer, BodyTooLargeError, read_small_body

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from app.core.model import Record
+from app.core.record import Record
 
 if sys.platform != "win32":
     import resource

@@ -18,7 +18,8 @@ from aiohttp.http_exceptions import BadHttpMethod
 from aiohttp.streams import StreamReader
 
 from app.core.clock import now_us
-from app.core.model import REFUSED_RAW_MAX, Headers
+from app.core.model import REFUSED_RAW_MAX
+from app.core.record import Headers
 from app.server.capture.chunked import ChunkedBody
 from app.server.capture.head import HEADERS_MAX, LINE_MAX, HeadScan, MalformedError, framing_head, parser_reason
 

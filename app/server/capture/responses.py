@@ -8,8 +8,10 @@ from email.utils import formatdate
 from functools import lru_cache
 from http import HTTPStatus
 
+from app.core.delivery import Attempt
 from app.core.hop_by_hop import end_to_end
-from app.core.model import Attempt, Headers, ResponseSettings
+from app.core.model import ResponseSettings
+from app.core.record import Headers
 
 _BODILESS = frozenset({204, 304})
 _RESET_CONTENT = 205

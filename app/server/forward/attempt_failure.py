@@ -7,7 +7,7 @@ import os
 import ssl
 from collections.abc import Iterator
 
-from app.core.model import FailureKind
+from app.core.delivery import FailureKind
 
 _TEXT_MAX = 200
 _NOT_TLS = (

@@ -7,8 +7,10 @@ import random
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, FailureKind, Target
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind
+from app.core.model import DeliveryState
 from app.core.retry import next_attempt, uses_retry
+from app.core.target import Target
 
 Made = list[tuple[Attempt, bytes]]
 """The attempts made at once, one or two, each with the body of its response."""

@@ -6,8 +6,8 @@ import asyncio
 import time
 from dataclasses import dataclass, field
 
+from app.core.delivery import FailureKind, Timing
 from app.core.errors import HooklineError, NotFoundError
-from app.core.model import FailureKind, Timing
 from app.server.forward.attempt_failure import AttemptError, closed_error
 from app.server.forward.connection import Connection, ConnectionClosedError
 from app.server.forward.pool import ConnectionPool, Phase, PoolKey, Progress

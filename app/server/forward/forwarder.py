@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from app.core.delivery_repositories import DeliveryRepository, TargetRepository
 from app.core.events import Bus, Captured, DeliveriesQueued, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import DeliveryState
-from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository, TargetRepository
+from app.core.repositories import CaptureRepository, EndpointRepository
 from app.server.forward.lazy_sender import LazySender
 from app.server.forward.target_worker import TargetWorker
 from app.server.target_responses import TargetResponses

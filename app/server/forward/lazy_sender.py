@@ -13,8 +13,9 @@ from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from app.core.model import Attempt, AttemptTrigger, QueuedDelivery, RequestEdit, Target
+from app.core.delivery import Attempt, AttemptTrigger, QueuedDelivery, RequestEdit
 from app.core.repositories import CaptureRepository
+from app.core.target import Target
 
 if TYPE_CHECKING:
     from app.server.forward.sender import AttemptSender

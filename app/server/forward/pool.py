@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from app.core.model import FailureKind
+from app.core.delivery import FailureKind
 from app.server.forward.attempt_failure import (
     WRONG_NAME,
     AttemptError,

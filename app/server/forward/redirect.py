@@ -6,8 +6,9 @@ from urllib.parse import urljoin
 
 from msgspec.structs import replace
 
+from app.core.delivery import FailureKind
 from app.core.forward_target import sendable
-from app.core.model import FailureKind, Headers
+from app.core.record import Headers
 from app.server.forward.attempt_failure import AttemptError
 from app.server.forward.request import OutgoingRequest
 from app.server.forward.request_url import parse_url

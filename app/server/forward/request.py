@@ -12,11 +12,14 @@ from functools import lru_cache
 
 import msgspec
 
+from app.core.delivery import FailureKind, QueuedDelivery, RequestEdit
 from app.core.errors import NotFoundError
 from app.core.forward_target import escapes_path, sub_path, target_below
 from app.core.hop_by_hop import hop_by_hop
-from app.core.model import PART_SIZE, Capture, FailureKind, Headers, QueuedDelivery, RequestEdit, Target
+from app.core.model import PART_SIZE, Capture
+from app.core.record import Headers
 from app.core.repositories import CaptureRepository
+from app.core.target import Target
 from app.server.forward.attempt_failure import AttemptError
 from app.server.forward.request_url import RequestUrl, parse_url
 

@@ -6,7 +6,9 @@ import json
 from dataclasses import dataclass, field
 from http import HTTPStatus
 
-from app.core.model import PART_SIZE, FailureKind, Headers
+from app.core.delivery import FailureKind
+from app.core.model import PART_SIZE
+from app.core.record import Headers
 
 
 @dataclass

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from app.core.model import Headers
+from app.core.record import Headers
 
 HEAD_MAX = 64 * 1024
 """Bytes of status line and headers."""

@@ -10,9 +10,11 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from app.core.clock import now_us
+from app.core.delivery import Attempt, AttemptTrigger, FailureKind, QueuedDelivery, RequestEdit, Timing
 from app.core.errors import NotFoundError
-from app.core.model import Attempt, AttemptTrigger, FailureKind, Headers, QueuedDelivery, RequestEdit, Target, Timing
+from app.core.record import Headers
 from app.core.repositories import CaptureRepository
+from app.core.target import Target
 from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
 from app.server.forward.exchange import Exchange, StaleConnectionError
 from app.server.forward.pool import ConnectionPool, PoolKey

@@ -12,9 +12,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import TypeVar
 
 from app.core.clock import now_us
+from app.core.delivery import Attempt, Delivery, QueuedDelivery
+from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
-from app.core.model import Attempt, Delivery, QueuedDelivery
-from app.core.repositories import DeliveryRepository
 from app.server.forward.delivery_result import Made
 
 log = logging.getLogger(__name__)

@@ -12,9 +12,11 @@ from typing import Any
 from msgspec.structs import replace
 
 from app.core.clock import now_us
+from app.core.delivery import Attempt, Delivery, QueuedDelivery
+from app.core.delivery_repositories import DeliveryRepository, TargetRepository
 from app.core.errors import StorageUnavailableError
-from app.core.model import Attempt, Delivery, DeliveryState, QueuedDelivery, Target
-from app.core.repositories import DeliveryRepository, TargetRepository
+from app.core.model import DeliveryState
+from app.core.target import Target
 from app.server.forward.delivery_result import Made, after, internal_failure
 from app.server.forward.lazy_sender import LazySender
 from app.server.forward.target_queue import FIRST_WAIT_S, TargetQueue

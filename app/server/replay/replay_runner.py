@@ -15,22 +15,16 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.deletion import Hidden
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, QueuedDelivery
+from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
 from app.core.ids import uuid7
-from app.core.model import (
-    Attempt,
-    AttemptTrigger,
-    Capture,
-    Delivery,
-    DeliveryState,
-    FailureKind,
-    QueuedDelivery,
-    Target,
-)
+from app.core.model import Capture, DeliveryState
 from app.core.replay.histogram import Histogram
 from app.core.replay.plan import PlannedSend, plan
 from app.core.replay.spec import BackToBack, OneUrl, OtherEndpoint, OwnTargets, Replay, ReplayProgress
-from app.core.repositories import DeliveryRepository, EndpointRepository
+from app.core.repositories import EndpointRepository
+from app.core.target import Target
 from app.core.text import count_of
 from app.server.forward.lazy_sender import LazySender
 from app.server.replay.selection import Selection

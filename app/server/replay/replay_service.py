@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.deletion import Hidden
+from app.core.delivery_repositories import DeliveryRepository, ReplayRepository
 from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.events import Bus, ReplayChanged
 from app.core.ids import uuid7
@@ -25,7 +26,7 @@ from app.core.replay.spec import (
     ReplayState,
 )
 from app.core.replay.summary import replay_summary
-from app.core.repositories import CaptureRepository, DeliveryRepository, EndpointRepository, ReplayRepository
+from app.core.repositories import CaptureRepository, EndpointRepository
 from app.core.rules import FieldError
 from app.server.forward.lazy_sender import LazySender
 from app.server.replay.replay_runner import ReplayRunner

@@ -15,7 +15,7 @@ import httpx
 
 from app.core.clock import now_us
 from app.core.errors import HooklineError
-from app.core.model import Headers
+from app.core.record import Headers
 from app.core.tunnel.tunnel import Probe
 from app.server.forward.tls import client_context
 from app.server.probe_key import ProbeKey

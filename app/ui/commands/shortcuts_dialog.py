@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QAbstractSlider, QFrame, QHBoxLayout, QLineEdit, Q
 
 from app.core.bodies.escape import escape
 from app.core.fuzzy import match
-from app.core.model import Record
+from app.core.record import Record
 from app.ui.commands.command import CommandGroup, CommandRegistry
 from app.ui.commands.key_caps import KeyCaps, KeyNames, key_names_of, spoken_keys
 from app.ui.theme import metrics

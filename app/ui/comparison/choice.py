@@ -14,7 +14,8 @@ import msgspec
 from PySide6.QtCore import QSettings
 
 from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFields
-from app.core.model import Endpoint, Record
+from app.core.model import Endpoint
+from app.core.record import Record
 
 
 class ComparisonChoice(Record, frozen=True):

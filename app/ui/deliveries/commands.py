@@ -8,7 +8,8 @@ from PySide6.QtCore import QObject, QPoint, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.core.model import Delivery, DeliveryFilter, DeliveryState
+from app.core.delivery import Delivery, DeliveryFilter
+from app.core.model import DeliveryState
 from app.core.text import count_of
 from app.ui.commands.command import Command, CommandGroup
 from app.ui.deliveries.pager import failed_of

@@ -8,7 +8,8 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.model import DeliveryFilter, DeliveryState
+from app.core.delivery import DeliveryFilter
+from app.core.model import DeliveryState
 from app.core.repositories import EndpointRepository
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme

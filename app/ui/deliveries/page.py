@@ -6,7 +6,8 @@ from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QStackedLayout, QVBoxLayout, QWidget
 
-from app.core.model import Delivery, DeliveryFilter, DeliveryState
+from app.core.delivery import Delivery, DeliveryFilter
+from app.core.model import DeliveryState
 from app.core.text import count_of, exact_time
 from app.ui.commands.command_button import CommandButton
 from app.ui.deliveries.commands import DeliveryCommands

@@ -9,6 +9,7 @@ from functools import partial
 from msgspec.structs import replace
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.core.delivery import Delivery, DeliveryFilter
 from app.core.events import (
     Captured,
     DeliveriesQueued,
@@ -19,7 +20,7 @@ from app.core.events import (
     RequestsRemoved,
     Subscriptions,
 )
-from app.core.model import Delivery, DeliveryFilter, DeliveryState
+from app.core.model import DeliveryState
 from app.ui.deliveries.table import DeliveryModel, DeliveryTable
 from app.ui.latest_only import Latest
 from app.ui.services import Services

@@ -23,8 +23,10 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleO
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.model import Delivery, DeliveryState, Endpoint, Target
+from app.core.delivery import Delivery
+from app.core.model import DeliveryState, Endpoint
 from app.core.raw_request import below_slug
+from app.core.target import Target
 from app.core.text import clock_time, exact_time, ms_text
 from app.ui.deliveries.words import is_paused, look_of, next_text, paused_text, status_text
 from app.ui.theme import metrics

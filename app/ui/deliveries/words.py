@@ -6,7 +6,9 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import NamedTuple
 
-from app.core.model import Attempt, AttemptTrigger, Delivery, DeliveryState, FailureKind, PausedBy, Target
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind
+from app.core.model import DeliveryState
+from app.core.target import PausedBy, Target
 from app.core.text import count_of, ms_text
 
 

@@ -10,7 +10,9 @@ from PySide6.QtWidgets import QApplication, QWidget
 
 from app.core.clock import now_us
 from app.core.events import Captured, Subscriptions, TargetChanged
-from app.core.model import Endpoint, PausedBy, Record, Summary, Target
+from app.core.model import Endpoint, Summary
+from app.core.record import Record
+from app.core.target import PausedBy, Target
 from app.ui.desktop.text import Notice, notice_for, paused_notice
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyWhen
 from app.ui.pause import Pause

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.core.bodies.escape import escape
-from app.core.model import Endpoint, Record, Summary, Target
+from app.core.model import Endpoint, Summary
 from app.core.raw_request import below_slug
+from app.core.record import Record
+from app.core.target import Target
 from app.core.text import count_of, sender_line
 from app.ui.desktop.tray_icon import badge_text
 from app.ui.endpoints.targets.target_text import paused_text

@@ -7,7 +7,8 @@ from typing import Literal
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
-from app.core.model import Auth, EndpointDraft, Forward, Headers, ResponseSettings, WhenFull
+from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings, WhenFull
+from app.core.record import Headers
 from app.core.rules import (
     DELAY_MAX_MS,
     SLUG_MAX,

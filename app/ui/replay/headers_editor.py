@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.model import Headers
+from app.core.record import Headers
 from app.ui.replay.text_edit import TextEdit
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font

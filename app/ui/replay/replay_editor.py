@@ -19,9 +19,10 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
+from app.core.delivery import RequestEdit
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.hop_by_hop import end_to_end
-from app.core.model import Headers, RequestEdit
+from app.core.record import Headers
 from app.core.replay.replay_rules import replay_errors
 from app.core.replay.spec import (
     ChosenRequests,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import aclosing
 
-from app.core.model import Record
+from app.core.record import Record
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySource
 from app.core.repositories import ActivityRepository, CaptureRepository, EndpointRepository
 from app.core.search.parse import parse

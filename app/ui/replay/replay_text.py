@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from app.core.about import duration_text
-from app.core.model import Attempt
+from app.core.delivery import Attempt
 from app.core.replay.spec import (
     ChosenRequests,
     FixedRate,

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.hex_dump import ROW, hex_rows, row_text
 from app.core.bodies.media_types import is_json, media_type
-from app.core.model import Attempt
+from app.core.delivery import Attempt
 from app.core.text import clock_time, count_of, ms_text
 from app.ui.latest_only import Latest
 from app.ui.replay.body_text import EditableText, editable_text

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
+from app.core.delivery import Attempt, Delivery
 from app.core.events import ReplayChanged
-from app.core.model import Attempt, Delivery, Record
+from app.core.record import Record
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
 from app.ui.services import Services
 

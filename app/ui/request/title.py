@@ -9,8 +9,9 @@ from collections.abc import Mapping
 
 from app.core.bodies.escape import escape
 from app.core.gist.gist import gist
-from app.core.model import Record, Summary
+from app.core.model import Summary
 from app.core.raw_request import below_slug
+from app.core.record import Record
 
 TITLE_MAX = 400
 """Maximum characters of a target in a title: more never fit."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.core.model import Delivery, DeliveryFilter
-from app.core.repositories import DeliveryRepository
+from app.core.delivery import Delivery, DeliveryFilter
+from app.core.delivery_repositories import DeliveryRepository
 
 if TYPE_CHECKING:
     from app.ui.undo.pending_delete import PendingDelete

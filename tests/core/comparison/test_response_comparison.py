@@ -20,7 +20,7 @@ from app.core.comparison.response_comparison import (
     ResponseComparison,
     compare_responses,
 )
-from app.core.model import Headers
+from app.core.record import Headers
 
 JSON = (("Content-Type", "application/json"),)
 TEXT = (("Content-Type", "text/plain; charset=utf-8"),)

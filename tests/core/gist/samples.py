@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import brotli
 import msgspec
 
-from app.core.model import Headers
+from app.core.record import Headers
 from tests.codings import packed_zstd
 from tests.core.bodies.wire import field, token, varint
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from app.core.model import Headers
 from app.core.providers.catalogue import ProviderMatch, load
+from app.core.record import Headers
 
 HERE = Path(__file__).parent
 CATALOGUE = load(HERE.parents[2] / "resources" / "providers")

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.model import RequestEdit
+from app.core.delivery import RequestEdit
 from app.core.replay.replay_rules import replay_errors
 from app.core.replay.spec import (
     ChosenRequests,

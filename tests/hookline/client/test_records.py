@@ -8,7 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from app.core.model import Auth, Forward, ResponseSettings, RetryRule, Timing
+from app.core.delivery import Timing
+from app.core.model import Auth, Forward, ResponseSettings
+from app.core.target import RetryRule
 from app.server.api import event_schemas, replay_schemas, schemas
 from hookline.client import Headers, Request, Summary, records
 from hookline.client.records import SentResponse, SourceAddress

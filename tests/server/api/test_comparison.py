@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.core.model import Endpoint, TargetDraft
+from app.core.model import Endpoint
+from app.core.target import TargetDraft
 from tests import deliveries
 from tests.server.api.conftest import Desk, fields, problem
 

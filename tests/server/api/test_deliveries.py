@@ -7,10 +7,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from app.core.clock import now_us, rfc3339
+from app.core.delivery import Delivery, Timing
 from app.core.events import Bus, DeliveriesQueued
 from app.core.ids import uuid7
-from app.core.model import Delivery, DeliveryState, Endpoint, TargetDraft, Timing
+from app.core.model import DeliveryState, Endpoint
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
+from app.core.target import TargetDraft
 from app.server.api.parameters import cursor_text
 from tests import deliveries, factories
 from tests.server.api.conftest import Desk, fields, problem

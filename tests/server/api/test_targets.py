@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.core.model import PausedBy, Target
+from app.core.target import PausedBy, Target
 from tests import deliveries
 from tests.server.api.conftest import Desk, fields, problem
 

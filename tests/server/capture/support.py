@@ -13,8 +13,9 @@ from typing import Any
 
 from app.core.errors import StorageLimitError, StorageUnavailableError
 from app.core.events import Event, Refused
-from app.core.model import Capture, Endpoint, EndpointDraft, Target
+from app.core.model import Capture, Endpoint, EndpointDraft
 from app.core.providers.catalogue import Identify, no_provider
+from app.core.target import Target
 from app.server.capture import CaptureServer, Limits
 from app.server.capture.connection_eviction import EvictionStage
 from app.server.refused import RefusedLog

@@ -12,8 +12,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.core.delivery import DeliveryFilter
 from app.core.events import Bus, Captured
-from app.core.model import PART_SIZE, DeliveryFilter, DeliveryState, Endpoint
+from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import MIB
 from app.db import response_times
 from app.db.store import Store

@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from app.core.delivery import Attempt, Delivery, QueuedDelivery
+from app.core.delivery_repositories import DeliveryRepository
 from app.core.events import Bus, DeliveryChanged
-from app.core.model import PART_SIZE, Attempt, Capture, Delivery, DeliveryState, Endpoint, QueuedDelivery, RetryRule
-from app.core.repositories import DeliveryRepository
+from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
+from app.core.target import RetryRule
 from app.db.store import Store
 from app.server.capture import CaptureServer
 from app.server.forward import Forwarder

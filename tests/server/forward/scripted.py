@@ -9,8 +9,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+from app.core.delivery import Attempt, AttemptTrigger, RequestEdit
 from app.core.errors import NotFoundError
-from app.core.model import Attempt, AttemptTrigger, RequestEdit
 from app.core.repositories import CaptureRepository
 from app.server.forward.sender import AttemptSender
 from tests import factories

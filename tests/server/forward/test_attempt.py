@@ -8,7 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.core.clock import now_us
-from app.core.model import PART_SIZE, AttemptTrigger, FailureKind, RequestEdit
+from app.core.delivery import AttemptTrigger, FailureKind, RequestEdit
+from app.core.model import PART_SIZE
 from tests.server.forward.scripted import Desk, Peer, once, scripted
 from tests.server.forward.targets import OK
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.model import Attempt, FailureKind
+from app.core.delivery import Attempt, FailureKind
 from tests.server.forward.certificates import CURVE, Authority, openssl, serving
 from tests.server.forward.scripted import Desk, Peer, scripted
 from tests.server.forward.targets import OK

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from app.core.model import FailureKind
+from app.core.delivery import FailureKind
 from tests.server.forward.scripted import Desk, scripted
 
 

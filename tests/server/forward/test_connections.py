@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.core.model import AttemptTrigger, FailureKind
+from app.core.delivery import AttemptTrigger, FailureKind
 from app.server.forward import pool
 from app.server.forward.connection import Connection
 from tests.server.forward.scripted import Desk, Peer, Script, scripted

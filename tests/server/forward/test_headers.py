@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.core.model import Headers
+from app.core.record import Headers
 from app.server.forward.request import delivery_headers, edited_headers
 from tests.factories import capture, target
 

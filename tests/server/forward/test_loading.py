@@ -41,7 +41,7 @@ unwanted = {"httpx", "h11", "certifi", "app.server.forward.sender"} & set(sys.mo
 assert not unwanted, unwanted
 
 async def main():
-    from app.core.model import AttemptTrigger
+    from app.core.delivery import AttemptTrigger
     from app.server.forward.lazy_sender import LazySender, load
     from tests import factories
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)

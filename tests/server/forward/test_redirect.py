@@ -6,7 +6,9 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.core.model import PART_SIZE, Attempt, FailureKind, Headers
+from app.core.delivery import Attempt, FailureKind
+from app.core.model import PART_SIZE
+from app.core.record import Headers
 from app.server.forward.redirect import next_request
 from app.server.forward.request import OutgoingRequest
 from app.server.forward.request_url import parse_url

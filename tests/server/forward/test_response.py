@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from app.core.model import PART_SIZE, FailureKind
+from app.core.delivery import FailureKind
+from app.core.model import PART_SIZE
 from tests.server.forward.scripted import Desk, Peer, Script, once, scripted
 from tests.server.forward.targets import OK
 

@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from app.core.delivery import AttemptTrigger, DeliveryFilter, FailureKind
 from app.core.events import DeliveryChanged
-from app.core.model import AttemptTrigger, DeliveryFilter, DeliveryState, FailureKind, PausedBy, RetryRule
+from app.core.model import DeliveryState
+from app.core.target import PausedBy, RetryRule
 from app.server.forward import forwarder
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Answering, Received, answering, silent, target

@@ -10,8 +10,9 @@ from typing import Any, cast
 
 import pytest
 
-from app.core.model import PART_SIZE, DeliveryState, QueuedDelivery
-from app.core.repositories import DeliveryRepository
+from app.core.delivery import QueuedDelivery
+from app.core.delivery_repositories import DeliveryRepository
+from app.core.model import PART_SIZE, DeliveryState
 from app.server.forward import forwarder
 from app.server.forward.tls import client_context
 from tests.server.forward.conftest import Stage

@@ -10,9 +10,11 @@ from typing import Any, cast
 import pytest
 from msgspec.structs import replace
 
+from app.core.delivery import Attempt, Delivery, FailureKind
+from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
-from app.core.model import Attempt, Delivery, DeliveryState, Endpoint, FailureKind, RetryRule
-from app.core.repositories import DeliveryRepository
+from app.core.model import DeliveryState, Endpoint
+from app.core.target import RetryRule
 from app.server.forward import forwarder, target_queue
 from tests.db.helpers import query
 from tests.server.forward.conftest import Stage

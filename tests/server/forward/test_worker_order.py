@@ -9,8 +9,9 @@ from typing import Any, cast
 
 import pytest
 
-from app.core.model import Attempt, Delivery, DeliveryState, FailureKind
-from app.core.repositories import DeliveryRepository
+from app.core.delivery import Attempt, Delivery, FailureKind
+from app.core.delivery_repositories import DeliveryRepository
+from app.core.model import DeliveryState
 from app.server.forward import forwarder
 from tests.db.helpers import query
 from tests.server.forward.conftest import Stage

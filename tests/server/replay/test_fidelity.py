@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from app.core.model import RequestEdit
+from app.core.delivery import RequestEdit
 from app.core.replay.spec import ChosenRequests, OneUrl
 from tests.server.forward.fidelity import Sent, differences
 from tests.server.forward.targets import Received, Target, target

@@ -9,8 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.errors import StorageUnavailableError
-from app.core.model import TargetDraft
 from app.core.replay.spec import Faults, FixedRate, MatchingRequests, ReplaySpec, ReplayState
+from app.core.target import TargetDraft
 from app.server.replay import replay_service
 from tests.server.forward.targets import OK, Received, answering, target
 from tests.server.replay.conftest import ReplayStage, paths

@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.deletion import Hidden
+from app.core.delivery import DeliveryFilter, FailureKind, RequestEdit
 from app.core.errors import InvalidFieldsError, NotFoundError
-from app.core.model import DeliveryFilter, DeliveryState, FailureKind, RequestEdit
+from app.core.model import DeliveryState
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,

@@ -13,7 +13,9 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
-from app.core.model import Delivery, Endpoint, TargetDraft
+from app.core.delivery import Delivery
+from app.core.model import Endpoint
+from app.core.target import TargetDraft
 from app.ui.comparison import runner
 from app.ui.comparison.choice import TOO_FEW, ComparisonChoices, compare_command
 from app.ui.comparison.dialog import ComparisonDialog

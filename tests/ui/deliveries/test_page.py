@@ -11,7 +11,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.core.model import Delivery, DeliveryFilter, DeliveryState, Endpoint
+from app.core.delivery import Delivery, DeliveryFilter
+from app.core.model import DeliveryState, Endpoint
 from app.ui.deliveries import commands, pager
 from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET, TITLES
 from app.ui.deliveries.words import NOT_FAILED

@@ -12,7 +12,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.core.model import DeliveryState, Endpoint, PausedBy, ResponseSettings, TargetDraft
+from app.core.model import DeliveryState, Endpoint, ResponseSettings
+from app.core.target import PausedBy, TargetDraft
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.requests.page.header import facts_of

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import Bus, EndpointSaved
-from app.core.model import Endpoint, TargetDraft
+from app.core.model import Endpoint
+from app.core.target import TargetDraft
 from app.db.store import Store
 from app.ui.endpoints.targets.target_edits import TargetEdits
 from tests import factories

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.core.model import PausedBy, RetryRule, Target, TargetDraft
+from app.core.target import PausedBy, RetryRule, Target, TargetDraft
 from app.ui.endpoints.targets.target_text import breakable, more_text, paused_text, retry_text, sample_url, state_words
 
 END = "until 10 min after the first attempt."

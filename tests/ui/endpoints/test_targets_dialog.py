@@ -12,8 +12,8 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QTest
 
 from app.core.errors import InvalidFieldsError, StorageUnavailableError
-from app.core.model import RetryRule, TargetDraft
 from app.core.rules import FieldError
+from app.core.target import RetryRule, TargetDraft
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk

@@ -11,8 +11,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.core.model import TargetDraft
 from app.core.replay.spec import ReplayState
+from app.core.target import TargetDraft
 from app.ui.commands.command_button import ActionButton
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog

@@ -14,18 +14,11 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
+from app.core.delivery import AttemptTrigger, Delivery, FailureKind, RequestEdit, Timing
 from app.core.ids import uuid7
-from app.core.model import (
-    AttemptTrigger,
-    Capture,
-    Delivery,
-    DeliveryState,
-    FailureKind,
-    RequestEdit,
-    TargetDraft,
-    Timing,
-)
+from app.core.model import Capture, DeliveryState
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
+from app.core.target import TargetDraft
 from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED
 from app.ui.request.deliveries.attempt_list import row_words
 from app.ui.request.tabs.deliveries_tab import DeliveriesTab

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from app.core.bodies import decompressor, media_types
 from app.core.bodies.charset import Charset, detect
 from app.core.bodies.formats.text import fit as text_fit
-from app.core.model import Headers
+from app.core.record import Headers
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "pipe"}
 ROW_MAX = 1024 * 1024

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from app.core.bodies.charset import declared_codec
 from app.core.bodies.formats.form import escape_codec, fit
-from app.core.model import Headers
+from app.core.record import Headers
 
 AROUND = 24
 """Characters kept on either side of decoded text: usually the rest of the word."""

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from peewee import SqliteDatabase
 
-from app.core.model import Record
+from app.core.record import Record
 from app.db.raw_sql import raw
 from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import NO_JSON, Candidate

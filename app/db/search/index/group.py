@@ -10,7 +10,7 @@ from hashlib import blake2b
 from itertools import chain
 from typing import Literal
 
-from app.core.model import Record
+from app.core.record import Record
 from app.db.search.index.index_query import (
     AllOf,
     AnyOf,

@@ -14,7 +14,7 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
-from app.core.model import Record
+from app.core.record import Record
 from app.db.connection import companions
 from app.db.disk_reserve import INDEX_NAME
 from app.db.search.index.group import IndexEntry, IndexGroup, add_entries, create_tables, drop_tables

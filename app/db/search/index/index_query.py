@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from app.core.model import Record
+from app.core.record import Record
 
 Steps = tuple[str | None, ...]
 """A path in a JSON body; None stands for any step."""

@@ -13,7 +13,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import Any
 
-from app.core.model import Headers, Record
+from app.core.record import Headers, Record
 from app.db.search.index.index_query import Steps
 from app.db.search.index.trigrams import INDEXED
 from app.db.search.json_values import NAMES, as_number, rounded

@@ -11,7 +11,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 
-from app.core.model import Headers
+from app.core.record import Headers
 from app.db.search.index.index_query import AllOf, AnyOf, IndexQuery, Substring
 
 LENGTH = 3

@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
-from app.core.model import Endpoint, PausedBy, Target
+from app.core.model import Endpoint
+from app.core.target import PausedBy, Target
 from app.ui.commands.command import Command
 from app.ui.commands.command_button import CommandButton
 from app.ui.endpoints.targets.queued_counts import QueuedCounts

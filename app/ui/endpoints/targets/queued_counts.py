@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal, Slot
 
+from app.core.delivery import DeliveryFilter
 from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, RequestsRemoved, Subscriptions, TargetChanged
-from app.core.model import DeliveryFilter, DeliveryState, Target
+from app.core.model import DeliveryState
+from app.core.target import Target
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.throttle import Throttle

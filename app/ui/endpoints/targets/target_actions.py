@@ -5,7 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
-from app.core.model import Endpoint, Target
+from app.core.model import Endpoint
+from app.core.target import Target
 from app.core.text import count_of
 from app.ui.endpoints.targets.target_text import paused_text
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog

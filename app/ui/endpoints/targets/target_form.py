@@ -5,8 +5,8 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.model import Target, TargetDraft
 from app.core.rules import FieldError
+from app.core.target import Target, TargetDraft
 from app.core.text import count_of
 from app.ui.endpoints.targets.target_edits import TargetEdit
 from app.ui.endpoints.targets.target_sections import (

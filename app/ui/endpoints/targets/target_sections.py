@@ -17,7 +17,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.model import RetryOn, RetryRule, TargetDraft
 from app.core.rules import (
     PARALLEL_MAX,
     PAUSE_AFTER_MAX,
@@ -27,6 +26,7 @@ from app.core.rules import (
     TIMEOUT_MAX_MS,
     TIMEOUT_MIN_MS,
 )
+from app.core.target import RetryOn, RetryRule, TargetDraft
 from app.ui.endpoints.more_sections import Section, mono_edit, parse_lines, to_lines
 from app.ui.endpoints.targets.target_text import RESULTS, retry_text, sample_url
 from app.ui.theme import metrics

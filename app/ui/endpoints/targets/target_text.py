@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from app.core.bodies.escape import escape
 from app.core.forward_target import forwarded_url
-from app.core.model import PausedBy, RetryOn, RetryRule, Target, TargetDraft
+from app.core.target import PausedBy, RetryOn, RetryRule, Target, TargetDraft
 from app.core.text import count_of
 from app.ui.widgets.duration_field import duration_text
 

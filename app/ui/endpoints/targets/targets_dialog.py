@@ -9,9 +9,11 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
+from app.core.delivery import DeliveryFilter
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions, TunnelChanged
-from app.core.model import DeliveryFilter, DeliveryState, Endpoint, TargetDraft
+from app.core.model import DeliveryState, Endpoint
+from app.core.target import TargetDraft
 from app.core.text import count_of
 from app.ui.endpoints.targets.queued_counts import QueuedCounts
 from app.ui.endpoints.targets.target_edits import TargetEdit, TargetEdits

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from app.core.bodies import decompressor
 from app.core.bodies.body_reader import CHUNK
-from app.core.model import PART_SIZE, Attempt, Capture, Headers
-from app.core.repositories import CaptureRepository, DeliveryRepository
+from app.core.delivery import Attempt
+from app.core.delivery_repositories import DeliveryRepository
+from app.core.model import PART_SIZE, Capture
+from app.core.record import Headers
+from app.core.repositories import CaptureRepository
 from app.ui.latest_only import Latest
 
 READ = 1024 * 1024

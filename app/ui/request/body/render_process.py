@@ -16,7 +16,7 @@ from threading import Lock
 import msgspec
 from PySide6.QtGui import QImage
 
-from app.core.model import Record
+from app.core.record import Record
 from app.ui.request.body.image_decoder import DecodedImage
 
 log = logging.getLogger(__name__)

@@ -22,7 +22,9 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.model import Attempt, Delivery, DeliveryState, Target
+from app.core.delivery import Attempt, Delivery
+from app.core.model import DeliveryState
+from app.core.target import Target
 from app.core.text import count_of
 from app.ui.deliveries.words import attempt_text, look_of, next_text
 from app.ui.request.deliveries.attempt_rows import AttemptDelegate

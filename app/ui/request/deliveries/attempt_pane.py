@@ -10,7 +10,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.model import Attempt, Capture, Delivery, DeliveryState, FailureKind, Headers, Target
+from app.core.delivery import Attempt, Delivery, FailureKind
+from app.core.model import Capture, DeliveryState
+from app.core.record import Headers
+from app.core.target import Target
 from app.core.text import exact_time, ms_text, size_text
 from app.ui.deliveries.words import INTERRUPTED_MEANS, TRIGGERS, result_of
 from app.ui.latest_only import Latest

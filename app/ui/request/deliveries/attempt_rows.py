@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.model import FailureKind
+from app.core.delivery import FailureKind
 from app.core.text import clock_time, count_of, exact_time, ms_text
 from app.ui.deliveries.words import (
     INTERRUPTED_MEANS,

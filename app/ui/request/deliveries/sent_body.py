@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from app.core.model import Attempt, Capture, Delivery
+from app.core.delivery import Attempt, Delivery
+from app.core.model import Capture
 from app.core.repositories import CaptureRepository
 from app.ui.request.body.body_source import BodySource, of_bytes, of_capture
 from app.ui.services import ReplayControl

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QAccessible, QColor, QFontMetrics, QPainter, QPainterPath, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from app.core.model import Attempt
+from app.core.delivery import Attempt
 from app.core.text import ms_text
 from app.ui.deliveries.words import timing_parts
 from app.ui.theme.fonts import SMALL, ui_font

@@ -9,9 +9,11 @@ from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.delivery import Attempt, Delivery, DeliveryFilter
 from app.core.errors import NotFoundError
 from app.core.events import DeliveriesQueued, DeliveryChanged, EndpointSaved, Subscriptions, TargetChanged
-from app.core.model import Attempt, Capture, Delivery, DeliveryFilter, Target
+from app.core.model import Capture
+from app.core.target import Target
 from app.ui.deliveries.words import no_retry, paused_text
 from app.ui.latest_only import Latest
 from app.ui.request.body.source_pane import EMPTY_WIDTH

@@ -10,8 +10,9 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.escape import escape
-from app.core.model import Capture, Headers
+from app.core.model import Capture
 from app.core.raw_request import query_pairs
+from app.core.record import Headers
 from app.core.text import ms_text, source_text, time_text
 from app.ui.request.tables.pairs_view import COPY_HEADER, PairsView
 from app.ui.theme.theme import Theme

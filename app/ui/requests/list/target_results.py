@@ -10,8 +10,9 @@ from PySide6.QtCore import QModelIndex, QObject, Slot
 from PySide6.QtGui import QCursor, QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
+from app.core.delivery import Delivery
 from app.core.events import DeliveriesQueued, DeliveryChanged, Subscriptions
-from app.core.model import Delivery, DeliveryState, Summary
+from app.core.model import DeliveryState, Summary
 from app.core.text import count_of
 from app.ui.latest_only import Latest
 from app.ui.requests.list.model import SUMMARY_ROLE, RequestModel

@@ -18,7 +18,8 @@ from app.core.events import (
     RequestsStarred,
     Subscriptions,
 )
-from app.core.model import PageKey, Record, Summary
+from app.core.model import PageKey, Summary
+from app.core.record import Record
 from app.core.repositories import CaptureRepository
 from app.core.search.query import Query
 from app.ui.requests.list.feed import RequestFeed

@@ -6,7 +6,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from app.core.deletion import MarkedIds
-from app.core.model import Record, Summary
+from app.core.model import Summary
+from app.core.record import Record
 
 
 class SelectedRequests(Record, frozen=True):

@@ -16,7 +16,8 @@ from PySide6.QtTest import QTest
 
 from app.core.activity import Bar, Span
 from app.core.clock import DAY_US, now_us
-from app.core.model import DeliveryFilter, DeliveryState
+from app.core.delivery import DeliveryFilter
+from app.core.model import DeliveryState
 from app.ui.requests.activity import source as source_module
 from app.ui.requests.activity.chart import ActivityChart
 from app.ui.requests.activity.painting import heights

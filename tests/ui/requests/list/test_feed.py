@@ -12,9 +12,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.core.clock import DAY_US, now_us
+from app.core.delivery import Delivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveriesQueued, DeliveryChanged
-from app.core.model import Delivery, DeliveryState, Summary
+from app.core.model import DeliveryState, Summary
 from app.ui.requests.list import feed as feed_module
 from app.ui.requests.list import model as model_module
 from app.ui.requests.list.delegate import ROW

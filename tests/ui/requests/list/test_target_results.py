@@ -11,7 +11,9 @@ from PySide6.QtCore import QPoint
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QApplication, QToolTip
 
-from app.core.model import Delivery, DeliveryState, TargetDraft
+from app.core.delivery import Delivery
+from app.core.model import DeliveryState
+from app.core.target import TargetDraft
 from app.ui.requests.list.target_results import targets_text
 from tests.deliveries import NO_CONNECTION, finish
 from tests.factories import attempt

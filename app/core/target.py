@@ -1,0 +1,77 @@
+"""Targets: the URLs that an endpoint's requests are forwarded to, and when a failed attempt is repeated."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Literal
+
+from app.core.forward_target import forwarded_url
+from app.core.record import Headers, Record
+
+RetryOn = Literal["connection", "timeout", "tls", "protocol", "429", "3xx", "4xx", "5xx"]
+"""A result that a retry rule can name: kinds of failure, and statuses."""
+
+
+class RetryRule(Record, frozen=True):
+    """When and how often a failed attempt is repeated.
+
+    The n-th of at most `retries` waits a random time of up to `first_delay_ms` * 2^(n - 1), at most `longest_delay_ms`;
+    a `Retry-After` of the target is obeyed. No retry starts later than `total_ms` after the first attempt.
+    """
+
+    retries: int = 4
+    on: tuple[RetryOn, ...] = ("connection",)
+    first_delay_ms: int = 1_000
+    longest_delay_ms: int = 60_000
+    total_ms: int = 600_000
+
+
+class TargetDraft(Record, frozen=True):
+    """What the user can set on a target.
+
+    `append_path` and `keep_query`: the captured path below the slug, and the query, are added to `url`. `set_headers`
+    replace all of their name, `add_headers` come in addition; both after `remove_headers` were removed.
+    `client_certificate` and `client_key` are paths of PEM files; the key may be in the certificate's file. `parallel`:
+    how many are sent at once, at most; None keeps the order: one after the other, and one that waits for its retry
+    holds up those after it. After `pause_after` failed deliveries in a row it is paused (0: never).
+    """
+
+    url: str
+    active: bool = True
+    append_path: bool = True
+    keep_query: bool = True
+    set_headers: Headers = ()
+    add_headers: Headers = ()
+    remove_headers: tuple[str, ...] = ()
+    host: Literal["target", "sender"] = "target"
+    timeout_ms: int = 10_000
+    verify_tls: bool = True
+    client_certificate: str | None = None
+    client_key: str | None = None
+    follow_redirects: bool = False
+    retry: RetryRule = RetryRule()
+    parallel: int | None = None
+    pause_after: int = 10
+
+    def request_url(self, captured_target: str) -> str:
+        """The URL that a capture with this raw target is sent to."""
+        return forwarded_url(self.url, captured_target, append_path=self.append_path, keep_query=self.keep_query)
+
+
+class PausedBy(StrEnum):
+    """Who paused a target: the user, or too many failures in a row."""
+
+    USER = "user"
+    FAILURES = "failures"
+
+
+class Target(TargetDraft, frozen=True, kw_only=True):
+    """A stored target of an endpoint. While it is paused, deliveries to it stay queued."""
+
+    id: int
+    endpoint_id: int
+    paused: PausedBy | None = None
+
+    def draft(self) -> TargetDraft:
+        """The settable part."""
+        return TargetDraft(**{name: getattr(self, name) for name in TargetDraft.__struct_fields__})
