@@ -205,6 +205,7 @@ WRITTEN = st.recursive(
 @settings(max_examples=60, deadline=None)
 @given(text=WRITTEN, kind=st.sampled_from([JSON, FORM, "message/rfc822"]), word=st.sampled_from(WORDS), cut=st.data())
 @example(text='"' + "\\\\" * 9 + '\\ud83d\\ude00"', kind=JSON, word="\U0001f600", cut=None)
+@example(text=json.dumps(json.dumps("\\00\U0001f600")), kind=JSON, word="\U0001f600", cut=None)
 def test_cut_anywhere_it_reads_the_same(text: str, kind: str, word: str, cut: st.DataObject | None) -> None:
     at_once = any(word in read for read in reads(kind, text))
     changed = any(word in read for read in readable_texts(kind, text, "utf-8", only_changed=True))

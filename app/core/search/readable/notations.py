@@ -78,7 +78,7 @@ def _unfinished_json(text: str) -> int:
     at = text.rfind("\\", max(0, len(text) - _JSON_LONGEST))
     if at < 0:
         return len(text)
-    run = at + 1 - len(text[: at + 1].rstrip("\\"))
+    run = _backslashes(text, at)
     if not run % 2:
         return len(text)
     if _HIGH_SURROGATE.match(text, at):
@@ -86,7 +86,13 @@ def _unfinished_json(text: str) -> int:
     if not _JSON_START.match(text, at):
         return len(text)
     before = at - len(r"\ud83d")
-    return before if run == 1 and before >= 0 and _HIGH_SURROGATE.match(text[:at], before) else at
+    half = run == 1 and before >= 0 and _HIGH_SURROGATE.match(text[:at], before) and _backslashes(text, before) % 2
+    return before if half else at
+
+
+def _backslashes(text: str, at: int) -> int:
+    """How many end with the one at `at`."""
+    return at + 1 - len(text[: at + 1].rstrip("\\"))
 
 
 JSON_ESCAPES = Notation(("\\",), _JSON_ESCAPES, _decode_json, _unfinished_json)
