@@ -160,10 +160,10 @@ class Bar(Record, frozen=True):
         )
 
     def text(self) -> str:
-        """`37 requests, 2 failed deliveries`: only problems are listed separately."""
+        """`37 requests, 2 with failed deliveries`: only problems are listed separately."""
         parts = [count_of(self.total, "request") if self.total else "no requests"]
         if self.failed:
-            parts.append(count_of(self.failed, "failed delivery", "failed deliveries"))
+            parts.append(f"{self.failed:,} with failed deliveries")
         if self.incomplete:
             parts.append(f"{self.incomplete:,} incomplete")
         return ", ".join(parts)

@@ -104,7 +104,7 @@ def test_a_bar_tells_what_is_not_as_it_should_be() -> None:
     assert Bar(plain=1).text() == "1 request"
     counted = Bar(plain=30, delivered=1200) + Bar(failed=2, incomplete=1)
     assert counted.total == 1233
-    assert counted.text() == "1,233 requests, 2 failed deliveries, 1 incomplete"
+    assert counted.text() == "1,233 requests, 2 with failed deliveries, 1 incomplete"
 
 
 @given(TIMES, TIMES)

@@ -100,6 +100,9 @@ def read_json_test(value: Text) -> JsonTest:
             f' as in json:a{operator}"{value.characters[rest]}x".'
         )
         raise QueryError(message, value.offsets[at], value.offsets[rest] + 1, operator)
+    if rest == len(value.characters) and operator not in ("=", "!="):
+        message = f"“{operator}” needs a value after it, as in json:data.amount{operator}1000."
+        raise QueryError(message, value.offsets[at], value.end)
     return JsonTest(path=_json_path(value.part(0, at)), operator=operator, value=value.characters[rest:])
 
 

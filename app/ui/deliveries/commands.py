@@ -143,7 +143,7 @@ class DeliveryCommands(QObject):
         which = failed_of(listed or DeliveryFilter())
         count = await self._services.deliveries.count(which)
         if not count:
-            self.announced.emit(NONE_FAILED if listed is not None else NONE_FAILED_AT_ALL)
+            self.announced.emit(NONE_FAILED_AT_ALL if listed in (None, DeliveryFilter()) else NONE_FAILED)
             return
         if listed is None or count > ASKED_FROM:
             deliveries = count_of(count, "delivery", "deliveries")

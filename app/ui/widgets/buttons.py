@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Literal
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QAccessible
+from PySide6.QtGui import QAccessible, QKeyEvent
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.widgets.focus import is_enter
 from app.ui.widgets.labels import plain_tooltip, restyle
 
 Kind = Literal["primary", "secondary", "ghost", "danger", "link"]
@@ -60,6 +61,13 @@ class Button(QPushButton):
         self.setToolTip(plain_tooltip(reason or ""))
         self.setAccessibleDescription(reason or "")
 
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter works as Space does."""
+        if is_enter(event):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
     @Slot()
     def _recolour(self) -> None:
         if self._icon_name:
@@ -88,6 +96,13 @@ class IconButton(QToolButton):
         """Show another icon, in the token `colour`."""
         self._icon_name, self._colour = icon, colour
         self._recolour()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Enter works as Space does."""
+        if is_enter(event):
+            self.click()
+        else:
+            super().keyPressEvent(event)
 
     @Slot()
     def _recolour(self) -> None:

@@ -61,11 +61,11 @@ class TestPage:
                 for _ in range(3):
                     await desk.capture(endpoint)
                 await until(notice.isVisible)
-                text = f"Forwarding to {A} is paused after 10 failed deliveries in a row. 3 requests are waiting."
+                text = f"Forwarding to {A} is paused after 10 failed deliveries in a row. 3 deliveries are waiting."
                 await until(lambda: notice.accessibleName() == text)
                 assert notice.text.text().replace("\u200b", "") == text
                 await desk.capture(endpoint)
-                await until(lambda: "4 requests are waiting" in notice.accessibleName())
+                await until(lambda: "4 deliveries are waiting" in notice.accessibleName())
                 assert not notice.deliveries.isVisible()
                 notice.offer_deliveries()
                 asked: list[object] = []

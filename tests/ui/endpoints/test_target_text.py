@@ -82,14 +82,14 @@ def test_a_state_has_its_own_shape_and_words() -> None:
             [target(paused=PausedBy.FAILURES)],
             37,
             (
-                "Forwarding to http://localhost:3000/hook is paused after 10 failed deliveries in a row. 37 requests"
+                "Forwarding to http://localhost:3000/hook is paused after 10 failed deliveries in a row. 37 deliveries"
                 " are waiting."
             ),
         ),
         (
             [target(paused=PausedBy.USER)],
             1,
-            "Forwarding to http://localhost:3000/hook is paused. 1 request is waiting.",
+            "Forwarding to http://localhost:3000/hook is paused. 1 delivery is waiting.",
         ),
         ([target(paused=PausedBy.USER)] * 2, None, "Forwarding to 2 targets is paused."),
     ],

@@ -142,6 +142,14 @@ class TestButtons:
         assert "Copy URL" in button.toolTip()
         assert button.focusPolicy() & Qt.FocusPolicy.TabFocus
 
+    def test_enter_presses_them(self, theme: Theme, qtbot: QtBot) -> None:
+        for button in (Button("New", theme), IconButton("copy", "Copy URL", theme)):
+            qtbot.addWidget(button)
+            button.show()
+            for key in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+                with qtbot.waitSignal(button.clicked):
+                    QTest.keyClick(button, key)
+
     def test_a_refusal_disables_and_says_why(self, theme: Theme, qtbot: QtBot) -> None:
         button = Button("New", theme)
         qtbot.addWidget(button)

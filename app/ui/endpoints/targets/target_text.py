@@ -61,7 +61,7 @@ def paused_text(targets: Sequence[Target], waiting: int | None) -> str:
         text = f"Forwarding to {len(targets)} targets is paused"
     if not waiting:
         return f"{text}."
-    return f"{text}. {count_of(waiting, 'request')} {'is' if waiting == 1 else 'are'} waiting."
+    return f"{text}. {count_of(waiting, 'delivery', 'deliveries')} {'is' if waiting == 1 else 'are'} waiting."
 
 
 def more_text(targets: Sequence[TargetDraft]) -> str:

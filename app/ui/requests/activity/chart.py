@@ -96,7 +96,7 @@ class ActivityChart(QWidget):
         return self._marks.bars(self._source.axis)
 
     def text_of(self, first: int, last: int) -> str:
-        """`12:04-12:05 · 37 requests, 2 failed deliveries`."""
+        """`12:04-12:05 · 37 requests, 2 with failed deliveries`."""
         start, end = self._source.axis.between(first, last)
         counted = sum(self._source.bars[first : last + 1], EMPTY_BAR)
         return f"{period_text(start, end, now_us())} · {counted.text()}"
