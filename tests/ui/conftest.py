@@ -63,6 +63,14 @@ def no_keys_held() -> Iterator[None]:
         QTest.keyRelease(QWidget(), Qt.Key.Key_Shift)
 
 
+@pytest.fixture(scope="session", autouse=True)
+def an_empty_clipboard_at_the_end() -> Iterator[None]:
+    """The offscreen platform deletes what is copied when the process exits, long after Python ended, which crashes."""
+    yield
+    if QApplication.instance() is not None:
+        QApplication.clipboard().clear()
+
+
 @pytest.fixture
 def no_time_to_undo(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is deleted in the window is deleted from the store at once."""
