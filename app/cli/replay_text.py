@@ -30,8 +30,9 @@ def sent_text(replay: ReplayView) -> str:
 
 
 def outcome_text(replay: ReplayView) -> str:
-    """`Cancelled: 12 of 300 sent, 1 failed.`"""
-    failed = f", {replay['progress']['failed']:,} failed" if replay["progress"]["failed"] else ""
+    """`Cancelled: 12 of 300 sent, 11 delivered, 1 failed.`"""
+    progress = replay["progress"]
+    failed = f", {progress['delivered']:,} delivered, {progress['failed']:,} failed" if progress["failed"] else ""
     return f"{replay['state'].capitalize()}: {sent_text(replay)}{failed}."
 
 

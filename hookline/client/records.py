@@ -292,7 +292,8 @@ class Faults(Record, frozen=True):
 
 
 class ReplayProgress(Record, frozen=True):
-    """Counts so far. `total` is None until the requests are counted; `rate` is sends per second at present."""
+    """Counts so far. `total` is None until the requests are counted. `sent` counts requests; `delivered` and `failed`
+    count deliveries: a request to three targets has three. `rate` is requests per second at present."""
 
     total: int | None
     sent: int

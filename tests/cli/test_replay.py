@@ -184,12 +184,12 @@ def test_replays_are_listed_and_shown(run: Run, ids: list[str]) -> None:
         run("replay", ids[0], "--to", place.url)
         run("replay", "--endpoint", "orders", "-q", "path:/1", "--to", place.url)
     newest, first = (line.split("\t") for line in run("replays").out.splitlines())
-    assert newest[2:] == ["done", "1", "1", "1", "orders: path:/1", place.url]
-    assert first[2:] == ["done", "1", "1", "1", "1 request", place.url]
+    assert newest[2:] == ["done", "1", "1", "0", "1", "orders: path:/1", place.url]
+    assert first[2:] == ["done", "1", "1", "0", "1", "1 request", place.url]
     assert [one["id"] for one in run("replays", "-n", "1", "--json").json] == [newest[0]]
     shown = run("replays", first[0][:30]).out
     assert f"ID: {first[0]}\n" in shown
-    assert "Progress: Done: 1 of 1 sent, 1 failed.\n" in shown
+    assert "Progress: Done: 1 of 1 sent, 0 delivered, 1 failed.\n" in shown
     assert "Replay finished\n" in shown
     assert run("replays", "@last", "--json").json["id"] == newest[0]
     for verb in ("--pause", "--resume", "--cancel"):

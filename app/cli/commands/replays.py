@@ -31,6 +31,7 @@ COLUMNS = (
     Column("STATE"),
     Column("TOTAL", left_out=4),
     Column("SENT"),
+    Column("DELIVERED", left_out=5),
     Column("FAILED", empty="0"),
     Column("REQUESTS", least=10, left_out=1),
     Column("TO", least=12, left_out=3, empty="their targets"),
@@ -99,10 +100,11 @@ def _row(table: Table, replay: ReplayView, identity: str) -> None:
         replay["state"],
         "-" if progress["total"] is None else str(progress["total"]),
         str(progress["sent"]),
+        str(progress["delivered"]),
         str(progress["failed"]),
         selection_text(replay),
         destination_text(replay),
-        codes=("", "", GREEN if replay["state"] == "done" else "", "", "", RED if progress["failed"] else ""),
+        codes=("", "", GREEN if replay["state"] == "done" else "", "", "", "", RED if progress["failed"] else ""),
     )
 
 

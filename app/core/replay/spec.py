@@ -124,8 +124,8 @@ class ReplayState(StrEnum):
 class ReplayProgress(Record, frozen=True):
     """Counts so far. `total` is requests times `times`, None until they are counted.
 
-    `sent` includes the `duplicated`, and each one sent ends as `delivered` or `failed`. `rate` is sends per second at
-    present.
+    `sent` counts requests, the `duplicated` included. `delivered` and `failed` count deliveries: a request to three
+    targets has three. One that could not be sent counts as failed. `rate` is requests per second at present.
     """
 
     total: int | None = None

@@ -20,7 +20,7 @@ from app.core.replay.spec import (
     ReplaySpec,
     ReplayState,
 )
-from app.core.text import count_of, ms_text, time_text
+from app.core.text import count_of, exact_time, ms_text
 
 _STATES = {
     ReplayState.QUEUED: "Replay is waiting",
@@ -39,12 +39,17 @@ def replay_summary(
     latencies: Histogram,
     results: Mapping[str, int],
     *,
+    targets: Mapping[str, tuple[int, int]],
+    resumed: bool,
     endpoint: str | None,
     started_at: int,
     ended_at: int,
 ) -> str:
-    """Plain text with aligned columns. `results` counts what came back: by status, or by the kind of failure.
-    `endpoint` as in `source_text`."""
+    """Plain text with aligned columns.
+
+    `results` counts deliveries by `short_result`, `targets` the delivered and the failed ones by URL. `resumed`:
+    `results` and `latencies` only have what was sent since. `endpoint` as in `source_text`.
+    """
     ms = max(0, ended_at - started_at) / 1_000
     counted = progress.total is not None
     run = [
@@ -53,10 +58,10 @@ def replay_summary(
         ("Pace", f"{pace_text(spec.pace)}, {spec.concurrency:,} at once"),
         ("Times", f"{spec.times:,}"),
         ("Faults", faults_text(spec.faults, spec.seed)),
-        ("Started", time_text(started_at)),
+        ("Started", exact_time(started_at)),
         ("Took", ms_text(ms) if ms < 60_000 else duration_text(ms / 1_000)),
     ]
-    outcome = [
+    totals = [
         (
             "Sent",
             f"{progress.sent:,}{f' of {progress.total:,}' if counted and progress.done != progress.total else ''}",
@@ -67,13 +72,16 @@ def replay_summary(
         *_if_any("Duplicated on purpose", progress.duplicated),
         ("Rate", f"{progress.sent * 1_000 / ms:,.1f} per second" if ms else "-"),
     ]
-    sections: list[tuple[str, list[Fact]]] = [("Replay", run), ("Results", outcome)]
+    sections: list[tuple[str, list[Fact]]] = [("Replay", run), ("Totals", totals)]
+    since = " since it was resumed" if resumed else ""
+    if len(targets) > 1:
+        sections.append(("Targets", _target_facts(targets)))
     if results:
         most_first = sorted(results.items(), key=lambda result: (-result[1], result[0]))
         width = max(len(f"{count:,}") for count in results.values())
-        sections.append(("Responses", [(what, f"{count:,}".rjust(width)) for what, count in most_first]))
+        sections.append((f"Results{since}", [(what, f"{count:,}".rjust(width)) for what, count in most_first]))
     if latencies.count:
-        sections.append(("Latency", _latency_facts(latencies)))
+        sections.append((f"Latency{since}", _latency_facts(latencies)))
     text = report_text(_STATES[state], sections)
     return f"{text}\n{latencies.text()}" if latencies.count else text
 
@@ -88,9 +96,9 @@ def source_text(source: ReplaySource, endpoint: str | None) -> str:
     whose = "all endpoints" if source.endpoint_id is None else f"“{endpoint}”" if endpoint else "a deleted endpoint"
     parts = [f"all requests of {whose}" + (f" that match “{source.query}”" if source.query else "")]
     if source.received_after is not None:
-        parts.append(f"from {time_text(source.received_after)}")
+        parts.append(f"from {exact_time(source.received_after)}")
     if source.received_before is not None:
-        parts.append(f"before {time_text(source.received_before)}")
+        parts.append(f"before {exact_time(source.received_before)}")
     return ", ".join(parts)
 
 
@@ -128,6 +136,15 @@ def faults_text(faults: Faults, seed: int) -> str:
 
 def _if_any(label: str, count: int) -> list[Fact]:
     return [(label, f"{count:,}")] if count else []
+
+
+def _target_facts(targets: Mapping[str, tuple[int, int]]) -> list[Fact]:
+    """The URLs are values: as labels, long ones would push the values of all sections to the right."""
+    widths = [max(len(f"{counts[part]:,}") for counts in targets.values()) for part in (0, 1)]
+    return [
+        (f"{delivered:>{widths[0]},} delivered, {failed:>{widths[1]},} failed", url)
+        for url, (delivered, failed) in targets.items()
+    ]
 
 
 def _latency_facts(latencies: Histogram) -> list[Fact]:

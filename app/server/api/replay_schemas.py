@@ -82,8 +82,9 @@ class ReplayedOut(FullDeliveryOut, frozen=True):
 
 
 class ProgressOut(Record, frozen=True):
-    """Counts so far. `total` is null until the requests are counted. `sent` includes the `duplicated`; `rate` is sends
-    per second at present."""
+    """Counts so far. `total` is null until the requests are counted. `sent` counts requests, the `duplicated` included.
+    `delivered` and `failed` count deliveries: a request to three targets has three. `rate` is requests per second at
+    present."""
 
     total: int | None
     sent: int

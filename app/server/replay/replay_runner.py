@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from typing import TypeVar
 
 from msgspec.structs import replace
 
+from app.core.attempt_text import FAILURES, short_result
 from app.core.clock import now_us
 from app.core.deletion import Hidden
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, QueuedDelivery
@@ -20,6 +20,7 @@ from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState
+from app.core.replay.delivery_counts import DeliveryCounts
 from app.core.replay.histogram import Histogram
 from app.core.replay.plan import PlannedSend, plan
 from app.core.replay.spec import BackToBack, OneUrl, OtherEndpoint, OwnTargets, Replay, ReplayProgress
@@ -62,9 +63,10 @@ class ReplayRunner:
         self._spec, self._selection, self._before = replay.spec, selection, before
         self._deliveries, self._endpoints, self._sender, self._local_url = deliveries, endpoints, sender, local_url
         self._hidden = hidden
-        self._sent = self._delivered = self._failed = self._dropped = self._duplicated = 0
+        self._sent = self._dropped = self._duplicated = 0
         self._total = len(selection) * self._spec.times
-        self.latencies, self.results = Histogram(), Counter[str]()
+        self.resumed = bool(before)
+        self.latencies, self.counts = Histogram(), DeliveryCounts()
         self._skipped = 0
         self._free = asyncio.Semaphore(self._spec.concurrency)
         self._under_way = asyncio.Semaphore(_WAITING)
@@ -82,8 +84,8 @@ class ReplayRunner:
         return ReplayProgress(
             total=self._total,
             sent=self._sent,
-            delivered=self._delivered,
-            failed=self._failed,
+            delivered=self.counts.delivered,
+            failed=self.counts.failed,
             dropped=self._dropped,
             duplicated=self._duplicated,
             rate=round(len(self._moments) / _RATE_S, 1),
@@ -149,19 +151,23 @@ class ReplayRunner:
         """Whether it was sent, to all its targets, before the replay was interrupted; then it is counted."""
         if not self._before or request is None:
             return False
-        wanted = sum(1 for _ in self._targets(request[0]))
-        if not wanted or len(self._before.get(send.capture_id, "")) < wanted:
+        targets = tuple(self._targets(request[0]))
+        if not targets or len(self._before.get(send.capture_id, "")) < len(targets):
             return False
         self._sent += 1
         self._duplicated += send.duplicate
-        self._count_result(self._take_results(send, wanted))
+        self._count_earlier(send, targets)
         return True
 
-    def _take_results(self, send: PlannedSend, most: int) -> str:
+    def _count_earlier(self, send: PlannedSend, targets: Sequence[Target]) -> int:
+        """Count its deliveries from before the interruption, which are those to the first targets; returns how many."""
         results = self._before.pop(send.capture_id, "")
-        if len(results) > most:
-            self._before[send.capture_id] = results[most:]
-        return results[:most]
+        if len(results) > len(targets):
+            self._before[send.capture_id] = results[len(targets) :]
+        earlier = list(zip(targets, results, strict=False))
+        for target, result in earlier:
+            self.counts.add(target.url, delivered=result == "1")
+        return len(earlier)
 
     async def _requests(self, batch: list[PlannedSend]) -> dict[str, tuple[Capture, bytes | None]]:
         ids = list({send.capture_id for send in batch if not send.dropped})
@@ -193,7 +199,7 @@ class ReplayRunner:
                 self._free.release()
             if not self.cancelled:
                 self._count(send)
-                self._failed += 1
+                self.counts.add("", delivered=False, result=FAILURES[FailureKind.NOT_SENT])
                 self._skipped += 1
             return
         if not send.delay_ms:
@@ -207,19 +213,12 @@ class ReplayRunner:
         self._duplicated += send.duplicate
         self._moments.append(time.monotonic())
 
-    def _count_result(self, results: str) -> None:
-        """`results` of a send, as in `before`."""
-        if "0" in results:
-            self._failed += 1
-        else:
-            self._delivered += 1
-
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         self._under_way.release()
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a send of replay %s failed", self.replay.id, exc_info=error)
-            self._failed += 1
+            self.counts.add("", delivered=False, result=FAILURES[FailureKind.INTERNAL])
 
     async def _send(self, send: PlannedSend, capture: Capture, body: bytes | None, targets: tuple[Target, ...]) -> None:
         if send.delay_ms:
@@ -227,16 +226,20 @@ class ReplayRunner:
             if self.cancelled:
                 return
             self._count(send)
-        if self._is_hidden(capture):
-            targets = ()
-            self._skipped += 1
         try:
-            results = self._take_results(send, len(targets)) if targets else "0"
-            for target in targets[len(results) :]:
-                results += "1" if await self._deliver(send, capture, body, target) else "0"
+            rest = targets[self._count_earlier(send, targets) :]
+            if self._is_hidden(capture):
+                self._skipped += 1
+                for target in rest:
+                    self._count_not_sent(target)
+                return
+            for target in rest:
+                await self._deliver(send, capture, body, target)
         finally:
             self._free.release()
-        self._count_result(results)
+
+    def _count_not_sent(self, target: Target) -> None:
+        self.counts.add(target.url, delivered=False, result=FAILURES[FailureKind.NOT_SENT])
 
     async def _delay(self, ms: int) -> None:
         """Wait, and then for a free place; not any longer once the replay is cancelled."""
@@ -249,7 +252,7 @@ class ReplayRunner:
             if self.cancelled:
                 self._free.release()
 
-    async def _deliver(self, send: PlannedSend, capture: Capture, body: bytes | None, target: Target) -> bool:
+    async def _deliver(self, send: PlannedSend, capture: Capture, body: bytes | None, target: Target) -> None:
         at = now_us()
         delivery = Delivery(
             id=uuid7(at),
@@ -264,7 +267,8 @@ class ReplayRunner:
         )
         if not await self._stored(lambda: self._deliveries.add_replays([delivery])):
             self._skipped += 1
-            return False
+            self._count_not_sent(target)
+            return
         made = await self._attempts(send, QueuedDelivery(delivery=delivery, capture=capture, body=body), target)
         last = made[-1][0]
         after = replace(
@@ -280,9 +284,8 @@ class ReplayRunner:
             error=last.error,
         )
         self.latencies.add(last.ms)
-        self.results[_result(last)] += 1
         await self._stored(lambda: self._deliveries.finish(after, made))
-        return last.failure is None
+        self.counts.add(target.url, delivered=last.failure is None, result=short_result(last))
 
     async def _attempts(self, send: PlannedSend, queued: QueuedDelivery, target: Target) -> list[tuple[Attempt, bytes]]:
         async def keep(attempt: Attempt) -> None:
@@ -328,10 +331,3 @@ class ReplayRunner:
 def _monotonic_us() -> int:
     """So that a change of the system's time changes no gap."""
     return time.monotonic_ns() // 1_000
-
-
-def _result(attempt: Attempt) -> str:
-    if attempt.failure in (None, FailureKind.STATUS):
-        return str(attempt.status)
-    assert attempt.failure is not None
-    return attempt.failure.value.replace("_", " ")

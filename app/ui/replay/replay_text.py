@@ -48,7 +48,7 @@ def title_text(replay: Replay) -> str:
 
 
 def counts_text(progress: ReplayProgress) -> str:
-    """`312 sent · 300 delivered · 12 failed`; what did not happen is left out, except failures."""
+    """`300 delivered · 12 failed`, which are deliveries; what did not happen is left out, except failures."""
     parts = [f"{progress.delivered:,} delivered", f"{progress.failed:,} failed"]
     if progress.dropped:
         parts.append(f"{progress.dropped:,} dropped")

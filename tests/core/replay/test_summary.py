@@ -18,6 +18,7 @@ from app.core.replay.spec import (
     ReplayState,
 )
 from app.core.replay.summary import replay_summary, source_text
+from app.core.text import exact_time
 
 START = 1_800_000_000_000_000
 
@@ -39,12 +40,14 @@ def test_the_report_says_what_was_sent_and_what_came_back() -> None:
         ReplayState.DONE,
         ReplayProgress(total=6, sent=6, delivered=4, failed=2, dropped=1, duplicated=1),
         latencies,
-        {"200": 4, "connection refused": 2},
+        {"200": 4, "Could not connect": 2},
+        targets={"http://127.0.0.1:3000/": (4, 2)},
+        resumed=False,
         endpoint=None,
         started_at=START,
         ended_at=START + 3_000_000,
     )
-    assert text.startswith(REPORT)
+    assert text.startswith(REPORT.format(started=exact_time(START)))
     assert text.endswith(latencies.text())
 
 
@@ -57,10 +60,10 @@ Replay
   Pace                   original gaps × 0.5, at most 2.0 s each, 8 at once
   Times                  2
   Faults                 25 % duplicated, 5 % dropped (seed 7)
-  Started                2027-01-15 08:00:00.000000 UTC
+  Started                {started}
   Took                   3.0 s
 
-Results
+Totals
   Sent                   6
   Delivered              4
   Failed                 2
@@ -68,9 +71,9 @@ Results
   Duplicated on purpose  1
   Rate                   2.0 per second
 
-Responses
+Results
   200                    4
-  connection refused     2
+  Could not connect      2
 
 Latency
   Shortest               1.0 ms
@@ -84,6 +87,8 @@ def test_a_cancelled_replay_says_how_far_it_came() -> None:
         ReplayProgress(total=1_200, sent=30, delivered=30),
         Histogram(),
         {},
+        targets={},
+        resumed=False,
         endpoint="Stripe",
         started_at=START,
         ended_at=START,
@@ -96,6 +101,47 @@ def test_a_cancelled_replay_says_how_far_it_came() -> None:
     assert "Latency" not in lines
 
 
+def test_several_targets_are_told_apart() -> None:
+    text = replay_summary(
+        ReplaySpec(source=MatchingRequests(endpoint_id=1)),
+        ReplayState.DONE,
+        ReplayProgress(total=12, sent=12, delivered=13, failed=11),
+        Histogram(),
+        {"200": 13, "TLS failed": 11},
+        targets={"http://127.0.0.1:3000/": (12, 0), "https://127.0.0.1:3001/": (1, 11)},
+        resumed=False,
+        endpoint="Stripe",
+        started_at=START,
+        ended_at=START,
+    )
+    targets = text.split("\nTargets\n")[1].split("\n\n")[0]
+    assert targets.splitlines() == [
+        "  12 delivered,  0 failed  http://127.0.0.1:3000/",
+        "   1 delivered, 11 failed  https://127.0.0.1:3001/",
+    ]
+
+
+def test_a_resumed_replay_says_that_the_results_before_are_not_known() -> None:
+    latencies = Histogram()
+    latencies.add(1.0)
+    text = replay_summary(
+        ReplaySpec(source=MatchingRequests(endpoint_id=1)),
+        ReplayState.DONE,
+        ReplayProgress(total=12, sent=12, delivered=12),
+        latencies,
+        {"200": 1},
+        targets={"http://127.0.0.1:3000/": (12, 0)},
+        resumed=True,
+        endpoint="Stripe",
+        started_at=START,
+        ended_at=START,
+    )
+    lines = text.splitlines()
+    assert "Results since it was resumed" in lines
+    assert "Latency since it was resumed" in lines
+    assert "Targets" not in lines
+
+
 @pytest.mark.parametrize(
     ("source", "endpoint", "text"),
     [
@@ -104,14 +150,14 @@ def test_a_cancelled_replay_says_how_far_it_came() -> None:
         (
             MatchingRequests(received_before=START),
             None,
-            "all requests of all endpoints, before 2027-01-15 08:00:00.000000 UTC",
+            f"all requests of all endpoints, before {exact_time(START)}",
         ),
         (MatchingRequests(endpoint_id=1), "Stripe", "all requests of “Stripe”"),
         (MatchingRequests(endpoint_id=1), None, "all requests of a deleted endpoint"),
         (
             MatchingRequests(query="x", received_after=START),
             None,
-            "all requests of all endpoints that match “x”, from 2027-01-15 08:00:00.000000 UTC",
+            f"all requests of all endpoints that match “x”, from {exact_time(START)}",
         ),
     ],
 )

@@ -77,7 +77,8 @@ async def test_a_request_is_sent_again_and_the_call_waits_for_the_result(desk: D
     assert (attempt["trigger"], attempt["status"], attempt["failure"]) == ("replay", 500, "status")
     (replay,) = (await desk.client.get("/replays")).json()["items"]
     assert (replay["id"], replay["state"], replay["id_count"]) == (delivery["replay"], "done", 1)
-    assert (replay["progress"]["sent"], replay["progress"]["failed"]) == (1, 1)
+    progress = replay["progress"]
+    assert (progress["sent"], progress["delivered"], progress["failed"]) == (1, 1, 1)
 
 
 async def test_a_request_is_sent_as_edited_to_a_url(desk: Desk) -> None:

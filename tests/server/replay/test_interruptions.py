@@ -91,7 +91,8 @@ async def test_a_resumed_replay_makes_the_rest_of_the_same_sends(stage: ReplaySt
         resumed = await stage.until(started.id, ReplayState.DONE)
     assert [paths(one.received) for one in (place, second)] == expected
     assert replace(resumed.progress, rate=0.0) == replace(whole.progress, rate=0.0)
-    assert whole.progress.failed == len(expected[0])
+    assert whole.progress.delivered == whole.progress.failed == len(expected[0])
+    assert "Results since it was resumed" in (resumed.summary or "")
     assert whole.progress.duplicated > 0
     assert whole.progress.dropped > 0
 

@@ -37,7 +37,7 @@ async def test_requests_go_to_their_targets_again_oldest_first(stage: ReplayStag
     assert (done.state, done.progress.total, done.progress.delivered, done.progress.failed) == (
         ReplayState.DONE,
         130,
-        130,
+        260,
         0,
     )
     assert done.summary is not None
@@ -46,6 +46,26 @@ async def test_requests_go_to_their_targets_again_oldest_first(stage: ReplayStag
     found = await stage.store.deliveries.of_capture(made[0].id)
     assert [(one.replay_id, one.state, one.attempts) for one in found] == [(done.id, DeliveryState.DELIVERED, 1)] * 2
     assert (await stage.store.captures.page(None))[0].mirror is DeliveryState.DELIVERED
+
+
+async def test_each_delivery_counts_where_targets_differ(stage: ReplayStage) -> None:
+    error, nothing = b"HTTP/1.1 500 No\r\nContent-Length: 0\r\n\r\n", "http://127.0.0.1:9/"
+    async with target() as place, target(answering(error)) as broken:
+        endpoint = await stage.endpoint(place.url)
+        for url in (broken.url, nothing):
+            await stage.store.targets.create(endpoint.id, replace(endpoint.targets[0].draft(), url=url))
+        await stage.captures(endpoint, 12)
+        done = await stage.replay(MatchingRequests(endpoint_id=endpoint.id))
+    progress = done.progress
+    assert (progress.total, progress.sent, progress.delivered, progress.failed) == (12, 12, 12, 24)
+    assert done.summary is not None
+    facts = {" ".join(line.split()) for line in done.summary.splitlines()}
+    assert {"Sent 12", "Delivered 12", "Failed 24", "200 12", "500 12", "Could not connect 12"} <= facts
+    assert {
+        f"12 delivered, 0 failed {place.url}",
+        f"0 delivered, 12 failed {broken.url}",
+        f"0 delivered, 12 failed {nothing}",
+    } <= facts
 
 
 async def test_chosen_requests_go_to_another_url(stage: ReplayStage) -> None:

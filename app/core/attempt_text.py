@@ -1,0 +1,25 @@
+"""How an attempt ended, in words."""
+
+from __future__ import annotations
+
+from app.core.delivery import Attempt, FailureKind
+
+FAILURES = {
+    FailureKind.CONNECTION: "Could not connect",
+    FailureKind.TIMEOUT: "Timed out",
+    FailureKind.TLS: "TLS failed",
+    FailureKind.PROTOCOL: "Invalid response",
+    FailureKind.STATUS: "Failed",
+    FailureKind.LOOP: "Would loop",
+    FailureKind.NOT_SENT: "Not sent",
+    FailureKind.INTERRUPTED: "Interrupted",
+    FailureKind.CUT_OFF: "Cut off on purpose",
+    FailureKind.INTERNAL: "Internal error",
+}
+
+
+def short_result(attempt: Attempt) -> str:
+    """`200`, `500`, `Timed out`: attempts that ended the same way have the same one."""
+    if attempt.failure in (None, FailureKind.STATUS) and attempt.status is not None:
+        return str(attempt.status)
+    return FAILURES[attempt.failure or FailureKind.STATUS]
