@@ -13,14 +13,14 @@ from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.replay.replay_rules import replay_errors
-from app.core.replay.spec import MatchingRequests, OwnTargets, ReplaySpec
+from app.core.replay.spec import MatchingRequests, OneUrl, OwnTargets, ReplaySpec
 from app.core.search.query import QueryError
 from app.core.text import count_of
 from app.ui.latest_only import Latest
 from app.ui.replay.destination_field import URL, DestinationField
 from app.ui.replay.replay_scope import ALL, MATCHING, RANGE, SELECTED, ReplayScope, count_requests
 from app.ui.replay.replay_sections import FaultsSection, PaceSection, TimesField, section
-from app.ui.replay.replay_text import plan_text
+from app.ui.replay.replay_text import NO_URL, plan_text
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -74,6 +74,8 @@ class ReplayManyDialog(Dialog):
         self._recount()
         order_tabs(self)
         self.resize(self.sizeHint())
+        if self.destination.kind.current() == URL:
+            self.destination.url.setFocus()
 
     def sizeHint(self) -> QSize:
         """As high as the form, within the screen."""
@@ -219,6 +221,8 @@ class ReplayManyDialog(Dialog):
         errors = {path: message for path, message in typed.items() if message}
         for error in replay_errors(spec, self._services.own_bases()):
             errors.setdefault(error.field, error.message)
+        if spec.destination == OneUrl(url=""):
+            errors["destination.url"] = NO_URL
         if isinstance(spec.destination, OwnTargets) and not self._targets():
             errors["destination"] = "There is no target that is switched on. Choose another URL."
         return errors | self._refused
@@ -256,10 +260,9 @@ class ReplayManyDialog(Dialog):
             self.destination.kind.setFocus()
 
     def _plan(self, spec: ReplaySpec) -> str:
-        if self._count is None:
-            counting = "" if self._count_problem else " Counting requests…"
-            return plan_text(spec, self._which(spec), None, self._targets_text()) + counting
-        return plan_text(spec, self._which(spec), self._count, self._targets_text())
+        text = plan_text(spec, self._which(spec), self._count, self._targets_text())
+        counting = self._count is None and not self._count_problem and text != NO_URL
+        return f"{text} Counting requests…" if counting else text
 
     def _which(self, spec: ReplaySpec) -> str:
         source = spec.source

@@ -34,6 +34,7 @@ FAULTS = (
     ("delay", "Delay", "Sent late, while others go ahead"),
     ("cut_off", "Cut off", "The connection closes within the body"),
 )
+FAULTS_HELP = "Tests how your code handles duplicate, late and lost requests."
 
 
 def _row(*fields: QWidget) -> QHBoxLayout:
@@ -178,7 +179,11 @@ class FaultsSection(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(metrics.SPACE_3)
-        column.addWidget(section("Faults, to test that repeats and losses do no harm", self))
+        heading = QVBoxLayout()
+        heading.setSpacing(metrics.SPACE_1)
+        heading.addWidget(section("Faults", self))
+        heading.addWidget(label(FAULTS_HELP, "faint", self, wrap=True))
+        column.addLayout(heading)
         fields = list(self.fields.values())
         column.addLayout(_row(*fields[: len(FAULTS)]))
         self._more = QWidget(self)

@@ -21,6 +21,7 @@ from app.core.replay.summary import faults_text
 from app.core.text import count_of, ms_text
 
 BAR = "█"
+NO_URL = "Enter a URL to send to."
 _BAR = re.compile(r"#+$", re.MULTILINE)
 
 
@@ -69,6 +70,8 @@ def speed_text(replay: Replay) -> str:
 
 def plan_text(spec: ReplaySpec, requests: str, count: int | None, targets: str) -> str:
     """Says in words what a replay will do: `requests` names them, `targets` where their own targets are."""
+    if spec.destination == OneUrl(url=""):
+        return NO_URL
     many = count_of(count, "request") if count is not None else "all requests"
     order = ", oldest first" if count != 1 else ""
     sentences = [f"Sends {many} {requests}{order}, to {destination_words(spec, targets)}."]

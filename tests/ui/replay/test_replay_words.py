@@ -19,7 +19,7 @@ from app.core.replay.spec import (
 )
 from app.ui.replay.body_text import EditableText, editable_text
 from app.ui.replay.headers_editor import header_lines, parse_headers
-from app.ui.replay.replay_text import is_single, plan_text, speed_text, title_text, with_bars
+from app.ui.replay.replay_text import counts_text, is_single, plan_text, speed_text, title_text, with_bars
 
 ALL = MatchingRequests(endpoint_id=1)
 
@@ -57,6 +57,20 @@ ALL = MatchingRequests(endpoint_id=1)
 )
 def test_the_plan_is_said_in_words(spec: ReplaySpec, count: int, text: str) -> None:
     assert plan_text(spec, "of “Shop”", count, "http://a/") == text
+
+
+def test_a_plan_without_a_url_asks_for_it() -> None:
+    spec = ReplaySpec(source=ALL, destination=OneUrl(url=""))
+    assert plan_text(spec, "of “Shop”", 3, "") == "Enter a URL to send to."
+
+
+def test_a_request_to_several_targets_counts_once_for_each() -> None:
+    progress = ReplayProgress(total=12, sent=12, delivered=12, failed=36)
+    done = Replay(id="x", created_at=0, spec=ReplaySpec(source=ALL), state=ReplayState.DONE, progress=progress)
+    assert (title_text(done), counts_text(progress)) == (
+        "Replay finished: 12 requests sent",
+        "12 delivered · 36 failed",
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from app.core.target import TargetDraft
 from app.ui.commands.command_button import ActionButton
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
+from app.ui.replay.replay_text import NO_URL
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown as shown_window
 from tests.ui.replay.replay_desk import dialog, page_with_target, target
@@ -217,6 +218,29 @@ def test_the_form_for_many_counts_what_it_will_send_and_starts_it(run: Run, tmp_
             form.faults.shares["drop"].textEdited.emit("0")
             form.start.click()
             await until(lambda: len(received.requests) == 10)
+
+    run(check())
+
+
+def test_the_form_for_many_asks_for_a_url_where_there_is_no_target(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(3)
+            await shown.reload()
+            await focus_list(shown)
+            QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
+            form = await dialog(ReplayManyDialog, shown.page)
+            await until(form.destination.url.hasFocus)
+            await until(lambda: form.start.text() == "Replay 3 requests")
+            assert form.plan.text() == form.start.toolTip() == NO_URL
+            assert form.fields["destination.url"].error() == ""
+            assert not form.start.isEnabled()
+            QTest.keyClick(form, Qt.Key.Key_Return, CTRL)
+            assert form.fields["destination.url"].error() == NO_URL
+            QTest.keyClicks(form.destination.url, "http://127.0.0.1:9/")
+            assert form.plan.text().startswith("Sends 3 requests")
+            assert form.start.isEnabled()
+            form.reject()
 
     run(check())
 
