@@ -51,7 +51,6 @@ def replay_summary(
     `results` and `latencies` only have what was sent since. `endpoint` as in `source_text`.
     """
     ms = max(0, ended_at - started_at) / 1_000
-    counted = progress.total is not None
     run = [
         ("Requests", source_text(spec.source, endpoint)),
         ("To", destination_text(spec.destination)),
@@ -62,15 +61,12 @@ def replay_summary(
         ("Took", ms_text(ms) if ms < 60_000 else duration_text(ms / 1_000)),
     ]
     totals = [
-        (
-            "Sent",
-            f"{progress.sent:,}{f' of {progress.total:,}' if counted and progress.done != progress.total else ''}",
-        ),
+        ("Sent", _sent_text(progress)),
         ("Delivered", f"{progress.delivered:,}"),
         ("Failed", f"{progress.failed:,}"),
         *_if_any("Dropped on purpose", progress.dropped),
         *_if_any("Duplicated on purpose", progress.duplicated),
-        ("Rate", f"{progress.sent * 1_000 / ms:,.1f} per second" if ms else "-"),
+        ("Rate", f"{progress.sent * 1_000 / ms:,.1f} requests per second" if ms else "-"),
     ]
     sections: list[tuple[str, list[Fact]]] = [("Replay", run), ("Totals", totals)]
     since = " since it was resumed" if resumed else ""
@@ -132,6 +128,12 @@ def faults_text(faults: Faults, seed: int) -> str:
     )
     named = ", ".join(f"{share * 100:g} % {what}" for share, what in parts if share)
     return f"{named} (seed {seed})" if named else "none"
+
+
+def _sent_text(progress: ReplayProgress) -> str:
+    if progress.total is None or progress.done == progress.total:
+        return count_of(progress.sent, "request")
+    return f"{progress.sent:,} of {count_of(progress.total, 'request')}"
 
 
 def _if_any(label: str, count: int) -> list[Fact]:

@@ -64,12 +64,12 @@ Replay
   Took                   3.0 s
 
 Totals
-  Sent                   6
+  Sent                   6 requests
   Delivered              4
   Failed                 2
   Dropped on purpose     1
   Duplicated on purpose  1
-  Rate                   2.0 per second
+  Rate                   2.0 requests per second
 
 Results
   200                    4
@@ -95,7 +95,7 @@ def test_a_cancelled_replay_says_how_far_it_came() -> None:
     )
     lines = text.splitlines()
     assert lines[0] == "Replay cancelled"
-    assert "  Sent       30 of 1,200" in lines
+    assert "  Sent       30 of 1,200 requests" in lines
     assert "  Requests   all requests of “Stripe” that match “status:500”" in lines
     assert "  Faults     none" in lines
     assert "Latency" not in lines

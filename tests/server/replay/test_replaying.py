@@ -60,7 +60,7 @@ async def test_each_delivery_counts_where_targets_differ(stage: ReplayStage) -> 
     assert (progress.total, progress.sent, progress.delivered, progress.failed) == (12, 12, 12, 24)
     assert done.summary is not None
     facts = {" ".join(line.split()) for line in done.summary.splitlines()}
-    assert {"Sent 12", "Delivered 12", "Failed 24", "200 12", "500 12", "Could not connect 12"} <= facts
+    assert {"Sent 12 requests", "Delivered 12", "Failed 24", "200 12", "500 12", "Could not connect 12"} <= facts
     assert {
         f"12 delivered, 0 failed {place.url}",
         f"0 delivered, 12 failed {broken.url}",
