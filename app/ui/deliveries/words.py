@@ -6,6 +6,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import NamedTuple
 
+from app.core.attempt_text import FAILURES
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind
 from app.core.model import DeliveryState
 from app.core.target import PausedBy, Target
@@ -34,17 +35,6 @@ TRIGGERS = {
     AttemptTrigger.MANUAL: "retried by you",
     AttemptTrigger.RESENT: "sent again because the open connection had closed",
     AttemptTrigger.REPLAY: "replay",
-}
-FAILURES = {
-    FailureKind.CONNECTION: "Could not connect",
-    FailureKind.TIMEOUT: "Timed out",
-    FailureKind.TLS: "TLS failed",
-    FailureKind.PROTOCOL: "Invalid response",
-    FailureKind.STATUS: "Failed",
-    FailureKind.LOOP: "Would loop",
-    FailureKind.NOT_SENT: "Not sent",
-    FailureKind.INTERRUPTED: "Interrupted",
-    FailureKind.INTERNAL: "Internal error",
 }
 INTERRUPTED_MEANS = (
     "Hookline stopped while this attempt was being made. The target may have received the request, so the next attempt"
