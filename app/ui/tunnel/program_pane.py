@@ -162,14 +162,15 @@ class ProgramPane(QWidget):
         return row
 
     def _lay_out(self) -> None:
-        program = self.found.program
         title = QHBoxLayout()
         title.setSpacing(metrics.SPACE_2)
-        title.addWidget(label(program.name, "heading", self))
-        title.addWidget(self.state)
-        title.addWidget(self.kind)
-        title.addStretch(1)
-        title.addWidget(self.website)
+        title.addWidget(label(self.found.program.name, "heading", self, wrap=True), 1)
+        title.addWidget(self.website, 0, Qt.AlignmentFlag.AlignTop)
+        states = QHBoxLayout()
+        states.setSpacing(metrics.SPACE_2)
+        states.addWidget(self.state)
+        states.addWidget(self.kind)
+        states.addStretch(1)
         install = QVBoxLayout(self._install_part)
         install.setContentsMargins(0, 0, 0, 0)
         install.setSpacing(metrics.SPACE_2)
@@ -182,6 +183,7 @@ class ProgramPane(QWidget):
         column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4)
         column.setSpacing(metrics.SPACE_3)
         column.addLayout(title)
+        column.addLayout(states)
         column.addLayout(self._content(inside))
         column.addStretch(1)
         self._area = FormScroll(inside, self)

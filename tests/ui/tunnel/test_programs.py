@@ -6,17 +6,22 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from app.core.errors import InvalidFieldsError, NotFoundError
+from app.core.resources import resource
 from app.core.rules import FieldError
+from app.core.tunnel.program import FoundProgram
+from app.core.tunnel.spec import read_folder
 from app.ui.shell.sidebar import TUNNEL
 from app.ui.tunnel.option_form import REMOVED, SAVED
 from app.ui.tunnel.program_list import NOT_INSTALLED, READY
+from app.ui.widgets.fit_screen import FormScroll
 from tests.ui.desk import shown
 from tests.ui.tunnel_page import called, field_of, page_of, pane_of, type_into
 from tests.ui.tunnels import COMMAND, HOST, PORT, REGION, TOKEN, found
@@ -61,6 +66,30 @@ class TestChoosing:
                 assert pane.kind.text() == "New URL each time"
                 assert pane_of(page, "ngrok").kind.text() == "Same URL each time"
                 assert not pane_of(page, "ngrok").warning.isVisible()
+
+        run(scene())
+
+    @pytest.mark.parametrize("installed", [True, False])
+    def test_what_is_said_of_a_program_is_never_cut_off(self, run: Scene, tmp_path: Path, installed: bool) -> None:
+        async def scene() -> None:
+            programs = [
+                FoundProgram(spec.program, f"/usr/bin/{name}" if installed else None, {}, ())
+                for name, spec in read_folder(resource("tunnels")).items()
+            ]
+            async with page_of(tmp_path, *programs) as (_, page):
+                page.window().resize(894, 466)  # 1366 by 768 at 150 %, less the frame of a window
+                await settle(10)
+                for name in page.programs.panes:
+                    pane = pane_of(page, name)
+                    await settle(4)
+                    (area,) = pane.findChildren(FormScroll)
+                    room = area.viewport().width() - area.widget().layout().contentsMargins().right()
+                    for widget in area.widget().findChildren(QWidget):
+                        if widget.isVisible():
+                            right = widget.mapTo(area.viewport(), QPoint(widget.width(), 0)).x()
+                            assert right <= room, (name, widget, widget.accessibleName())
+                    assert pane.kind.width() >= pane.kind.sizeHint().width()
+                    assert pane.website.width() >= pane.website.sizeHint().width()
 
         run(scene())
 
