@@ -4,8 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QPaintEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QComboBox,
+    QHBoxLayout,
+    QSizePolicy,
+    QStyle,
+    QStyleOptionComboBox,
+    QStylePainter,
+    QWidget,
+)
 
 from app.core.bodies.escape import escape
 from app.core.delivery import DeliveryFilter
@@ -23,7 +33,11 @@ STATES = (
     (DeliveryState.QUEUED.value, "Waiting"),
     (DeliveryState.DELIVERED.value, "Delivered"),
 )
-REPLAYS = (("Replays included", None), ("Without replays", False), ("Only replays", True))
+ALL_ENDPOINTS, ALL_TARGETS, ALL_REPLAYS = "All endpoints", "All targets", "Replays included"
+REPLAYS = ((ALL_REPLAYS, None), ("Without replays", False), ("Only replays", True))
+
+BESIDE_TEXT = 44
+"""Pixels that a box needs for its margins and arrow."""
 
 
 class DeliveryFilters(QWidget):
@@ -36,35 +50,39 @@ class DeliveryFilters(QWidget):
         self._endpoints = endpoints
         self.state = Segmented(STATES, self)
         self.state.set_current(ALL)
-        self.endpoint, self.target, self.replays = QComboBox(self), QComboBox(self), QComboBox(self)
-        for box, name, share in (
-            (self.endpoint, "Endpoint", 14),
-            (self.target, "Target", 20),
-            (self.replays, "Replays", 12),
-        ):
+        self.endpoint = FilterBox(ALL_ENDPOINTS, 14, self)
+        self.target = FilterBox(ALL_TARGETS, 20, self)
+        self.replays = FilterBox(ALL_REPLAYS, 12, self)
+        for box, name in ((self.endpoint, "Endpoint"), (self.target, "Target"), (self.replays, "Replays")):
             box.setAccessibleName(name)
-            box.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-            box.setMinimumContentsLength(share)
-            box.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
-            box.setMinimumWidth(64)
         for text, replay in REPLAYS:
             self.replays.addItem(text, replay)
         self.reset = Button("Clear", theme, self, kind="link")
         self.reset.setAccessibleName("Clear filters")
         self.reset.setToolTip("Clear filters")
         self.reset.hide()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(metrics.SPACE_2)
-        for widget in (self.state, self.endpoint, self.target, self.replays, self.reset):
-            row.addWidget(widget)
-        row.addStretch(1)
+        self._lay_out()
         self.refresh()
         self.state.activated.connect(self._emit)
         self.endpoint.activated.connect(self._endpoint_selected)
         self.target.activated.connect(self._emit)
         self.replays.activated.connect(self._emit)
         self.reset.clicked.connect(self.clear)
+
+    def minimumSizeHint(self) -> QSize:
+        """The wider of both lines: side by side, they would keep the page from becoming narrower."""
+        width = max(part.minimumSize().width() for part in self._lines)
+        return QSize(width, super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _fit(self) -> None:
+        """One line, or two if the page is too narrow for it."""
+        needed = sum(part.minimumSize().width() for part in self._lines) + self._rows.spacing()
+        direction = QBoxLayout.Direction
+        self._rows.setDirection(direction.LeftToRight if needed <= self.width() else direction.TopToBottom)
 
     def current(self) -> DeliveryFilter:
         state = self.state.current()
@@ -94,7 +112,7 @@ class DeliveryFilters(QWidget):
         """Endpoints or targets changed. A deleted one that was selected is no longer."""
         before = self.current()
         found = [(escape(one.name), one.id) for one in self._endpoints.all()]
-        _fill(self.endpoint, [("All endpoints", None), *found])
+        _fill(self.endpoint, [(ALL_ENDPOINTS, None), *found])
         self._fill_targets()
         if self.current() != before:
             self._emit()
@@ -103,6 +121,25 @@ class DeliveryFilters(QWidget):
     def _endpoint_selected(self) -> None:
         self._fill_targets()
         self._emit()
+
+    def _lay_out(self) -> None:
+        states, boxes = self._lines = QHBoxLayout(), QHBoxLayout()
+        states.addWidget(self.state)
+        states.addStretch(1)
+        for widget in (self.endpoint, self.target, self.replays, self.reset):
+            boxes.addWidget(widget)
+        boxes.addStretch(1)
+        self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._rows.setContentsMargins(0, 0, 0, 0)
+        for line in (states, boxes):
+            line.setSpacing(metrics.SPACE_2)
+            self._rows.addLayout(line)
+        self._rows.setSpacing(metrics.SPACE_2)
+        self._rows.setStretch(1, 1)
+        # Its space is kept: the boxes would change places when a filter is set.
+        policy = self.reset.sizePolicy()
+        policy.setRetainSizeWhenHidden(True)
+        self.reset.setSizePolicy(policy)
 
     def _fill_targets(self) -> None:
         """The targets of the selected endpoint; with all endpoints those of each."""
@@ -113,13 +150,38 @@ class DeliveryFilters(QWidget):
             if endpoint_id in (None, endpoint.id)
             for target in endpoint.targets
         ]
-        _fill(self.target, [("All targets", None), *targets])
+        _fill(self.target, [(ALL_TARGETS, None), *targets])
 
     @Slot()
     def _emit(self) -> None:
         current = self.current()
         self.reset.setVisible(current != DeliveryFilter())
         self.changed.emit(current)
+
+
+class FilterBox(QComboBox):
+    """At least as wide as `everything`, its first item; `share` is the width in characters that it would like."""
+
+    def __init__(self, everything: str, share: int, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._everything = everything
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(share)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+
+    def minimumSizeHint(self) -> QSize:
+        preferred = self.sizeHint()
+        text = self.fontMetrics().horizontalAdvance(self._everything)
+        return QSize(min(text + BESIDE_TEXT, preferred.width()), preferred.height())
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Elide the text; with a style sheet, Qt cuts it off."""
+        painter, option = QStylePainter(self), QStyleOptionComboBox()
+        self.initStyleOption(option)
+        room = self.width() - BESIDE_TEXT
+        option.currentText = self.fontMetrics().elidedText(option.currentText, Qt.TextElideMode.ElideRight, room)
+        painter.drawComplexControl(QStyle.ComplexControl.CC_ComboBox, option)
+        painter.drawControl(QStyle.ControlElement.CE_ComboBoxLabel, option)
 
 
 def _fill(box: QComboBox, items: list[tuple[str, Any]]) -> None:

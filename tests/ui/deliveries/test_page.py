@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QScrollArea, QStyle, QStyleOptionComboBox
 
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState, Endpoint
@@ -283,6 +284,34 @@ class TestFilters:
                 filters.reset.click()
                 await until(lambda: states(window) == ["Failed"])
                 assert not filters.reset.isVisible()
+
+        run(scene())
+
+    @pytest.mark.parametrize("width", [894, 1366, 1920])  # 894: 1366 pixels at 150 %, less the frame of a window
+    def test_each_filter_shows_its_words(self, run: Scene, tmp_path: Path, width: int) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                await deliver(desk, await forwarding(desk), FAILED)
+                window.resize(width, 466)
+                await open_with(window, 1)
+                filters = window.deliveries.filters
+                scrolling = window.pages.parentWidget().parentWidget()
+                assert isinstance(scrolling, QScrollArea)
+                for state in (None, FAILED):
+                    filters.set_state(state)
+                    await settle(10)
+                    for box in (filters.endpoint, filters.target, filters.replays):
+                        option = QStyleOptionComboBox()
+                        box.initStyleOption(option)
+                        room = box.style().subControlRect(
+                            QStyle.ComplexControl.CC_ComboBox, option, QStyle.SubControl.SC_ComboBoxEditField, box
+                        )
+                        assert box.fontMetrics().horizontalAdvance(box.currentText()) <= room.width()
+                        assert filters.rect().contains(box.geometry())
+                    assert filters.reset.isVisible() == (state is FAILED)
+                    assert filters.rect().contains(filters.reset.geometry())
+                    assert (filters.endpoint.y() > filters.state.y() + filters.state.height()) == (width < 1000)
+                    assert scrolling.horizontalScrollBar().maximum() == 0
 
         run(scene())
 
