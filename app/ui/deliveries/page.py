@@ -4,31 +4,17 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.text import count_of, exact_time
 from app.ui.commands.command_button import CommandButton
+from app.ui.deliveries.columns import DeliveryColumns
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.filters import DeliveryFilters
 from app.ui.deliveries.pager import MAX_ROWS, DeliveryPager
-from app.ui.deliveries.table import (
-    ATTEMPTS,
-    DETAIL,
-    DURATION,
-    ENDPOINT,
-    METHOD,
-    REQUEST,
-    STATE,
-    STATUS,
-    TARGET,
-    TIME,
-    TITLES,
-    DeliveryDelegate,
-    DeliveryModel,
-    DeliveryTable,
-)
+from app.ui.deliveries.table import DETAIL, QUEUED, TITLES, DeliveryDelegate, DeliveryModel, DeliveryTable
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -42,18 +28,6 @@ ROW = 36
 NEAR_END = 40 * ROW
 """Pixels before the end of the list at which the next page is read."""
 TICK_MS = 1_000
-_WIDTHS = {
-    STATE: 108,
-    TIME: 88,
-    ENDPOINT: 128,
-    METHOD: 70,
-    ATTEMPTS: 84,
-    STATUS: 62,
-    DURATION: 82,
-}
-"""Request, target and details share the rest."""
-_NEEDED = {ATTEMPTS: 1180, DURATION: 1040, TARGET: 920, METHOD: 780, ENDPOINT: 720, STATUS: 640}
-"""Narrower pages hide a column: the request has it."""
 NOTHING_YET = (
     "Requests are delivered to the targets of their endpoint. Edit an endpoint and set a forward URL to send its"
     " requests to your code."
@@ -84,7 +58,10 @@ class DeliveriesPage(QWidget):
         self.empty = EmptyState("forward", *NOTHING, theme, self, action="Clear filters")
         self.retry_selected = CommandButton("Retry", self.commands.retry, theme, self, icon="retry")
         self._count: int | None = None
+        self._measured = False
+        """Whether the columns fit the list; rows that arrive later do not change them."""
         self._prepare_table(theme)
+        self.columns = DeliveryColumns(self.model, self.table)
         self._lay_out()
         self._connect_commands()
         self.pager.loaded.connect(self._loaded)
@@ -119,6 +96,7 @@ class DeliveriesPage(QWidget):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
+        self._measured = False
         self.filters.refresh()
         self.pager.set_watched(True)
         self._tick.start()
@@ -131,8 +109,7 @@ class DeliveriesPage(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Hide columns that a narrow page has no space for."""
         super().resizeEvent(event)
-        for column, width in _NEEDED.items():
-            self.table.setColumnHidden(column, self.width() < width)
+        self.columns.fit(self.width())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter opens the selected delivery's request."""
@@ -146,8 +123,8 @@ class DeliveriesPage(QWidget):
         """Copy the selected rows, tab-separated."""
         lines = [
             "\t".join(
-                [exact_time(one.started_at or one.queued_at)]
-                + [self.model.cell(one, column) for column in range(len(TITLES)) if column != TIME]
+                [exact_time(one.queued_at)]
+                + [self.model.cell(one, column) for column in range(len(TITLES)) if column != QUEUED]
             )
             for one in self.selected()
         ]
@@ -156,7 +133,7 @@ class DeliveriesPage(QWidget):
 
     @Slot(object)
     def _filter(self, which: DeliveryFilter) -> None:
-        self._count = None
+        self._count, self._measured = None, False
         self.pager.show_filtered(which)
         self.commands.refresh()
         self._show_count()
@@ -173,6 +150,9 @@ class DeliveriesPage(QWidget):
             self._body.setCurrentWidget(self.empty)
         else:
             self._body.setCurrentWidget(self._card)
+            if self.pager.ready and not self._measured:
+                self._measured = True
+                self.columns.measure()
         self._show_count()
         self._near_end()
 
@@ -256,12 +236,6 @@ class DeliveriesPage(QWidget):
         header = table.horizontalHeader()
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
         header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
-        header.setMinimumSectionSize(48)
-        for column in (REQUEST, TARGET, DETAIL):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        for column, width in _WIDTHS.items():
-            table.setColumnWidth(column, width)
 
     def _lay_out(self) -> None:
         words = QVBoxLayout()

@@ -27,7 +27,7 @@ from app.core.delivery import Delivery
 from app.core.model import DeliveryState, Endpoint
 from app.core.raw_request import below_slug
 from app.core.target import Target
-from app.core.text import clock_time, exact_time, ms_text
+from app.core.text import clock_time, day_text, exact_time, ms_text
 from app.ui.deliveries.words import is_paused, look_of, next_text, paused_text, status_text
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, ui_font
@@ -35,8 +35,9 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import METHOD_SIZE, paint_method
 from app.ui.widgets.labels import plain_tooltip
 
-STATE, TIME, ENDPOINT, METHOD, REQUEST, TARGET, ATTEMPTS, STATUS, DURATION, DETAIL = range(10)
-TITLES = ("State", "Time", "Endpoint", "Method", "Request", "Target", "Attempts", "Status", "Duration", "Details")
+STATE, QUEUED, ENDPOINT, METHOD, REQUEST, TARGET, ATTEMPTS, STATUS, DURATION, DETAIL = range(10)
+TITLES = ("State", "Queued", "Endpoint", "Method", "Request", "Target", "Attempts", "Status", "Duration", "Details")
+QUEUED_TIP = "Newest first. The tooltip of a row also has the time of its last attempt."
 RIGHT_ALIGNED = (ATTEMPTS, STATUS, DURATION)
 RowIndex = QModelIndex | QPersistentModelIndex
 Numbered = tuple[int, Delivery]
@@ -154,6 +155,8 @@ class DeliveryModel(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             return TITLES[section]
+        if role == Qt.ItemDataRole.ToolTipRole and section == QUEUED:
+            return QUEUED_TIP
         if role == Qt.ItemDataRole.TextAlignmentRole and section in RIGHT_ALIGNED:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         return None
@@ -179,7 +182,7 @@ class DeliveryModel(QAbstractTableModel):
         if column == DETAIL:
             return self._detail(delivery)
         texts = {
-            TIME: clock_time(delivery.started_at or delivery.queued_at)[:8],
+            QUEUED: _moment(delivery.queued_at, now_us()),
             METHOD: escape(delivery.captured_method),
             REQUEST: escape(_request_text(delivery)),
             TARGET: escape(self._target_url(delivery)),
@@ -208,7 +211,7 @@ class DeliveryModel(QAbstractTableModel):
         target = self.target(delivery)
         if column == STATE and target is not None and is_paused(delivery, target):
             return paused_text(target)
-        if column == TIME:
+        if column == QUEUED:
             lines = [f"Queued {exact_time(delivery.queued_at)}"]
             if delivery.started_at is not None:
                 lines.append(f"Last attempt {exact_time(delivery.started_at)}")
@@ -315,6 +318,12 @@ def _reason(delivery: Delivery) -> str:
         if phrase:
             return phrase
     return escape(delivery.error or "").replace("\n", " ")
+
+
+def _moment(at_us: int, now_us: int) -> str:
+    """`14:02:31`; of an earlier day, its date: `12 Nov`."""
+    day = day_text(at_us, now_us)
+    return clock_time(at_us)[:8] if day == "Today" else day
 
 
 def _request_text(delivery: Delivery) -> str:

@@ -12,16 +12,19 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QScrollArea, QStyle, QStyleOptionComboBox
 
+from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState, Endpoint
+from app.core.text import clock_time, day_text, exact_time
 from app.ui.deliveries import commands, pager
 from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET, TITLES
+from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
 from app.ui.deliveries.words import NOT_FAILED
 from app.ui.request.tabs.tabs import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
 from app.ui.widgets.question import Question
-from tests.deliveries import STATUS_500, finish
+from tests.deliveries import REFUSED, STATUS_500, finish
 from tests.factories import attempt
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
@@ -119,6 +122,60 @@ class TestRows:
                     assert sum(widths) <= table.viewport().width()
                     assert widths[REQUEST] >= 120
                     assert widths[DETAIL] >= 120
+
+        run(scene())
+
+    @pytest.mark.parametrize(("width", "fits"), [(894, "Nothing is listening"), (1366, REFUSED[:34]), (1920, REFUSED)])
+    def test_the_details_have_the_room_that_requests_and_targets_leave(
+        self, run: Scene, tmp_path: Path, width: int, fits: str
+    ) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk, forward_url="http://127.0.0.1:9/webhooks/stripe")
+                capture = await desk.capture(endpoint, target="/catch/x/11")
+                (delivery,) = await desk.store.deliveries.of_capture(capture.id)
+                await finish(desk.store, delivery, FAILED, attempt(delivery, status=None, error=REFUSED))
+                window.resize(width, 768)
+                await open_with(window, 1)
+                await settle(10)
+                table, model = window.deliveries.table, window.deliveries.model
+                details = model.index(0, DETAIL)
+                assert details.data() == REFUSED
+                assert table.fontMetrics().horizontalAdvance(fits) <= table.columnWidth(DETAIL) - 16
+                for column in (REQUEST, TARGET) if width > 1900 else (REQUEST,):
+                    needed = table.fontMetrics().horizontalAdvance(model.index(0, column).data())
+                    assert needed <= table.columnWidth(column) - 16
+                await deliver(desk, endpoint, FAILED)
+                before = [table.columnWidth(column) for column in range(len(TITLES))]
+                for _ in range(30):
+                    await deliver(desk, endpoint, FAILED, target="/catch/x/" + "long" * 20)
+                await until(lambda: model.rowCount() == 32)
+                await settle(10)
+                assert [table.columnWidth(column) for column in range(len(TITLES) - 1)] == before[:-1]
+                window.show_page(DASHBOARD)
+                await open_with(window, 32)
+                await until(lambda: table.columnWidth(REQUEST) > before[REQUEST])
+
+        run(scene())
+
+    def test_rows_show_when_they_were_queued_in_that_order(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                first = await deliver(desk, endpoint, QUEUED)
+                await deliver(desk, endpoint, QUEUED)
+                late = first.queued_at + 3_600_000_000  # its attempt is newer than all that was queued since
+                await finish(desk.store, first, FAILED, attempt(first, started_at=late, **STATUS_500))
+                await open_with(window, 2)
+                model = window.deliveries.model
+                assert model.headerData(QUEUED_COLUMN, Qt.Orientation.Horizontal) == "Queued"
+                queued = [model.delivery(row).queued_at for row in range(2)]
+                assert [model.index(row, QUEUED_COLUMN).data() for row in range(2)] == [
+                    clock_time(at)[:8] if day_text(at, now_us()) == "Today" else day_text(at, now_us()) for at in queued
+                ]
+                assert queued == sorted(queued, reverse=True)
+                tip = model.index(1, QUEUED_COLUMN).data(Qt.ItemDataRole.ToolTipRole)
+                assert tip == f"Queued {exact_time(first.queued_at)}\nLast attempt {exact_time(late)}"
 
         run(scene())
 
