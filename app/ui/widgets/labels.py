@@ -151,7 +151,8 @@ class FittingLabel(ElidedLabel):
 
     def _choose(self) -> None:
         room, fm = self.text_rect().width(), self.fontMetrics()
-        fitting = (text for text in self._wordings if fm.horizontalAdvance(text) <= room)
+        # `horizontalAdvance` rounds, so that a text of its width may be elided nevertheless.
+        fitting = (text for text in self._wordings if fm.elidedText(text, self._elide, room) == text)
         text = next(fitting, self._wordings[-1])
         if text != self.text():
             self.setText(text)

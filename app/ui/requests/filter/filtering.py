@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtWidgets import QLabel, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.model import Capture
 from app.core.search.format import words
@@ -20,6 +20,7 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.labels import FittingLabel
 
 NOTHING_WIDTH = 280
 
@@ -59,8 +60,8 @@ class SearchStatus:
         """The share searched, 0 to 1; None if unknown."""
         return None if self._feed.search.time_range is not None else self._feed.search.progress.share(total)
 
-    def found(self, total: int) -> str:
-        """The text of the footer."""
+    def found(self, total: int) -> tuple[str, ...]:
+        """The texts of the footer, from longest to shortest."""
         search = self._feed.search
         found = 0 if search.stale.isActive() else self._feed.model.rowCount()
         in_range, known = ("", total) if search.time_range is None else (" in this range", None)
@@ -68,11 +69,15 @@ class SearchStatus:
             searched_text = search.progress.searched_text(known)
             if search.progress.searched:
                 searched_text = searched_text.removesuffix(" requests")  # The footer is as narrow as the list.
-            return f"Stopped: {_number(found, 'none')} in {searched_text}{in_range} · Enter continues"
+            text = f"Stopped: {_number(found, 'none')} in {searched_text}{in_range}"
+            return f"{text} · Enter continues", text, f"Stopped: {_number(found, 'none')}"
         if self.long:
-            return f"{_number(found, 'None')} found so far{in_range} · {search.progress.running_text(known)}"
-        matches = f"{found:,}{'' if search.done else '+'} of {total:,} {'matches' if found == 1 else 'match'}{in_range}"
-        return f"{matches} · searching…" if search.busy else matches
+            text = f"{_number(found, 'None')} found so far{in_range}"
+            return f"{text} · {search.progress.running_text(known)}", text, f"{_number(found, 'None')} so far"
+        count = f"{found:,}{'' if search.done else '+'}"
+        matches = f"{count} of {total:,} {'matches' if found == 1 else 'match'}{in_range}"
+        running = (f"{matches} · searching…",) if search.busy else ()
+        return *running, matches, f"{count} of {total:,}", count
 
     def show_empty(self, state: EmptyState, total: int) -> None:
         """Show that there are no results, and why."""
@@ -155,12 +160,12 @@ class PageFilter(QObject):
             self._mark(self.bar.put(""))
             self._feed.filter_by(None)
 
-    def count(self, total: int, footer: QLabel, stack: QStackedWidget) -> None:
+    def count(self, total: int, footer: FittingLabel, stack: QStackedWidget) -> None:
         """Update the filter bar for a list of `total` requests, and while it filters the footer and the empty state."""
         used = bool(self.bar.line.text()) or self.bar.isAncestorOf(self.bar.window().focusWidget())
         self.bar.setVisible(bool(total) or self.active or used)
         if self.active and total:
-            footer.setText(self.search_status.found(total))
+            footer.set_wordings(self.search_status.found(total))
             self.bar.progress.set_share(self.search_status.share(total))
             if self.found_nothing or (self.search_status.stopped and not self._feed.model.rowCount()):
                 self.search_status.show_empty(self.nothing, total)

@@ -18,7 +18,7 @@ from app.ui.requests.selection.select_all import SelectAll
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import ElidedLabel, plain_tooltip, restyle
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, plain_tooltip, restyle
 
 SELECT_ALL_TIP = "Include requests that are not loaded yet"
 TEXT_FROM = 640
@@ -191,7 +191,7 @@ class ListFooter(QStackedWidget):
         super().__init__(parent)
         self._pause = pause
         self.bar = bar
-        self.text = ElidedLabel("", "small", self)
+        self.text = FittingLabel("small", self)
         self.button = Button("", theme, self, kind="ghost", icon="pause")
         self.button.setProperty("compact", True)
         restyle(self.button)

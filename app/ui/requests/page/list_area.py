@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.curl import ready_curl
 from app.core.model import Endpoint
@@ -23,7 +23,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.empty_state import LEAST, EmptyState
-from app.ui.widgets.labels import label
+from app.ui.widgets.labels import FittingLabel, label
 
 COMMAND_WIDTH = 264
 
@@ -124,7 +124,7 @@ class ListArea(QStackedWidget):
         rows: RequestList,
         activity: ActivityStrip,
         page_filter: PageFilter,
-        footer: QLabel,
+        footer: FittingLabel,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
@@ -148,26 +148,28 @@ class ListArea(QStackedWidget):
         ids = [endpoint_id] if endpoint_id is not None else [endpoint.id for endpoint in endpoints]
         counts = [self._services.captures.counts(number) for number in ids]
         total, unread = sum(one.total for one in counts), sum(one.unread for one in counts)
-        count = self._count_in_time_range(total) or count_of(total, "request")
+        in_range = self._count_in_time_range()
+        count = f"{in_range} of {count_of(total, 'request')} in this range" if in_range else count_of(total, "request")
         unread_text = f" · {unread:,} unread" if unread and self._feed.pager.time_range is None else ""
         state = "keeps capturing" if self._pause.on else "newest first"
-        self._footer.setText(f"{count}{unread_text} · {state}" if total else "No requests yet")
+        with_unread = f"{count}{unread_text}"
+        short = f"{in_range} of {total:,}" if in_range else f"{total:,}"
+        wordings = (f"{with_unread} · {state}", with_unread, count, short)
+        self._footer.set_wordings(wordings if total else ("No requests yet",))
         self.setCurrentWidget(self._widget_for(total))
         self._filter.count(total, self._footer, self)
         self._fit_names(endpoints)
         self.refreshed.emit()
 
-    def _count_in_time_range(self, total: int) -> str | None:
-        """`3 of 303 requests in this range`; None while requests of all times are listed, `total` of them."""
+    def _count_in_time_range(self) -> str | None:
+        """How many requests the selected time range has; None while requests of all times are listed."""
         pager, model, activity = self._feed.pager, self._feed.model, self._activity
         if pager.time_range is None:
             return None
         counted = activity.source.total_of(activity.times) if activity.times else None
         if not pager.jumping and model.at_head and model.at_tail and not self._feed.new_count:
-            number = f"{model.rowCount():,}"
-        else:
-            number = f"{counted.total:,}" if counted else f"{model.rowCount():,}+"
-        return f"{number} of {count_of(total, 'request')} in this range"
+            return f"{model.rowCount():,}"
+        return f"{counted.total:,}" if counted else f"{model.rowCount():,}+"
 
     def _widget_for(self, total: int) -> QWidget:
         if self._feed.model.rowCount():
