@@ -16,7 +16,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.labels import FittingLabel
 from app.ui.widgets.segmented import Segmented
 
 SHORT = ((Span.HOUR.value, "1h"), (Span.DAY.value, "1d"), (Span.WEEK.value, "1w"), (Span.ALL.value, "All"))
@@ -37,7 +37,7 @@ class ActivityStrip(QFrame):
         self.source = ActivitySource(activity, bus, tasks, self)
         self.chart = ActivityChart(self.source, theme, self)
         self.fold = IconButton("collapse", "Hide the activity chart", theme, self)
-        self.summary = ElidedLabel("", "small", self)
+        self.summary = FittingLabel("small", self)
         self.chip = Button("", theme, self, icon="close")
         self.chip.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
         self.chip.setProperty("part", "chip")
@@ -140,13 +140,15 @@ class ActivityStrip(QFrame):
     @Slot()
     def _show_summary(self) -> None:
         selected = self.source.total_of(self.times) if self.times else None
+        counted = self.source.total if selected is None else selected
         if not self.open:
-            words = "Activity"
-        elif selected is not None:
-            words = selected.text()
+            wordings = ["Activity"]
         else:
-            words = self.source.total.text().capitalize()
-        self.summary.setText(words)
+            text = counted.text() if selected is not None else counted.text().capitalize()
+            wordings = [text, text.partition(", ")[0]]
+            if counted.total:
+                wordings.append(f"{counted.total:,}")
+        self.summary.set_wordings(wordings)
         self._make_room()
         self.chart.setAccessibleName(f"Requests over time, {LONG[self.source.span].lower()}")
 

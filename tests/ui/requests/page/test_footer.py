@@ -1,4 +1,4 @@
-"""The line below the list: its numbers stay whole in a narrow window."""
+"""The line below the list, and the one above its chart: their numbers stay whole in a narrow window."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from app.core.activity import Bar
 from app.core.model import Counts
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
@@ -36,6 +37,13 @@ def test_a_number_is_never_cut_off(run: Run, tmp_path: Path, monkeypatch: pytest
                 assert page.footer.shown_text() == page.footer.text()
                 assert page.footer.text().startswith("10,000")
                 assert page.footer.accessibleName().startswith("10,000 requests · 861 unread · ")
+            monkeypatch.setattr(type(page.activity.source), "total", Bar(plain=9_978, failed=22))
+            page.activity.source.changed.emit()
+            await settle(10)
+            summary = page.activity.summary
+            assert summary.isVisible()
+            assert summary.shown_text() == summary.text()
+            assert summary.text().startswith("10,000")
             page.filter.bar.set_text("event:invoice.paid")
             await until(lambda: page.feed.model.rowCount() == 2)
             await settle(10)
