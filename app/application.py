@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,7 +64,7 @@ class Application:
         self.bus = Bus()
         self.refused = RefusedLog(self.bus.publish)
         self._target_responses = TargetResponses()
-        self._settings = CurrentSettings(folder, overrides or {})
+        self.current_settings = CurrentSettings(folder, overrides or {})
         self.addresses = Addresses(
             lambda: self.settings,
             capture=lambda: self._capture.address if self._capture is not None else None,
@@ -90,7 +90,7 @@ class Application:
     @property
     def settings(self) -> Settings:
         """Those that apply now."""
-        return self._settings.now
+        return self.current_settings.now
 
     async def open(self, *, new_database: bool = False) -> None:
         """Lock the folder and open the store; DataFolderError leaves everything unchanged.
@@ -103,7 +103,7 @@ class Application:
             discard_staged(self.folder)
             if not new_database:
                 require_database(self.folder)
-            self._settings.load()
+            self.current_settings.load()
             self.token = load_or_create_token(self.folder)
             store = self.store = await Store.open(
                 self.folder,
@@ -112,7 +112,7 @@ class Application:
                 identify=self.catalogue.identify,
                 disk_reserve=lambda: self.settings.disk_reserve,
             )
-            self._settings.add_storage_limit(self.store.limits.use().used)
+            self.current_settings.add_storage_limit(self.store.limits.use().used)
             self.store.limits.set_limit(self.settings.storage_limit, self.settings.when_full)
             self.tunnels = self._tunnel_service()
             await self.tunnels.load()
@@ -163,7 +163,9 @@ class Application:
     def _record_free_ports(self, capture: CaptureServer, api: ApiServer | None) -> None:
         """Record the ports that port 0 took: 0 itself is not a valid setting, and no other could be saved with it."""
         taken = {"port": capture.address[1]} | ({"api_port": api.address[1]} if api is not None else {})
-        self.override(**{name: port for name, port in taken.items() if getattr(self.settings, name) == 0})
+        self.current_settings.override(
+            **{name: port for name, port in taken.items() if getattr(self.settings, name) == 0}
+        )
 
     async def listen_api(self, port: int) -> str:
         """Serve only the local API (0: any free port); returns its address."""
@@ -207,25 +209,22 @@ class Application:
 
     # -- settings -------------------------------------------------------------------------------------------------
 
-    def override(self, **values: Any) -> None:
-        """Use `values` for this run alone, without saving them."""
-        self._settings.override(**values)
-
-    async def apply_settings(self, new: Settings) -> None:
-        """Apply `new` and save what changed. On InvalidFieldsError or PortInUseError nothing changes."""
-        old_api = await self._apply(new)
+    async def apply_settings(self, new: Settings, keep: Collection[str] = ()) -> None:
+        """Apply `new`; save what changed, and the settings in `keep`. On InvalidFieldsError or PortInUseError nothing
+        changes."""
+        old_api = await self._apply(new, keep)
         if old_api is not None:
             await old_api.stop()
 
-    async def _apply_from_api(self, new: Settings) -> None:
+    async def _apply_from_api(self, new: Settings, keep: Collection[str]) -> None:
         """The same for a call of the API, whose response is sent before its listener closes."""
-        old_api = await self._apply(new)
+        old_api = await self._apply(new, keep)
         if old_api is not None:
             task = asyncio.create_task(old_api.stop(), name="old API listener")
             self._retiring.add(task)
             task.add_done_callback(self._retiring.discard)
 
-    async def _apply(self, new: Settings) -> ApiServer | None:
+    async def _apply(self, new: Settings, keep: Collection[str]) -> ApiServer | None:
         """Returns the API's previous listener if it has to be stopped."""
         if errors := [*check(new), *self._tunnel_errors(new)]:
             raise InvalidFieldsError(errors)
@@ -238,7 +237,7 @@ class Application:
             if old_api is not None and self._forwarder is not None and new.api_port != old.api_port:
                 api = ApiServer(self._api_services(), self.token)
                 await api.start(LOOPBACK, new.api_port)
-            await self._settings.save(new)
+            await self.current_settings.save(new, keep)
         except BaseException:
             if capture is not None and capture is not old_capture:
                 await capture.stop()
@@ -329,6 +328,7 @@ class Application:
             warnings=lambda: self.troubles.warnings,
             uptime_s=lambda: self.uptime_s,
             settings=lambda: self.settings,
+            overridden=lambda: self.current_settings.overridden,
             apply_settings=self._apply_from_api,
         )
 

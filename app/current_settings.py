@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec.structs import asdict, replace
 
+from app.core.errors import InvalidFieldsError
+from app.core.rules import FieldError
 from app.core.settings import Settings
 from app.db import settings_file
 
@@ -34,10 +36,20 @@ class CurrentSettings:
         self._overrides.update(values)
         self.now = replace(self.now, **values)
 
-    async def save(self, new: Settings) -> None:
-        """Save what `new` changes, and use it. DataFolderError when it cannot be saved; then nothing changes."""
-        changed = {key: value for key, value in asdict(new).items() if value != getattr(self.now, key)}
+    @property
+    def overridden(self) -> dict[str, Any]:
+        """The saved values of the settings that have another one for this run alone."""
+        return {key: value for key, value in asdict(self._saved).items() if value != getattr(self.now, key)}
+
+    async def save(self, new: Settings, keep: Collection[str] = ()) -> None:
+        """Save what `new` changes and the settings in `keep`, and use it.
+
+        InvalidFieldsError or DataFolderError when it cannot be saved; then nothing changes.
+        """
+        changed = {key: value for key, value in asdict(new).items() if key in keep or value != getattr(self.now, key)}
         saved = replace(self._saved, **changed)
+        if saved.port == saved.api_port:
+            raise InvalidFieldsError([_port_error(saved.port, "port" if "port" in changed else "api_port")])
         await asyncio.to_thread(settings_file.save, self._folder, saved)
         self._overrides = {key: value for key, value in self._overrides.items() if key not in changed}
         self._saved, self.now = saved, new
@@ -45,3 +57,10 @@ class CurrentSettings:
     def _use(self, saved: Settings) -> None:
         self._saved = saved
         self.now = replace(saved, **self._overrides)
+
+
+def _port_error(port: int, field: str) -> FieldError:
+    """`port` is given for `field` and saved for the other port, which is another one for this run alone."""
+    other = "API port" if field == "port" else "capture port"
+    text = f"Port {port} is the saved {other}. Choose another port, or save the {other} in use too."
+    return FieldError(field=field, message=text)

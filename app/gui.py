@@ -14,7 +14,7 @@ import logging
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -45,6 +45,7 @@ from app.ui.garbage_collector import GuiCollector
 from app.ui.gui_application import GuiApplication
 from app.ui.loop import run
 from app.ui.messages import Message, MessageAction, Messages
+from app.ui.restored_message import post_restored
 from app.ui.single_instance import ask
 from app.ui.tasks import Tasks
 from app.ui.theme.fonts import can_write
@@ -127,8 +128,7 @@ class GuiProgram:
             if not await self._open():
                 return Exit.ENVIRONMENT
             if (replaced := self._options.replaced) is not None:
-                advice = f"The database before is kept as {replaced.name} in {replaced.parent}."
-                self._messages.post(Message(text="The backup was restored.", advice=advice, tone="info"))
+                post_restored(self._messages, replaced)
             self._log.enter_context(write_log(self._application.folder))
             if not await self._listen():
                 return Exit.ENVIRONMENT
@@ -178,7 +178,8 @@ class GuiProgram:
             try:
                 await self._application.listen()
             except PortInUseError as error:
-                free = _next_free_port(error.host, error.port)
+                settings = self._application.settings
+                free = next_free_port(error.host, error.port, {settings.port, settings.api_port})
                 use = DialogOption(f"Use port {free} this time", "primary")
                 holder = f" by {error.holder}" if error.holder else ""
                 text = (
@@ -187,8 +188,8 @@ class GuiProgram:
                 )
                 way = await self._ask(f"Port {error.port} is in use", text, QUIT, AGAIN, use)
                 if way is use:
-                    is_capture = error.port == self._application.settings.port
-                    self._application.override(**{"port" if is_capture else "api_port": free})
+                    is_capture = error.port == settings.port
+                    self._application.current_settings.override(**{"port" if is_capture else "api_port": free})
                 elif way is not AGAIN:
                     return False
             except HooklineError as error:
@@ -314,9 +315,11 @@ def _look_at_signals() -> None:
     """Called so that Python runs its signal handlers."""
 
 
-def _next_free_port(host: str, port: int) -> int:
-    """The next port above `port` that can be listened on at `host` now."""
+def next_free_port(host: str, port: int, taken: Collection[int]) -> int:
+    """The next port above `port` that can be listened on at `host` now, and is none of those `taken` by Hookline."""
     for candidate in range(port + 1, 65_536):
+        if candidate in taken:
+            continue
         with contextlib.suppress(OSError), socket.create_server((host or LOOPBACK, candidate)):
             return candidate
     with socket.create_server((host or LOOPBACK, 0)) as any_port:

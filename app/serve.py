@@ -49,7 +49,7 @@ async def _serve(options: ServeOptions) -> int:
     application = Application(options.data_dir, options.overrides())
     logging_to_file = contextlib.ExitStack()
     if options.tunnel is not None:
-        application.override(tunnel_program=options.tunnel, tunnel_autostart=True)
+        application.current_settings.override(tunnel_program=options.tunnel, tunnel_autostart=True)
     try:
         await _open(application, options)
         logging_to_file.enter_context(write_log(application.folder))

@@ -63,6 +63,7 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         own_bases=application.addresses.own_bases,
         listening=listening,
         settings=lambda: application.settings,
+        overridden=lambda: application.current_settings.overridden,
         apply_settings=application.apply_settings,
         send_test=test.send,
         about=_about(application),

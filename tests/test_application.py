@@ -160,7 +160,7 @@ async def test_a_start_that_fails_lets_everything_go(tmp_path: Path) -> None:
         await second.open()
     await second.close()
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        first.override(port=taken.getsockname()[1])
+        first.current_settings.override(port=taken.getsockname()[1])
         with pytest.raises(PortInUseError):
             await first.listen()
     await first.listen()

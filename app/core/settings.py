@@ -44,7 +44,7 @@ class Settings(Record, frozen=True):
     ] = None
     tunnel_autostart: Annotated[
         bool,
-        msgspec.Meta(title="Start the tunnel", description="Start the tunnel with Hookline."),
+        msgspec.Meta(title="Start tunnel with Hookline", description="Start the tunnel whenever Hookline starts."),
     ] = False
     body_limit: Annotated[int, _size(KIB, GIB, "Largest body", "Senders of larger requests get 413.")] = 100 * MIB
     disk_reserve: Annotated[
@@ -110,6 +110,11 @@ def bounds(key: str) -> tuple[int, int] | None:
 
 def is_size(key: str) -> bool:
     return (meta(key).extra or {}).get("unit") == "bytes"
+
+
+def override_text(saved: str | None) -> str:
+    """What to say of a setting that has another value for this run alone; `saved` is its saved value, None for none."""
+    return f"Until Hookline is closed. {saved or 'Nothing'} is saved."
 
 
 def first_storage_limit(free: int, used: int = 0) -> int:

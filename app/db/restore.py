@@ -123,7 +123,7 @@ def swap(folder: Path) -> Path | None:
     try:
         sync_folder(folder)
     except OSError as error:
-        where = f"{path} is the backup now" + (f", and the database before it is {kept}" if found else "")
+        where = f"{path} is the backup now" + (f", and the previous database is {kept}" if found else "")
         raise BackupError(
             f"{where}, but the disk has not confirmed it: {error.strerror or error}. Check it."
         ) from error

@@ -90,9 +90,11 @@ def _settings(file: Path, given: dict[str, object]) -> Settings:
     for key, value in given.items():
         if key not in Settings.__struct_fields__:
             raise _bad(file, f"there is no setting {key!r} (its value is {value!r})")
-        if isinstance(value, int) and bounds(key) is not None:
-            for broken in check(msgspec.structs.replace(Settings(), **{key: value})):
-                raise _bad(file, f"{key}: {broken.message.rstrip('.')}")
+    # All at once, because the ports have to differ from each other, not from the defaults.
+    numbers = {key: value for key, value in given.items() if isinstance(value, int) and bounds(key) is not None}
+    for broken in check(msgspec.structs.replace(Settings(), **numbers)):
+        raise _bad(file, f"{broken.field}: {broken.message.rstrip('.')}")
+    for key, value in given.items():
         try:
             msgspec.convert({key: value}, Settings)  # one at a time, so that the message can name it
         except msgspec.ValidationError as error:

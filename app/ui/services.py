@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from app.core.about import Component, Fact
 from app.core.backup import BackupContents, BackupStep
@@ -111,14 +111,21 @@ class TunnelControl(Protocol):
     async def history(self, limit: int = 50) -> Sequence[TunnelUrl]: ...
 
 
+class ApplySettings(Protocol):
+    """Applies other settings; saves what changed, and the settings in `keep`."""
+
+    def __call__(self, new: Settings, keep: Collection[str] = ()) -> Awaitable[None]: ...
+
+
 @dataclass(frozen=True)
 class Services:
     """All that the window may call.
 
     `capture_url` gives an endpoint's public URL. `providers` names services by id, `provider_marks` has their marks.
     `restart_restored` closes Hookline and starts it with the staged backup.
-    `listening` is the capture port's `host:port`, None while it is not accepting. `apply_settings` raises
-    InvalidFieldsError or PortInUseError and then changes nothing. `send_test` posts a small request to the endpoint's
+    `listening` is the capture port's `host:port`, None while it is not accepting. `overridden` has the saved values of
+    the settings that have another one until Hookline is closed. `apply_settings` raises InvalidFieldsError or
+    PortInUseError and then changes nothing. `send_test` posts a small request to the endpoint's
     capture URL, and raises a HooklineError unless it arrived and its response came back.
     """
 
@@ -145,7 +152,8 @@ class Services:
     own_bases: Callable[[], Sequence[str]]
     listening: Callable[[], str | None]
     settings: Callable[[], Settings]
-    apply_settings: Callable[[Settings], Awaitable[None]]
+    overridden: Callable[[], Mapping[str, Any]]
+    apply_settings: ApplySettings
     send_test: Callable[[Endpoint], Awaitable[SentTest]]
     about: AboutService
     autostart: AutostartService

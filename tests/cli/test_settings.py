@@ -123,6 +123,26 @@ def test_a_running_program_changes_at_once_its_own_ports_too(
     assert run("settings", "storage_limit").out == "17 MiB\n"
 
 
+def test_a_value_of_this_run_is_marked_and_saved_when_it_is_set(
+    serve: Callable[..., Program], run: Run, folder: Path
+) -> None:
+    url = "https://run.example.org"
+    serve("--base-url", url)
+    said = "Until Hookline is closed. Nothing is saved."
+    rows = {row[0]: row for row in (line.split("\t") for line in run("settings").out.splitlines())}
+    assert rows["base_url"][1] == url
+    assert rows["base_url"][2].startswith(said)
+    assert rows["port"][2].startswith("Until Hookline is closed. 8787 is saved.")
+    assert "Until" not in rows["body_limit"][2]
+    shown = run("settings", "base_url")
+    assert (shown.out, shown.err) == (f"{url}\n", f"hookline: {said}\n")
+    assert run("settings", "--json").json["overridden"]["base_url"] is None
+    changed = run("settings", "base_url", url)
+    assert (changed.out, changed.err) == (f"{url}\n", "")
+    assert settings_file.load(folder).base_url == url
+    assert settings_file.load(folder).port == Settings().port
+
+
 def free_port() -> int:
 
     with socket.create_server(("127.0.0.1", 0)) as server:

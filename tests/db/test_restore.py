@@ -368,7 +368,7 @@ async def test_a_folder_that_cannot_be_synced_is_told_with_what_is_in_it(
             raise OSError(5, "Input/output error")
 
     monkeypatch.setattr("app.db.restore.sync_folder", fail_once_replaced)
-    with pytest.raises(BackupError, match=r"is the backup now, and the database before it is .* Input/output error"):
+    with pytest.raises(BackupError, match=r"is the backup now, and the previous database is .* Input/output error"):
         restore(data, backup, silent, accept)
     assert endpoint_in(data / "hookline.db") == "new"
     (kept,) = (data / name for name in names(data) if name.startswith(KEPT_NAME))

@@ -31,6 +31,13 @@ def test_settings_left_out_have_their_defaults(tmp_path: Path) -> None:
     assert load(tmp_path) == msgspec.structs.replace(Settings(), port=9000)
 
 
+def test_the_default_port_of_one_is_free_for_the_other(tmp_path: Path) -> None:
+    for ports in ({"port": 8788, "api_port": 9000}, {"port": 9000, "api_port": 8787}):
+        settings = msgspec.structs.replace(Settings(), **ports)
+        save(tmp_path, settings)
+        assert load(tmp_path) == settings
+
+
 @pytest.mark.parametrize(
     ("text", "named"),
     [
@@ -40,6 +47,7 @@ def test_settings_left_out_have_their_defaults(tmp_path: Path) -> None:
         ('{"theme": "pink"}', ["theme", "'pink'"]),
         ('{"colour": 3}', ["colour", "3"]),
         ('{"api_port": null}', ["api_port", "None"]),
+        ('{"port": 9000, "api_port": 9000}', ["api_port", "must differ"]),
         ("[]", ["one JSON object"]),
         ("{", ["not JSON"]),
         ('{"host": "\\ud800"}', ["settings.json"]),

@@ -81,5 +81,5 @@ def test_after_the_restart_the_window_says_where_the_old_database_is(tmp_path: P
     env = environment(QT_QPA_PLATFORM="offscreen", PYTHONPATH=str(DRIVER.parents[2]), PYTHONWARNINGS="")
     line = [sys.executable, "-c", RESTARTED, str(tmp_path / "data"), str(old)]
     done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=2 * START_S, check=False)
-    said = f"The backup was restored. The database before is kept as {old.name} in {tmp_path}.\n"
+    said = f"The backup was restored. The previous database is kept as {old.name} in {tmp_path}.\n"
     assert (done.stdout, done.stderr, done.returncode) == (said, "", 0)

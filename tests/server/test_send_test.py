@@ -83,7 +83,7 @@ def closed_port() -> int:
 
 async def failure(application: Application, base: str) -> str:
     endpoint = await application.store.endpoints.create(draft())
-    application.override(base_url=base)
+    application.current_settings.override(base_url=base)
     with pytest.raises(HooklineError) as failed:
         await services_of(application).send_test(endpoint)
     return str(failed.value)
@@ -111,7 +111,7 @@ async def test_a_public_url_is_the_way_it_takes(application: Application, active
 
     endpoint = await application.store.endpoints.create(draft(name="Orders", active=active))
     async with tunnel(hand_on) as base:
-        application.override(base_url=base)
+        application.current_settings.override(base_url=base)
         sent = await services_of(application).send_test(endpoint)
     assert len(came) == 1
     assert sent == SentTest(status=status, place=base, public=True)

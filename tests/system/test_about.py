@@ -101,7 +101,7 @@ class TestDiagnostics:
         application = Application(tmp_path)
         await application.open()
         try:
-            application.override(host=host)
+            application.current_settings.override(host=host)
             text = await services_of(application).about.diagnostics([])
         finally:
             await application.close()
@@ -111,7 +111,7 @@ class TestDiagnostics:
 
 async def fill(application: Application) -> list[str]:
     """Endpoints and a request full of secrets, and those secrets."""
-    application.override(port=8787, base_url="https://sekret-tunnel.example.org")
+    application.current_settings.override(port=8787, base_url="https://sekret-tunnel.example.org")
     auth = Auth(kind="basic", name="sekret-user", secret="sekret-password")
     draft = EndpointDraft(
         name="Sekret name",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -71,6 +71,7 @@ class Desk:
     refused: RefusedLog
     folder: Path
     settings: Settings = field(default_factory=Settings)
+    overridden: dict[str, Any] = field(default_factory=dict)
     place: str | None = "127.0.0.1:8787"
     tests_sent: list[int] = field(default_factory=list)
     restarts: int = 0
@@ -114,6 +115,7 @@ class Desk:
             own_bases=lambda: (BASE + "/catch/",),
             listening=lambda: self.place,
             settings=lambda: self.settings,
+            overridden=lambda: self.overridden,
             apply_settings=self.apply,
             send_test=self.send_test,
             about=DeskAbout(self.base_url),
@@ -129,9 +131,11 @@ class Desk:
     def capture_url(self, endpoint: Endpoint) -> str:
         return f"{self.base_url()}/catch/{endpoint.slug}"
 
-    async def apply(self, new: Settings) -> None:
+    async def apply(self, new: Settings, keep: Collection[str] = ()) -> None:
         if errors := check(new):
             raise InvalidFieldsError(errors)
+        for key in [key for key in self.overridden if key in keep or getattr(new, key) != getattr(self.settings, key)]:
+            del self.overridden[key]
         self.settings = new
         self.store.limits.set_limit(new.storage_limit, new.when_full)
         self.bus.publish(SettingsChanged(settings=new))

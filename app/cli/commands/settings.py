@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.table import Column, Table
-from app.core.settings import Settings, is_size, meta, scriptable
+from app.core.settings import Settings, is_size, meta, override_text, scriptable
 from app.core.sizes import exact_size, parse_size
 
 HELP = "list, show and change settings"
@@ -45,16 +45,25 @@ async def settings(call: Call) -> int:
         call.out.json(now if key is None else {key: now[key]})
     elif key is not None:
         call.out.line(text_of(key, now[key]))
+        if key in now["overridden"]:
+            call.out.message(_override(key, now))
     else:
         _list(call, now)
     return Exit.DONE
 
 
 def _list(call: Call, now: dict[str, Any]) -> None:
-    texts = {key: text_of(key, value) for key, value in now.items()}
     with Table(call.out, (Column("SETTING"), Column("VALUE", least=12), Column("MEANING", least=24))) as table:
-        for key, text in texts.items():
-            table.row(key, text, meta(key).description or "")
+        for key in scriptable():
+            meaning = meta(key).description or ""
+            if key in now["overridden"]:
+                meaning = f"{_override(key, now)} {meaning}"
+            table.row(key, text_of(key, now[key]), meaning)
+
+
+def _override(key: str, now: dict[str, Any]) -> str:
+    saved = now["overridden"][key]
+    return override_text(None if saved is None else text_of(key, saved))
 
 
 def text_of(key: str, value: Any) -> str:

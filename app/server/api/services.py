@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from app.core.delivery_repositories import DeliveryRepository, ResponsePairRepository, TargetRepository
 from app.core.model import Endpoint
@@ -58,7 +59,10 @@ class ApiServices:
     """Other problems, in words."""
     uptime_s: Callable[[], float]
     settings: Callable[[], Settings]
-    apply_settings: Callable[[Settings], Awaitable[None]]
-    """Applies other settings; InvalidFieldsError or PortInUseError changes nothing."""
+    overridden: Callable[[], Mapping[str, Any]]
+    """The saved values of the settings that have another one until Hookline is closed."""
+    apply_settings: Callable[[Settings, Collection[str]], Awaitable[None]]
+    """Applies other settings, and saves what changed and those named; InvalidFieldsError or PortInUseError changes
+    nothing."""
     changing: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held while an endpoint or target is patched: two patches at once must not undo each other's fields."""

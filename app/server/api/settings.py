@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import msgspec
 from aiohttp import web
@@ -17,9 +17,13 @@ from app.server.api.services import ApiServices
 
 # Without the bounds, because `check` reports violations in sentences that name the setting.
 _TYPES: dict[str, Any] = get_type_hints(Settings)
+_Overridden = Annotated[
+    dict[str, int | str | bool | None],
+    msgspec.Meta(description="The saved values of the settings that have another one until Hookline is closed."),
+]
 SettingsOut = msgspec.defstruct(
     "SettingsOut",
-    [(key, _TYPES[key]) for key in scriptable()],
+    [*((key, _TYPES[key]) for key in scriptable()), ("overridden", _Overridden)],
     namespace={"__doc__": "The settings in force, except those of the window."},
     frozen=True,
 )
@@ -54,11 +58,15 @@ class SettingsCalls:
         return json_response(self._out())
 
     async def change(self, request: web.Request, patch: Any) -> web.Response:
-        """Changes and saves the given settings; all others stay. 409 when a port is in use."""
+        """Changes and saves the given settings; all others stay. A value that was used only until Hookline is closed
+        is saved if it is given. 409 when a port is in use."""
+        given = [key for key in scriptable() if getattr(patch, key) is not UNSET]
         async with self._changing:
-            await self._services.apply_settings(merged(self._services.settings(), patch))
+            await self._services.apply_settings(merged(self._services.settings(), patch), given)
         return json_response(self._out())
 
     def _out(self) -> msgspec.Struct:
         settings = self._services.settings()
-        return SettingsOut(**{key: getattr(settings, key) for key in scriptable()})
+        values = {key: getattr(settings, key) for key in scriptable()}
+        overridden = {key: value for key, value in self._services.overridden().items() if key in values}
+        return SettingsOut(**values, overridden=overridden)

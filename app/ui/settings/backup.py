@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import date
 from pathlib import Path
 
-from PySide6.QtCore import QStandardPaths, QTimer, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import QStandardPaths, QTimer, Slot
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
@@ -18,9 +17,10 @@ from app.ui.settings.section import SettingsRow
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.tunnel.words import RUNNING
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.copy_field import NOT_OPENED
 from app.ui.widgets.labels import label
+from app.ui.widgets.open_folder import open_folder
 from app.ui.widgets.question import ask, result_of
 
 BACKUP_TEXT = "Write all endpoints and requests to one file. Hookline keeps capturing."
@@ -161,8 +161,7 @@ class BackupRows(QWidget):
     def _show_in_folder(self) -> None:
         backup = self._services.backups.latest
         if backup is not None:
-            opened = QDesktopServices.openUrl(QUrl.fromLocalFile(str(Path(backup.path).parent)))
-            self.backup_row.set_error(None if opened else NOT_OPENED)
+            self.backup_row.set_error(open_folder(Path(backup.path).parent))
 
     # -- restore --------------------------------------------------------------------------------------------------
 
@@ -198,10 +197,10 @@ class BackupRows(QWidget):
     async def _confirm(self, file: Path, contents: BackupContents) -> None:
         """Restart with the staged backup if the user agrees."""
         agreed = False
+        tunnel_stops = self._services.tunnels.tunnel.state in RUNNING and not self._services.settings().tunnel_autostart
+        text = question_text(file, contents, tunnel_stops=tunnel_stops)
         try:
-            agreed = isValid(self) and await ask(
-                self, self._theme, "Restore this backup?", question_text(file, contents), "Restore and restart"
-            )
+            agreed = isValid(self) and await ask(self, self._theme, "Restore this backup?", text, "Restore and restart")
         finally:
             if not agreed:
                 await self._services.restores.discard()
@@ -217,11 +216,13 @@ class BackupRows(QWidget):
         self._services.restores.cancel()
 
 
-def question_text(file: Path, contents: BackupContents) -> str:
+def question_text(file: Path, contents: BackupContents, *, tunnel_stops: bool) -> str:
+    """`tunnel_stops`: it runs, and does not start with Hookline."""
     parts = (
         f"{file.name} holds {contents_text(contents)}.",
         start_text(contents),
         "The current database is kept in the data folder, with everything captured since the backup.",
+        "The tunnel stops. Start it again after the restart." if tunnel_stops else "",
     )
     return " ".join(filter(None, parts))
 

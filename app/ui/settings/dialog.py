@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
@@ -9,7 +11,7 @@ from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.model import Plan
-from app.core.settings import Settings, check, is_size, meta
+from app.core.settings import Settings, check, is_size, meta, override_text
 from app.core.sizes import exact_size
 from app.ui.about.dialog import AboutDialog
 from app.ui.desktop.desktop_integration import Desktop
@@ -34,12 +36,12 @@ _DETAILED_MAX = 2
 """Above this number of changes only names are listed."""
 
 
-def changes_text(old: Settings, new: Settings, old_plan: Plan, new_plan: Plan) -> str:
-    """`Saved. Capture port: 9000.`"""
+def changes_text(old: Settings, new: Settings, old_plan: Plan, new_plan: Plan, kept: Collection[str] = ()) -> str:
+    """`Saved. Capture port: 9000.` `kept` are settings that were saved with the value they had."""
     changed = {
         meta(key).title or key: _value(key, getattr(new, key))
         for key in Settings.__struct_fields__
-        if getattr(old, key) != getattr(new, key)
+        if key in kept or getattr(old, key) != getattr(new, key)
     }
     if old_plan is not new_plan:
         changed["Plan"] = new_plan.value.capitalize()
@@ -88,6 +90,8 @@ class SettingsDialog(EditDialog):
         self.save_button.clicked.connect(self.save)
         for section in (self.network, self.account, self.storage):
             section.changed.connect(self._edited)
+        for row in self._rows().values():
+            row.keep_changed.connect(self._edited)
         self._refresh()
         self.resize(self.sizeHint())
 
@@ -97,6 +101,10 @@ class SettingsDialog(EditDialog):
     def edited(self) -> Settings:
         """The current settings with the values of the fields."""
         return self.storage.value(self.network.value(self._services.settings()))
+
+    def kept(self) -> list[str]:
+        """The settings of this run alone that the user chose to keep."""
+        return [key for key, row in self._rows().items() if row.keep_box.isChecked()]
 
     def has_changes(self) -> bool:
         """Whether any field differs from the current settings, valid or not."""
@@ -121,7 +129,7 @@ class SettingsDialog(EditDialog):
             self._focused = self.focusWidget()
             self._busy = True
             self._refresh()
-            self._tasks.start(self._save(self.edited(), self.account.value()), "apply settings")
+            self._tasks.start(self._save(self.edited(), self.account.value(), self.kept()), "apply settings")
 
     @Slot()
     def show_about(self) -> None:
@@ -135,14 +143,14 @@ class SettingsDialog(EditDialog):
         else:
             super().keyPressEvent(event)
 
-    async def _save(self, edited: Settings, plan: Plan) -> None:
+    async def _save(self, edited: Settings, plan: Plan, kept: Collection[str]) -> None:
         old, old_plan = self._services.settings(), self._services.account.plan
         try:
             use = self._services.limits.use()
             if not await confirm_storage_limit(self, self.theme, use, edited.storage_limit, edited.when_full):
                 return
-            if edited != old:
-                await self._services.apply_settings(edited)
+            if edited != old or kept:
+                await self._services.apply_settings(edited, kept)
             if plan is not old_plan:
                 await self._services.account.set_plan(plan)
         except HooklineError as error:
@@ -152,7 +160,7 @@ class SettingsDialog(EditDialog):
         else:
             if isValid(self):
                 self.window_section.keep()
-                self._say(changes_text(old, edited, old_plan, plan), "success")
+                self._say(changes_text(old, edited, old_plan, plan, kept), "success")
                 self.storage.limit.show_use(self._services.limits.use())
         finally:
             if isValid(self):
@@ -182,6 +190,7 @@ class SettingsDialog(EditDialog):
     def _differs(self) -> bool:
         return (
             self.edited() != self._services.settings()
+            or bool(self.kept())
             or self.account.has_changes()
             or any(any(section.problems().values()) for section in (self.network, self.storage))
         )
@@ -196,6 +205,7 @@ class SettingsDialog(EditDialog):
 
     @Slot()
     def _refresh(self) -> None:
+        self._show_overrides()
         errors: dict[str, str | None] = {error.field: error.message for error in check(self.edited())}
         for section in (self.network, self.account, self.storage):
             errors.update({key: message for key, message in section.problems().items() if message})
@@ -205,6 +215,14 @@ class SettingsDialog(EditDialog):
         self.save_button.setEnabled(not self._busy and not errors and self._differs())
         for section in (self.network, self.account):
             section.setEnabled(not self._busy)
+
+    def _show_overrides(self) -> None:
+        """Say below each field which value is saved, while it has the one of this run alone."""
+        now, edited, overridden = self._services.settings(), self.edited(), self._services.overridden()
+        for key, row in self._rows().items():
+            is_shown = key in overridden and getattr(edited, key) == getattr(now, key)
+            saved = overridden.get(key)
+            row.set_override(override_text(None if saved is None else _value(key, saved)) if is_shown else None)
 
     def _lay_out(self) -> None:
         inside = QWidget(self)

@@ -12,7 +12,7 @@ from app.core.settings import Settings
 from app.core.sizes import MIB
 from app.ui.services import Services
 from app.ui.settings.section import SettingsSection, mib_field, port_field, whole_mib
-from app.ui.settings.tunnel import AUTOSTART_TEXT, PROGRAM_TEXT, TunnelFields
+from app.ui.settings.tunnel import PROGRAM_TEXT, TunnelFields
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.number_field import NumberField
@@ -37,7 +37,7 @@ class NetworkSection(SettingsSection):
         self.add_declared("base_url", self.base_url)
         self.tunnel = TunnelFields(services, theme, tasks, self)
         self.add_declared("tunnel_program", self.tunnel.program, text=PROGRAM_TEXT)
-        self.add_declared("tunnel_autostart", self.tunnel.autostart, text=AUTOSTART_TEXT, width=0)
+        self.add_declared("tunnel_autostart", self.tunnel.autostart, width=0)
         self.add_declared("api_port", self.api_port, f"{self.api_port.range_text()}.")
         self.add_declared("body_limit", self.body_limit, f"{self.body_limit.range_text()}.")
         self._load(services.settings())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
 from app.core.settings import bounds, meta
 from app.core.sizes import MIB, exact_size
@@ -15,11 +15,21 @@ CONTROL_WIDTH = 240
 
 
 class SettingsRow(QWidget):
+    """`keep_changed`: the user chose whether to save a value that is of this run alone."""
+
+    keep_changed = Signal()
+
     def __init__(self, title: str, text: str, control: QWidget, parent: QWidget, *, width: int = CONTROL_WIDTH) -> None:
         super().__init__(parent)
         self.control = control
         self._error = label("", "error", self, wrap=True)
         self._error.hide()
+        self.override = label("", "small", self, wrap=True)
+        self.override.hide()
+        self.keep_box = QCheckBox("Keep it", self)
+        self.keep_box.setAccessibleName(f"Keep it: {title}")
+        self.keep_box.hide()
+        self.keep_box.clicked.connect(self.keep_changed)
         self.text = label(text, "small", self, wrap=True)
         self.title = label(title, "strong", self)
         self.title.setBuddy(control)
@@ -30,14 +40,22 @@ class SettingsRow(QWidget):
             control.setFixedWidth(width)
         words = QVBoxLayout()
         words.setSpacing(2)
+        words.addStretch()
         words.addWidget(self.title)
         words.addWidget(self.text)
         words.addWidget(self._error)
+        words.addStretch()
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(metrics.SPACE_5)
         row.addLayout(words, 1)
-        row.addWidget(control, 0, Qt.AlignmentFlag.AlignVCenter)
+        field = QVBoxLayout()
+        field.setSpacing(metrics.SPACE_1)
+        field.addWidget(control)
+        field.addWidget(self.override)
+        field.addWidget(self.keep_box)
+        row.addLayout(field)
+        row.setAlignment(field, Qt.AlignmentFlag.AlignVCenter)
 
     def error(self) -> str:
         return self._error.text()
@@ -51,6 +69,16 @@ class SettingsRow(QWidget):
         self.control.setAccessibleDescription(message or self.text.text())
         self.control.setProperty("invalid", bool(message))
         restyle(self.control)
+
+    def set_override(self, text: str | None) -> None:
+        """Say that the value is of this run alone, and offer to keep it; None when it is not."""
+        if (text or "") == self.override.text():
+            return
+        self.override.setText(text or "")
+        self.keep_box.setChecked(False)
+        self.keep_box.setAccessibleDescription(text or "")
+        self.override.setVisible(bool(text))
+        self.keep_box.setVisible(bool(text))
 
 
 class SettingsSection(QWidget):

@@ -19,7 +19,6 @@ from app.ui.widgets.switch import Switch
 
 NONE = "None"
 PROGRAM_TEXT = "The program that Hookline starts. Its options are on the Tunnel page."
-AUTOSTART_TEXT = "Start it whenever Hookline starts."
 NO_PROGRAM = "Choose a tunnel program first."
 
 
@@ -76,7 +75,7 @@ class TunnelFields(QObject):
     def _refresh(self) -> None:
         chosen = self.program_id() is not None
         self.autostart.setEnabled(chosen)
-        self.autostart.setAccessibleDescription(AUTOSTART_TEXT if chosen else NO_PROGRAM)
+        self.autostart.setAccessibleDescription((meta("tunnel_autostart").description or "") if chosen else NO_PROGRAM)
 
     @Slot()
     def _edited(self) -> None:

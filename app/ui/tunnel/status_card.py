@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
+from app.core.settings import meta
 from app.core.text import exact_time
 from app.core.tunnel.program import TunnelProgram
 from app.core.tunnel.tunnel import Tunnel, TunnelState
@@ -23,7 +24,7 @@ from app.ui.widgets.switch import Switch
 
 ICON = 28
 _WARNED = frozenset({TunnelState.STARTING, TunnelState.UP})
-AUTOSTART = "Start with Hookline"
+AUTOSTART = meta("tunnel_autostart").title or ""
 _USE_URL = "Your endpoints’ URLs now begin with it. Give providers an endpoint’s URL, not this one."
 _NO_PROGRAM = "Start a program below; it can then be started with Hookline."
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, QUrl, Signal, Slot
-from PySide6.QtGui import QDesktopServices, QGuiApplication
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.ui.theme import metrics
@@ -14,6 +14,7 @@ from app.ui.theme.metrics import CONTROL
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.open_folder import open_folder
 
 COPIED_MS = 1400
 
@@ -95,9 +96,6 @@ class CopyField(QFrame):
         self._copied.show()
 
 
-NOT_OPENED = "No program found to open folders. Copy the path instead."
-
-
 class FolderField(QWidget):
     """Shows an error below if the system has no program to open the folder."""
 
@@ -124,7 +122,7 @@ class FolderField(QWidget):
     @Slot()
     def open(self) -> None:
         """Open the folder in the file manager."""
-        opened = QDesktopServices.openUrl(QUrl.fromLocalFile(str(self._folder)))
-        self.problem.setText("" if opened else NOT_OPENED)
-        self.problem.setVisible(not opened)
+        problem = open_folder(self._folder)
+        self.problem.setText(problem or "")
+        self.problem.setVisible(problem is not None)
         self.open_button.setAccessibleDescription(self.problem.text())

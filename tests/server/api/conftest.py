@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +46,8 @@ class Desk:
         self.warnings: list[str] = []
         self.base = "https://hooks.example"
         self.settings = Settings()
+        self.overridden: dict[str, Any] = {}
+        self.kept: list[str] = []
         self.taken_port = 9999
         self.server = ApiServer(self.services(), TOKEN)
         self.client: httpx.AsyncClient
@@ -74,15 +76,17 @@ class Desk:
             warnings=lambda: tuple(self.warnings),
             uptime_s=lambda: 1.5,
             settings=lambda: self.settings,
+            overridden=lambda: self.overridden,
             apply_settings=self.apply,
         )
 
-    async def apply(self, new: Settings) -> None:
+    async def apply(self, new: Settings, keep: Collection[str]) -> None:
         if errors := check(new):
             raise InvalidFieldsError(errors)
         if new.port == self.taken_port:
             raise PortInUseError("127.0.0.1", new.port)
         self.settings = new
+        self.kept = list(keep)
         self.store.limits.set_limit(new.storage_limit, new.when_full)
 
     async def endpoint(self, **fields: Any) -> Endpoint:

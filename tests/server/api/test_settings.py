@@ -14,7 +14,7 @@ from tests.server.api.conftest import Desk, fields, problem
 
 async def test_every_setting_but_the_windows_is_read(desk: Desk) -> None:
     read = (await desk.client.get("/settings")).json()
-    assert read == {key: getattr(Settings(), key) for key in scriptable()}
+    assert read == {**{key: getattr(Settings(), key) for key in scriptable()}, "overridden": {}}
     assert {"storage_limit", "when_full", "body_limit", "port"} <= read.keys()
     assert not {"theme", "on_close"} & read.keys()
 
@@ -26,10 +26,21 @@ async def test_what_is_given_is_changed_and_all_else_stays(desk: Desk) -> None:
         **{key: getattr(Settings(), key) for key in scriptable()},
         "storage_limit": 2**30,
         "when_full": "stop_capturing",
+        "overridden": {},
     }
     assert (await desk.client.get("/settings")).json() == changed.json()
     assert desk.settings.theme == "system"
     assert (await desk.client.patch("/settings", json={"storage_limit": None})).json()["storage_limit"] is None
+
+
+async def test_values_of_this_run_are_told_and_saved_when_given(desk: Desk) -> None:
+    desk.settings = Settings(port=9000, theme="dark")
+    desk.overridden = {"port": 8787, "theme": "system"}
+    read = (await desk.client.get("/settings")).json()
+    assert (read["port"], read["overridden"]) == (9000, {"port": 8787})
+    assert (await desk.client.patch("/settings", json={"port": 9000})).status_code == 200
+    assert desk.kept == ["port"]
+    assert (await desk.client.patch("/settings", json={"overridden": {}})).status_code == 422
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,8 @@ def test_the_question_says_what_the_start_will_do() -> None:
         expired=2,
         queued=1,
     )
-    text = question_text(Path("/mnt/a.db"), contents)
+    text = question_text(Path("/mnt/a.db"), contents, tunnel_stops=False)
     assert text.startswith("a.db holds 2 endpoints and 3 requests, the newest from ")
     assert "2 requests past retention are deleted and 1 queued delivery is sent." in text
+    assert "tunnel" not in text
+    assert "The tunnel stops." in question_text(Path("/mnt/a.db"), contents, tunnel_stops=True)

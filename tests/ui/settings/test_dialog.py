@@ -60,6 +60,57 @@ class TestSettings:
 
         run(scene())
 
+    def test_a_value_of_this_run_can_be_kept(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                desk.settings, desk.overridden = Settings(port=9000, base_url="https://x.example"), {"port": 8787}
+                dialog = open_settings(desk, window)
+                await settle()
+                row = dialog.network.row("port")
+                assert row.override.isVisible()
+                assert row.override.text() == "Until Hookline is closed. 8787 is saved."
+                assert not dialog.network.row("base_url").override.isVisible()
+                assert not dialog.network.row("base_url").keep_box.isVisible()
+                assert not dialog.save_button.isEnabled()
+                dialog.network.port.setFocus()
+                QTest.keyClick(dialog.network.port, Qt.Key.Key_Tab)
+                assert dialog.focusWidget() is row.keep_box
+                row.keep_box.click()
+                assert dialog.has_changes()
+                dialog.save_button.click()
+                await until(lambda: not desk.overridden)
+                await until(dialog.status.text)
+                assert dialog.status.text() == "Saved. Capture port: 9000."
+                await until(lambda: not row.override.isVisible())
+                assert not dialog.has_changes()
+                dialog.reject()
+
+        run(scene())
+
+    def test_another_value_is_saved_without_keeping_that_of_this_run(
+        self, run: Scene, window: QWidget, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                desk.settings, desk.overridden = Settings(base_url="https://x.example"), {"base_url": None}
+                dialog = open_settings(desk, window)
+                await settle()
+                row = dialog.network.row("base_url")
+                assert row.override.text() == "Until Hookline is closed. Nothing is saved."
+                row.keep_box.click()
+                dialog.network.base_url.selectAll()
+                QTest.keyClicks(dialog.network.base_url, "https://y.example")
+                assert not row.override.isVisible()
+                assert dialog.kept() == []
+                assert dialog.save_button.isEnabled()
+                dialog.network.base_url.selectAll()
+                QTest.keyClicks(dialog.network.base_url, "https://x.example")
+                assert row.override.isVisible()
+                assert not dialog.save_button.isEnabled()
+                dialog.reject()
+
+        run(scene())
+
     def test_the_example_of_a_url_is_not_cut(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
@@ -166,7 +217,7 @@ class TestSettings:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
 
-                async def refuse(_: Settings) -> None:
+                async def refuse(*_: object) -> None:
                     raise PortInUseError("127.0.0.1", 9000, "node (pid 42)")
 
                 desk.services = desk.with_services(apply_settings=refuse)

@@ -36,7 +36,7 @@ def test_a_program_and_its_start_are_saved(run: Scene, tmp_path: Path) -> None:
             dialog.save_button.click()
             await until(lambda: desk.settings == Settings(tunnel_program="bore", tunnel_autostart=True))
             await until(dialog.status.text)
-            assert dialog.status.text() == "Saved. Tunnel program: bore. Start the tunnel: on."
+            assert dialog.status.text() == "Saved. Tunnel program: bore. Start tunnel with Hookline: on."
             fields.program.setCurrentText("None")
             assert not fields.autostart.isEnabled()
             dialog.done(0)

@@ -316,9 +316,9 @@ def test_closing_while_it_is_saved_asks_nothing(run: Scene, window: QWidget, tmp
         async with open_desk(tmp_path) as desk:
             go_on = asyncio.Event()
 
-            async def apply(settings: Any) -> None:
+            async def apply(*given: Any) -> None:
                 await go_on.wait()
-                await desk.apply(settings)
+                await desk.apply(*given)
 
             desk.services = desk.with_services(apply_settings=apply)
             dialog = await open_settings(desk, window)
