@@ -43,8 +43,8 @@ _BESIDE_TEXT = 26
 
 
 class DeliveryColumns(QObject):
-    """Requests and targets are as wide as their texts, but together at most half of the room that the other columns
-    leave. The details have the rest.
+    """Requests and targets are as wide as their texts, if the details leave them the room. Those have what they need of
+    it, from a third, because failures may come later, to a half.
 
     Call `measure` when a list is loaded, and `fit` when the page has another width: rows that arrive move no column.
     """
@@ -52,7 +52,7 @@ class DeliveryColumns(QObject):
     def __init__(self, model: DeliveryModel, table: DeliveryTable) -> None:
         super().__init__(table)
         self._model, self._table = model, table
-        self._texts = dict.fromkeys(_FITTED, _LEAST)
+        self._texts = dict.fromkeys((*_FITTED, DETAIL), _LEAST)
         header = table.horizontalHeader()
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setMinimumSectionSize(48)
@@ -67,7 +67,7 @@ class DeliveryColumns(QObject):
         """Fit the rows that are listed now."""
         model, fm = self._model, self._table.fontMetrics()
         rows = [model.delivery(row) for row in range(min(model.rowCount(), _MEASURED))]
-        for column in _FITTED:
+        for column in self._texts:
             texts = {model.cell(one, column) for one in rows}
             widest = max((fm.horizontalAdvance(text[:200]) for text in texts), default=0)
             self._texts[column] = max(_LEAST, widest + _BESIDE_TEXT)
@@ -83,7 +83,8 @@ class DeliveryColumns(QObject):
     def _share(self) -> None:
         table = self._table
         fixed = sum(table.columnWidth(column) for column in _WIDTHS if not table.isColumnHidden(column))
-        left = (self._room - fixed) // 2
+        room = self._room - fixed
+        left = room - min(max(self._texts[DETAIL], room // 3), room // 2)
         shown = sorted((one for one in _FITTED if not table.isColumnHidden(one)), key=self._texts.__getitem__)
         for place, column in enumerate(shown):  # What the narrower does not need, the other may have.
             width = min(self._texts[column], max(_LEAST, left // (len(shown) - place)))

@@ -158,6 +158,25 @@ class TestRows:
 
         run(scene())
 
+    def test_requests_have_the_room_that_short_details_leave(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                await deliver(desk, endpoint, DELIVERED, target="/catch/x/" + "long" * 20)
+                window.resize(1366, 768)
+                await open_with(window, 1)
+                await settle(10)
+                table = window.deliveries.table
+                without = table.columnWidth(REQUEST)
+                capture = await desk.capture(endpoint, target="/catch/x/" + "long" * 20)
+                (delivery,) = await desk.store.deliveries.of_capture(capture.id)
+                await finish(desk.store, delivery, FAILED, attempt(delivery, status=None, error=REFUSED))
+                window.show_page(DASHBOARD)
+                await open_with(window, 2)
+                await until(lambda: table.columnWidth(REQUEST) < without)
+
+        run(scene())
+
     def test_rows_show_when_they_were_queued_in_that_order(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):
