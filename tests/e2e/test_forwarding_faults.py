@@ -93,8 +93,10 @@ def test_five_kills_change_nothing_but_marked_repeats(tmp_path: Path, place: Fau
         enough = len(place.received()) + rng.randint(1, COUNT // (KILLS + 1))
         with sending(those, program.port):
             if kill < KILLS:
-                program.wait_until(lambda enough=enough: len(place.received()) >= enough, WAIT_S)  # type: ignore[misc]
-                program.kill()
+                try:
+                    program.wait_until(lambda enough=enough: len(place.received()) >= enough, WAIT_S)  # type: ignore[misc]
+                finally:
+                    program.kill()
     with program:
         program.wait_until(lambda: none_queued(program, ORDERED, PARALLEL), WAIT_S)
         given = [one for slug in (ORDERED, PARALLEL) for one in deliveries(program, slug)]
