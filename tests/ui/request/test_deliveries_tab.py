@@ -14,7 +14,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
-from app.core.delivery import AttemptTrigger, Delivery, FailureKind, RequestEdit, Timing
+from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureKind, RequestEdit, Timing
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
@@ -73,6 +73,26 @@ def test_every_attempt_has_its_number_trigger_result_and_duration(run: Run, tmp_
                 "Attempt 4 of 4, retried by you: 200 OK after 1.5 s",
             ]
             assert not tab.list.grab().isNull()
+
+    run(check())
+
+
+def test_the_attempts_have_the_room_they_need_whenever_the_tab_is_opened(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:
+            capture = await shown.desk.capture(shown.endpoint)
+            (delivery,) = await shown.desk.store.deliveries.of_capture(capture.id)
+            made = [attempt(delivery, number, **NO_CONNECTION) for number in (1, 2, 3)]
+            await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made)
+            shown.page.open_request(capture.id)
+            tab = shown.detail.deliveries
+            await until(lambda: words(tab))
+            assert not tab.isVisible()
+            shown.detail.tabs.setCurrentIndex(DELIVERIES)
+            await until(lambda: tab.list.height() >= tab.list.content_height())
+            before = tab.list.height()
+            await shown.desk.store.deliveries.retry(DeliveryFilter())
+            await until(lambda: tab.list.height() > before)
 
     run(check())
 

@@ -161,12 +161,13 @@ class AttemptList(QListView):
         if at is None:
             self._by_user = False
             at = self._usual_row()
-        if rows and at != self.currentIndex().row():
+        moved = rows and at != self.currentIndex().row()
+        if moved:
             flags = QItemSelectionModel.SelectionFlag.ClearAndSelect
             self.selectionModel().setCurrentIndex(self.attempts.index(at), flags)
         self.doItemsLayout()
         self.verticalScrollBar().setValue(top)
-        if current is None and rows:
+        if rows and (current is None or (moved and not self._by_user)):
             self.scrollTo(self.attempts.index(at))
         self._updating = False
         self._wind_clock()

@@ -6,7 +6,7 @@ from contextlib import suppress
 from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.delivery import Attempt, Delivery, DeliveryFilter
@@ -118,7 +118,6 @@ class DeliveriesTab(QWidget):
     def _show(self, found: list[Delivery]) -> None:
         if self._listed and not found:
             return  # The request was deleted meanwhile, but stays open.
-        first = not self._listed
         self._listed = found
         self.counted.emit(len(found))
         if not found:
@@ -128,10 +127,14 @@ class DeliveriesTab(QWidget):
             return
         self._pages.setCurrentWidget(self._content)
         self.list.show_rows(rows_of(found, self._attempts, self._target))
-        if first:
-            self._fit()
         self._show_notice()
         self._show_current()
+        self._fit()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """How much room there is shows only now."""
+        super().showEvent(event)
+        self._fit()
 
     def _endpoint_targets(self) -> tuple[Target, ...]:
         endpoint = self._services.endpoints.by_id(self._capture.endpoint_id) if self._capture is not None else None
@@ -167,7 +170,7 @@ class DeliveriesTab(QWidget):
     def _fit(self) -> None:
         """The timeline gets what it needs, unless the user moved the handle."""
         height = self._split.height()
-        if not self._sized_by_user and height > 0:
+        if self._listed and self.isVisible() and not self._sized_by_user:
             top = max(96, min(self.list.content_height(), round(height * LIST_SHARE)))
             self._split.setSizes([top, max(1, height - top)])
 
