@@ -13,9 +13,7 @@ from typing import Any
 from app.core.events import Event
 from app.core.model import Capture, Counts
 from app.core.record import Headers
-from app.db.connection import open_writer
 from app.db.insert import encode_headers
-from app.db.migrations import MIGRATIONS, OLDEST
 from app.db.search.candidate import Candidate
 from app.db.search.index import entries
 from app.db.search.index.group import IndexEntry
@@ -36,18 +34,6 @@ async def add(store: Store, endpoint_id: int, body: bytes = BODY, **fields: Any)
 async def add_many(store: Store, endpoint_id: int, number: int, **fields: Any) -> list[Capture]:
     """Store so many at once."""
     return list(await asyncio.gather(*(add(store, endpoint_id, **fields) for _ in range(number))))
-
-
-def older_file(folder: Path, upto: str = OLDEST) -> None:
-    """Make the database as a release made it whose last migration was `upto`."""
-    path = folder / "hookline.db"
-    with closing(sqlite3.connect(path)) as connection:
-        connection.executescript("PRAGMA auto_vacuum = incremental; PRAGMA journal_mode = wal")
-        connection.executescript(Path(__file__).with_name("oldest_schema.sql").read_text())
-    if upto != OLDEST:
-        open_writer(path, [pair for pair in MIGRATIONS if pair[0] <= upto]).close()
-        for copy in folder.glob("hookline.db.before-*"):
-            copy.unlink()
 
 
 def query(folder: Path, statement: str, *values: object) -> list[tuple[Any, ...]]:

@@ -15,7 +15,7 @@ from app.core.events import Event, Purged, RetentionWaiting
 from app.core.model import Endpoint
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, eventually, of_kind, older_file, query, write
+from tests.db.helpers import add, eventually, of_kind, query
 
 NOW = 1_795_000_000_000_000
 SECOND, HOUR = 1_000_000, 3_600_000_000
@@ -318,28 +318,6 @@ async def test_a_clock_that_was_wrong_before_is_told_from_one_that_is_wrong_now(
         assert held(store) == 0
         assert store.retention.problem is None
         assert await store.captures.get(right.id) is None
-
-
-async def test_an_older_file_knows_the_time_by_its_newest_request(machine: Machine) -> None:
-    older_file(machine.folder, "0004_add_marks")
-    query_add = (
-        "INSERT INTO endpoint (slug, name, description, retention_days, active, reply, forward, auth, created_at)"
-        " VALUES ('old', 'Old', '', 7, 1, '{}', '{}', '{}', 0)"
-    )
-    captured = (
-        "INSERT INTO capture SELECT ?, 'id' || ?, 1, ?, 'POST', '/', '1.1', x'90', '', 0, '', '', 0, 'http', 1, 200,"
-        " 'n', 0, '', NULL, NULL"
-    )
-    write(machine.folder, query_add)
-    for number in range(3):
-        write(machine.folder, captured, number + 1, number, NOW - number)
-    machine.now += 45 * DAY_US
-    async with machine.store() as store:
-        problem = store.retention.problem
-        assert problem is not None
-        assert (problem.kind, problem.by_us) == ("ahead", 45 * DAY_US)
-        await store.retention.purge()
-        assert held(store) == 3
 
 
 async def test_a_new_store_trusts_the_clock(machine: Machine) -> None:

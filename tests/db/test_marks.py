@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -133,24 +131,3 @@ async def test_marking_leaves_counts_and_read_marks_alone(store: Store, endpoint
     await store.captures.set_note(captures[0].id, "note")
     assert store.captures.counts(endpoint.id) == before
     assert not (await kept(store, captures[0])).read
-
-
-async def test_an_older_versions_requests_can_be_marked(tmp_path: Path) -> None:
-    store = await Store.open(tmp_path, lambda _: None)
-    endpoint = await store.endpoints.create(factories.draft())
-    captures = await add_many(store, endpoint.id, 50)
-    before = await store.captures.page(endpoint.id)
-    await store.close()
-    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:  # as the version before left it
-        connection.execute("DROP TABLE capture_star")
-        connection.execute("DROP TABLE capture_note")
-        connection.execute("DELETE FROM migration WHERE name = '0004_add_marks'")
-        connection.commit()
-    store = await Store.open(tmp_path, lambda _: None)
-    assert await store.captures.page(endpoint.id) == before
-    await store.captures.star([captures[7].id])
-    await store.captures.set_note(captures[7].id, "from before")
-    found = await kept(store, captures[7])
-    assert (found.starred, found.note) == (True, "from before")
-    await store.close()
-    assert (tmp_path / "hookline.db.before-4").exists()

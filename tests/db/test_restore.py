@@ -24,7 +24,7 @@ from app.db.folder import lock_folder, require_database
 from app.db.restore import KEPT_NAME, STAGED_NAME, discard_staged, restore, restore_staged, stage
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, add_many, older_file, query, write
+from tests.db.helpers import add, add_many, query, write
 
 ROOT = Path(__file__).parents[2]
 
@@ -120,17 +120,6 @@ async def test_what_the_next_start_does_is_told(data: Path, tmp_path: Path) -> N
 async def test_into_a_folder_without_a_database(tmp_path: Path, backup: Path) -> None:
     assert restore(tmp_path / "fresh", backup, silent, accept) is None
     assert endpoint_in(tmp_path / "fresh" / "hookline.db") == "new"
-
-
-async def test_a_backup_of_an_older_version_is_upgraded_and_the_file_is_not_changed(data: Path, tmp_path: Path) -> None:
-    (tmp_path / "older").mkdir()
-    older_file(tmp_path / "older", "0006_add_storage_limits")
-    file = tmp_path / "older" / "hookline.db"
-    before = file.read_bytes()
-    restore(data, file, silent, accept)
-    assert file.read_bytes() == before
-    assert ("0011_replays",) in query(data, "SELECT name FROM migration")
-    assert not [name for name in names(data) if "before" in name or "restoring" in name]
 
 
 async def test_a_log_beside_the_backup_is_part_of_it(data: Path, tmp_path: Path) -> None:
