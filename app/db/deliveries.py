@@ -67,18 +67,18 @@ class Deliveries:
         self._results = ResultQueue(writer, self._stored)
 
     async def load(self) -> None:
-        """Store the attempts that were being made when the last run ended as interrupted."""
+        """Store the attempts that were being made when the last run ended as interrupted; before the counts are
+        read."""
 
         def job(database: SqliteDatabase) -> None:
-            connection = raw(database)
-            query = _deliveries(DeliveryModel.seq, DeliveryModel.sending_at, CaptureModel.method)
+            query = _deliveries(DeliveryModel.sending_at, CaptureModel.method)
             rows = query.where(DeliveryModel.sending_at.is_null(False)).tuples().execute(database)
-            for *fields, seq, sending_at, method in list(rows):
+            for *fields, sending_at, method in list(rows):
                 delivery = DELIVERY.record(tuple(fields))
                 target = None if delivery.target_id is None else self._targets.by_id(delivery.target_id)
                 attempt, delivery = attempts.interrupted(delivery, delivery.request_url(target), method, sending_at)
-                attempts.insert(connection, [(seq, delivery.endpoint_id, [(attempt, b"")])])
-                delivery_results.change(connection, [delivery])
+                result = Result(delivery, [(attempt, b"")], target_id=None, pause_after=0)
+                delivery_results.store(raw(database), [result], (), set())
 
         await self._writer.run(job)
         await self._results.load()

@@ -244,6 +244,7 @@ class Store:
         await self._writer.start()
         await self.account.load()
         await self.endpoints.load()
+        await self.deliveries.load()
         counts, uses = await self._readers.run(lambda database: (count_all(database), all_uses(database)))
         self.limits.load(uses)
         for endpoint in self.endpoints.all():
@@ -251,7 +252,6 @@ class Store:
             self._request_counts.start(endpoint.id, start)
             self.limits.follow(endpoint)
         await self.captures.load()
-        await self.deliveries.load()
         await self.replays.load()
         await self.tunnels.load()
         await self.retention.load()
