@@ -145,6 +145,7 @@ class Application:
         )
         await self._forwarder.start()
         self.store.keep_reserve()
+        self.store.backups.clean_up()
         self.store.retention.start()
         if self.folder_lock.was_unclean:
             self.store.integrity.start()

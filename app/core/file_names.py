@@ -1,8 +1,10 @@
-"""Makes file names from requests safe on any system."""
+"""Makes file names from requests safe on any system, and says what is no file."""
 
 from __future__ import annotations
 
 import re
+import stat
+from pathlib import Path
 
 from app.core.bodies.escape import HIDDEN
 
@@ -17,6 +19,24 @@ _SPLIT = re.compile(r"[/\\]")
 _DEVICE = re.compile(
     r"(?:CON|PRN|AUX|NUL|CONIN\$|CONOUT\$|(?:COM|LPT)[0-9\u00b9\u00b2\u00b3])[ ]*(?:\.|\Z)", re.IGNORECASE
 )
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFLNK: "a symbolic link",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFSOCK: "a socket",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+}
+
+
+def kind_unless_file(path: Path) -> str | None:
+    """What `path` is, such as `a pipe`; None for a regular file, or if there is nothing."""
+    try:
+        mode = path.lstat().st_mode
+    except FileNotFoundError:
+        return None
+    return None if stat.S_ISREG(mode) else _KINDS.get(stat.S_IFMT(mode), "no regular file")
 
 
 def safe_name(name: str | None) -> str | None:

@@ -7,14 +7,16 @@ import contextlib
 import logging
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event as Flag
+from threading import Lock, Thread
 
 from msgspec.structs import replace
 
 from app.core.backup import Backup, BackupStep
 from app.core.errors import BackupError
+from app.core.file_names import kind_unless_file
 from app.core.text import size_text
 from app.db.backup_errors import backup_errors
 from app.db.connection import file_identity
@@ -22,6 +24,10 @@ from app.db.copy import copy_database, find_damage, remove_database, size_of_cop
 from app.db.disk_reserve import reserve_size
 
 log = logging.getLogger(__name__)
+
+UNFINISHED_NAME = "backup.part"
+"""In the data folder while a backup is written: the path of its part, and of those that could not be removed, with a
+zero byte after each."""
 
 
 class BackupCancelledError(Exception):
@@ -36,6 +42,7 @@ class Backups:
         self._latest: Backup | None = None
         self._task: asyncio.Task[None] | None = None
         self._cancelling = Flag()
+        self._unfinished, self._cleaning = path.with_name(UNFINISHED_NAME), Lock()
 
     @property
     def latest(self) -> Backup | None:
@@ -73,6 +80,10 @@ class Backups:
         """The same as `cancel`, at the end of the program. Twice is harmless."""
         await self.cancel()
 
+    def clean_up(self) -> None:
+        """Remove what a killed backup left, on a thread that nobody waits for: its disk may not respond."""
+        Thread(target=self._remove_unfinished, name="hookline-backup-cleanup", daemon=True).start()
+
     def _is_running(self) -> bool:
         return self._latest is not None and self._latest.state == "running"
 
@@ -105,8 +116,7 @@ class Backups:
             raise BackupError(f"{path} is a folder. Name a file in it, such as {path / 'hookline-backup.db'}.")
         if folder.samefile(self._path.parent):
             raise BackupError(f"A backup in the data folder {folder} would be lost with it. Choose another folder.")
-        if path.exists() and not overwrite:
-            raise _existing(path)
+        _require_name(path, overwrite)
         needed, free = size_of_copy(self._path), shutil.disk_usage(folder).free
         if folder.stat().st_dev == self._path.stat().st_dev:
             free -= self._reserve()
@@ -119,6 +129,7 @@ class Backups:
     def _write(self, path: Path, overwrite: bool) -> int:
         """Returns the size of the finished file."""
         half = part_of(path)
+        self._record([*self._remove_unfinished(), half])
         try:
             written = copy_database(self._path, half, self._report)
             if file_identity(half) != written:
@@ -129,8 +140,29 @@ class Backups:
             _give_name(half, path, overwrite)
             return size
         finally:
+            self._remove_unfinished(half)
+
+    def _remove_unfinished(self, *others: Path) -> Sequence[Path]:
+        """Remove the recorded parts of backups and `others`; returns those whose folder cannot be reached now."""
+        with self._cleaning:
+            recorded: list[Path] = []
             with contextlib.suppress(OSError):
-                remove_database(half)
+                recorded = [Path(os.fsdecode(name)) for name in self._unfinished.read_bytes().split(b"\0")[:-1]]
+            left = [half for half in dict.fromkeys((*recorded, *others)) if not _is_gone(half)]
+            if left or recorded:
+                self._record(left)
+            return left
+
+    def _record(self, parts: Sequence[Path]) -> None:
+        try:
+            if parts:
+                descriptor = os.open(self._unfinished, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
+                with open(descriptor, "wb") as file:
+                    file.write(b"".join(os.fsencode(part) + b"\0" for part in parts))
+            else:
+                self._unfinished.unlink(missing_ok=True)
+        except OSError as error:  # a full disk must not prevent a backup to another
+            log.info("%s cannot be written: %s", self._unfinished, error.strerror)
 
     def _report(self, step: BackupStep, done: int, total: int) -> None:
         if self._cancelling.is_set():
@@ -153,9 +185,34 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}.part")
 
 
+def _is_gone(half: Path) -> bool:
+    """Remove the part of a backup, and nothing else that the record may name; False when that has to be tried
+    again."""
+    if not half.is_absolute() or not (half.name.startswith(".") and half.name.endswith(".part")):
+        return True
+    try:
+        if not half.parent.is_dir():
+            return False  # a disk that is not connected
+        if kind_unless_file(half) is None:
+            remove_database(half)
+    except OSError:
+        return False
+    return True
+
+
+def _require_name(path: Path, overwrite: bool) -> None:
+    """BackupError unless the backup may have this name now."""
+    kind = kind_unless_file(path)
+    if kind is not None:
+        raise BackupError(f"{path} is {kind}. Only a file can be replaced by a backup: choose another name.")
+    if path.exists() and not overwrite:
+        raise _existing(path)
+
+
 def _give_name(half: Path, path: Path, overwrite: bool) -> None:
     """Rename the finished file; a name that was taken meanwhile is not overwritten where the system can tell."""
     if overwrite:
+        _require_name(path, overwrite)
         half.replace(path)
     else:
         try:

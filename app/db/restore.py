@@ -26,6 +26,7 @@ from peewee import SQL, SqliteDatabase, fn
 from app.core.backup import BackupContents, Report
 from app.core.clock import DAY_US, now_us
 from app.core.errors import BackupError, DamagedDatabaseError
+from app.core.file_names import kind_unless_file
 from app.core.text import size_text
 from app.db.backup_errors import backup_errors
 from app.db.connection import (
@@ -145,7 +146,8 @@ def _require_backup(folder: Path, file: Path) -> list[str]:
     """The migrations in the file; BackupError or NewerDatabaseError if it cannot be restored."""
     with backup_errors(_failure(file)):
         if not file.is_file():
-            what = "is a folder" if file.is_dir() else "does not exist"
+            kind = "a folder" if file.is_dir() else kind_unless_file(file)
+            what = "does not exist" if kind is None else f"is {kind}"
             raise BackupError(f"{file} {what}. Name a file that hookline backup has written.")
         if file_identity(file) == file_identity(folder / FILE_NAME):
             raise BackupError(f"{file} is the database in use. Name a file that hookline backup has written.")

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import socket
 import sqlite3
 import stat
 import subprocess
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, closing
 from pathlib import Path
 
@@ -156,6 +157,58 @@ async def test_an_existing_file_is_replaced_only_on_request(store: Store, place:
     assert store.backups.latest is None
     assert (await backup(store, place / "a.db", overwrite=True)).state == "done"
     assert stored(place / "a.db") == set()
+
+
+def make_pipe(path: Path) -> None:
+    os.mkfifo(path)
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as one:
+        one.bind(str(path))
+
+
+def make_device(path: Path) -> None:
+    try:
+        os.mknod(path, stat.S_IFCHR | 0o600, os.makedev(1, 3))
+    except PermissionError:
+        pytest.skip("no right to make a device")
+
+
+def make_link(path: Path) -> None:
+    path.with_name("mine.db").write_text("mine")
+    path.symlink_to("mine.db")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are none of these")
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (make_pipe, "a pipe"),
+        (make_socket, "a socket"),
+        (make_device, "a device"),
+        (make_link, "a symbolic link"),
+        (lambda path: path.symlink_to("gone"), "a symbolic link"),
+        (Path.mkdir, "a folder"),
+    ],
+    ids=["pipe", "socket", "device", "link", "broken link", "folder"],
+)
+async def test_only_a_file_is_replaced(
+    store: Store, place: Path, make: Callable[[Path], None], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def taken(*arguments: object, **options: object) -> str | None:
+        make(place / "later")
+        return find_damage(*arguments, **options)  # type: ignore[arg-type]
+
+    make(place / "a")
+    before = (place / "a").lstat()
+    for overwrite in (False, True):
+        with pytest.raises(BackupError, match=rf"a is {kind}"):
+            await store.backups.start(place / "a", overwrite=overwrite)
+    assert (place / "a").lstat() == before
+    monkeypatch.setattr(backups, "find_damage", taken)
+    assert f"later is {kind}" in ((await backup(store, place / "later", overwrite=True)).problem or "")
+    assert stat.S_IFMT((place / "later").lstat().st_mode) == stat.S_IFMT(before.st_mode)
 
 
 async def test_a_name_that_is_taken_meanwhile_is_not_replaced(
@@ -349,6 +402,37 @@ async def test_a_kill_leaves_the_last_backup(tmp_path: Path, place: Path, step: 
     await store.close()
     assert names(place) == ["a.db"], "what the killed one left is in nobody's way"
     assert len(stored(place / "a.db")) == 33
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+async def test_the_part_that_a_killed_backup_left_is_removed_by_the_next_start_or_backup(
+    tmp_path: Path, place: Path
+) -> None:
+    await large_store(tmp_path)
+    for following in ("start", "backup"):
+        killed = await asyncio.to_thread(in_a_process, tmp_path, place / "a.db", "kill", "5")
+        assert killed.returncode == -9, killed.stderr
+        assert ".a.db.part" in names(place)
+        store = await Store.open(tmp_path, lambda _: None)
+        if following == "start":
+            store.backups.clean_up()
+            await eventually(lambda: ".a.db.part" not in names(place))
+        else:
+            assert (await backup(store, place / "b.db")).state == "done"
+        await store.close()
+        assert names(place) == ["b.db"][: following == "backup"]
+    assert not (tmp_path / "backup.part").exists()
+
+
+async def test_nothing_else_is_removed(store: Store, place: Path, tmp_path: Path) -> None:
+    """Whatever was written into the record."""
+    (place / "mine.db").write_text("mine")
+    (place / ".folder.part").mkdir()
+    lines = [place / "mine.db", place / ".folder.part", place / "gone" / ".a.part", Path(".relative.part")]
+    (tmp_path / "backup.part").write_bytes(b"".join(bytes(line) + b"\0" for line in lines))
+    assert (await backup(store, place / "a.db")).state == "done"
+    assert names(place) == [".folder.part", "a.db", "mine.db"]
+    assert (tmp_path / "backup.part").read_bytes() == bytes(lines[2]) + b"\0", "its disk may not be connected"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="limits the size of a file")

@@ -196,6 +196,11 @@ def gone(file: Path) -> None:
     file.unlink()
 
 
+def made_a_pipe(file: Path) -> None:
+    file.unlink()
+    os.mkfifo(file)
+
+
 def made_a_folder(file: Path) -> None:
     file.unlink()
     file.mkdir()
@@ -213,6 +218,9 @@ def made_a_folder(file: Path) -> None:
         (emptied, "not a database of Hookline"),
         (gone, "does not exist"),
         (made_a_folder, "is a folder"),
+        pytest.param(
+            made_a_pipe, "is a pipe", marks=pytest.mark.skipif(sys.platform == "win32", reason="there are no pipes")
+        ),
     ],
 )
 async def test_what_is_no_sound_backup_changes_nothing(

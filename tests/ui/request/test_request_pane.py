@@ -18,7 +18,7 @@ from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE, DeliveryState
 from app.core.text import clock_time, day_text, full_time
-from app.ui.request.body.body_export import write_body
+from app.ui.request.body.body_export import SaveError, write_body
 from app.ui.request.body.body_source import of_capture
 from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, QUERY
 from app.ui.shell.main_window import SIDE_BY_SIDE_WIDTH
@@ -223,6 +223,10 @@ def test_a_body_is_saved_and_copied_as_it_was_sent(run: Run, tmp_path: Path) -> 
             await write_body(of_capture(sent, shown.desk.store.captures), target)
             assert target.read_bytes() == body
             assert not [name for name in os.listdir(tmp_path) if name.endswith(".part")]
+            (tmp_path / "link.bin").symlink_to(target)
+            with pytest.raises(SaveError, match="that is a symbolic link"):
+                await write_body(of_capture(sent, shown.desk.store.captures), tmp_path / "link.bin")
+            assert (tmp_path / "link.bin").is_symlink()
             await open_body(
                 shown, gzip.compress('{"é":\t1}'.encode()), "application/json", headers=(("Content-Encoding", "gzip"),)
             )

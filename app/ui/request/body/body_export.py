@@ -20,6 +20,7 @@ from app.core.bodies.body_reader import body_text
 from app.core.bodies.formats.text import is_binary
 from app.core.bodies.media_types import media_type
 from app.core.errors import HooklineError
+from app.core.file_names import kind_unless_file
 from app.core.model import PART_SIZE
 from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.image_decoder import BYTES_MAX, decoded
@@ -67,6 +68,8 @@ async def write_body(source: BodySource, path: Path, what: str = "body") -> None
     loop = asyncio.get_running_loop()
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
+        if kind := await loop.run_in_executor(None, kind_unless_file, path):
+            raise SaveError(f"The {what} could not be saved as {path}: that is {kind}. Choose another name.")
         file: BinaryIO = await loop.run_in_executor(None, beside.open, "xb")
         try:
             offset = 0
