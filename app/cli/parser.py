@@ -3,40 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any, NoReturn
 
 from app import __version__
 from app.cli.closest import closest
-from app.cli.commands import (
-    backup,
-    compare,
-    delete,
-    deliveries,
-    delivery,
-    doctor,
-    endpoint,
-    logs,
-    mark,
-    mcp,
-    plan,
-    refused,
-    replay,
-    replays,
-    requests,
-    restore,
-    retention,
-    retry,
-    selftest,
-    settings,
-    show,
-    status,
-    tail,
-    target,
-    tunnel,
-    wait,
-)
 from app.cli.errors import CliError, Exit
 from app.cli.options import NAMES, START_NAMES, add_serve, listen_parser, start_parser
 from app.core.links import link_to_endpoint, link_to_request, looks_like_link
@@ -76,6 +49,35 @@ OTHER_NAMES = {
 }
 """Common names of commands and verbs in other programs, by their names here."""
 WINDOW, SERVE, VERSION = "window", "serve", "version"
+_MODULES = {
+    "endpoint": ("endpoint",),
+    "requests": ("requests",),
+    "tail": ("tail",),
+    "wait": ("wait",),
+    "show": ("show",),
+    "mark": ("mark",),
+    "delete": ("rm", "clear"),
+    "target": ("targets", "target"),
+    "deliveries": ("deliveries",),
+    "delivery": ("delivery",),
+    "retry": ("retry",),
+    "replay": ("replay",),
+    "replays": ("replays",),
+    "compare": ("compare",),
+    "refused": ("refused",),
+    "tunnel": ("tunnel",),
+    "status": ("status",),
+    "plan": ("plan",),
+    "settings": ("settings",),
+    "retention": ("retention",),
+    "backup": ("backup",),
+    "restore": ("restore",),
+    "doctor": ("doctor",),
+    "logs": ("logs",),
+    "mcp": ("mcp",),
+    "selftest": ("selftest",),
+}
+"""The modules in `app/cli/commands/`, each with the commands it adds, in the order of the help."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -121,9 +123,12 @@ class CommandParser(Parser):
         return options, unknown
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """The complete parser. A command that needs the store has `run` in its options; the others are named by
-    `command`."""
+def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParser:
+    """The parser of a command line of these words, or of any (None). A command that needs the store has `run` in its
+    options; the others are named by `command`.
+
+    Commands that no word names have no arguments: loading their modules takes longer than most commands do.
+    """
     folder, as_json, listen = _folder_parser(), _json_parser(), listen_parser()
     alone = [as_json, folder, listen, start_parser()]
     parser = Parser(prog="hookline", description=DESCRIPTION, epilog=EPILOG, parents=alone, examples=EXAMPLES)
@@ -133,33 +138,16 @@ def build_parser() -> argparse.ArgumentParser:
         title="commands", dest="command", metavar="COMMAND", parser_class=CommandParser
     )
     add_serve(commands, [folder, listen])
-    shared: list[argparse.ArgumentParser] = [as_json, folder]
-    for noun in (endpoint, requests, tail, wait, show, mark, delete):
-        noun.add_parser(commands, shared)
-    target.add_list_parser(commands, shared)
-    nouns = (
-        target,
-        deliveries,
-        delivery,
-        retry,
-        replay,
-        replays,
-        compare,
-        refused,
-        tunnel,
-        status,
-        plan,
-        settings,
-        retention,
-        backup,
-        restore,
-        doctor,
-        logs,
-    )
-    for noun in nouns:
-        noun.add_parser(commands, shared)
-    mcp.add_parser(commands, folder)
-    selftest.add_parser(commands, [as_json])
+    parents = {"mcp": [folder], "selftest": [as_json]}
+    known = [name for names in _MODULES.values() for name in names]
+    if words is None or (("--help" in words or "-h" in words) and set(words).isdisjoint(known)):
+        words = known
+    for module, names in _MODULES.items():
+        if not set(names).isdisjoint(words):
+            import_module(f"app.cli.commands.{module}").add_parser(commands, parents.get(module, [as_json, folder]))
+        else:
+            for name in names:
+                commands.add_parser(name)
     commands.add_parser(VERSION, parents=[as_json], help=text, description=text)
     return parser
 
@@ -184,7 +172,7 @@ def _folder_parser() -> Parser:
 def parse(arguments: list[str]) -> argparse.Namespace:
     """The given options; `link` is a text or None. CliError for usage errors; SystemExit after `--help`."""
     link, rest = _take_link(arguments)
-    options = build_parser().parse_args(_bind_query(rest))
+    options = build_parser(rest).parse_args(_bind_query(rest))
     options.link = link
     options.command = options.command or WINDOW
     options.as_json = getattr(options, "as_json", False)

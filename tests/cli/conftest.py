@@ -11,14 +11,12 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.__main__ import main
-from app.cli import parser
 from app.cli.services import CliServices
 from app.db.store import Store
 
@@ -39,14 +37,6 @@ class Done:
 
 
 Run = Callable[..., Done]
-
-
-@pytest.fixture(scope="session", autouse=True)
-def _one_parser() -> Iterator[None]:
-    """Making it anew was a quarter of the time of these tests, which run hundreds of command lines."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parser, "build_parser", cache(parser.build_parser))
-        yield
 
 
 @pytest.fixture

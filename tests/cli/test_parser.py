@@ -283,6 +283,16 @@ def test_version_loads_neither_network_nor_store_nor_window() -> None:
     assert done.stdout == f"hookline {app.__version__}\n"
 
 
+def test_a_command_line_loads_its_own_command_only() -> None:
+    """All together take longer to load than most commands take."""
+    code = (
+        "import sys, app.__main__; app.__main__.main(['plan', '--help'])\n"
+        "sys.exit(str([name for name in sys.modules if name.startswith('app.cli.commands.')]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.stderr.strip() == str(["app.cli.commands.selftest", "app.cli.commands.plan"])
+
+
 def test_every_command_can_be_found_from_the_parser() -> None:
     """Completions are made from it."""
     from app.cli.parser import build_parser

@@ -26,9 +26,9 @@ _PACKAGED = (
 )
 
 
-def add_parser(commands: Any, folder: argparse.ArgumentParser) -> None:
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("mcp", parents=[folder], help=HELP, description=DETAILS, examples=EXAMPLES)
+    parser = commands.add_parser("mcp", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run_local=serve)
     for flag, text in (
         ("--allow-replay", "let the agent send captured requests again, to the targets or any URL"),

@@ -44,17 +44,13 @@ COLUMNS = (
 )
 
 
-def add_list_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
-    """Add `hookline targets` to the command line."""
+def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
+    """Add `hookline targets`, and the noun with its verbs, to the command line."""
     parser = commands.add_parser(
         "targets", parents=shared, help=LIST_HELP, description=LIST_HELP, examples=LIST_EXAMPLES
     )
     parser.set_defaults(run=list_targets)
     parser.add_argument("which", metavar="SLUG", help=SLUG_HELP)
-
-
-def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
-    """Add the noun and its verbs to the command line."""
     verb = Noun(commands, "target", HELP, shared, examples=EXAMPLES, which=("TARGET", TARGET_HELP)).verb
     add = verb("add", make, "add a target to an endpoint", which=False)
     add.add_argument("which", metavar="SLUG", help=SLUG_HELP)
