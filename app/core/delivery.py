@@ -25,8 +25,9 @@ class Delivery(Record, frozen=True):
     `url` is the target's URL until the first attempt (in a replay, the URL it requests), then the URL that the last
     attempt requested; see `request_url`. `target_id` is None
     for a URL that is no target of the endpoint, `replay_id` None unless the user replayed the request. `attempts`
-    counts all attempts, `round_attempts` those since it was queued or last retried by the user (`round_started_at`:
-    when the first of these started). While queued, the next attempt starts at `due_at` (0: now). Failure is data:
+    counts all attempts, `round_attempts` those since it was queued or last retried by the user, `round_ms` is how long
+    these and the waits after them take together (None before the first). While queued, the next attempt starts at
+    `due_at` (0: now). Failure is data:
     `error` says what went wrong, `status` is None without a response. `responded`: the sender got this response.
     `captured_method`, `captured_target`, `captured_event` and `captured_gist` are the capture's.
     """
@@ -42,7 +43,7 @@ class Delivery(Record, frozen=True):
     due_at: int = 0
     attempts: int = 0
     round_attempts: int = 0
-    round_started_at: int | None = None
+    round_ms: float | None = None
     started_at: int | None = None
     ms: float | None = None
     status: int | None = None
@@ -52,6 +53,11 @@ class Delivery(Record, frozen=True):
     captured_target: str = ""
     captured_event: str | None = None
     captured_gist: str | None = None
+
+    def wait_us(self, now_us: int) -> int:
+        """How long until it is due, never longer than it was after the last attempt. If that lies in the future, the
+        clock was set back since: it is due."""
+        return 0 if self.started_at is not None and self.started_at > now_us else max(0, self.due_at - now_us)
 
     def request_url(self, target: TargetDraft | None) -> str:
         """The URL of the last attempt; before the first one, what it will be as `target`, which it is for, is now."""
@@ -121,6 +127,10 @@ class Attempt(Record, frozen=True):
     response_truncated: bool = False
     failure: FailureKind | None = None
     error: str | None = None
+
+    @property
+    def ended_at(self) -> int:
+        return self.started_at + round(self.ms * 1_000)
 
 
 class QueuedDelivery(Record, frozen=True):

@@ -55,36 +55,35 @@ def next_attempt(
     attempt: Attempt,
     *,
     round_attempts: int,
-    round_started_at: int,
-    now_us: int,
+    round_ms: float,
     random: Callable[[], float],
 ) -> int | None:
-    """When the next attempt starts; None if there is none. Times are in microseconds.
+    """How many microseconds after `attempt` the next one starts; None if there is none.
 
-    `round_attempts` counts the attempts of this round that `uses_retry`, `attempt` included. `random` returns 0 to 1.
+    `round_attempts` counts the attempts of this round that `uses_retry`, `round_ms` is what its attempts and the waits
+    between them took, both with `attempt`. So what the clock says does not count. `random` returns 0 to 1.
     The wait is exponential backoff with full jitter: a random part of `longest_wait_ms`, but at least the target's
     `Retry-After`. An interrupted attempt is repeated at once, whatever the rule says: its result is not known.
     """
     if attempt.failure is FailureKind.INTERRUPTED:
-        return now_us
+        return 0
     if attempt.failure is None or not is_retried(rule, attempt) or round_attempts > rule.retries:
         return None
     backoff_us = round(random() * longest_wait_ms(rule, round_attempts) * 1_000)
-    asked = _asked(attempt, now_us)
-    due_at = now_us + max(backoff_us, asked.wait_us if asked else 0)
-    return due_at if due_at <= round_started_at + rule.total_ms * 1_000 else None
+    asked = _asked(attempt)
+    wait_us = max(backoff_us, asked.wait_us if asked else 0)
+    return wait_us if round_ms * 1_000 + wait_us <= rule.total_ms * 1_000 else None
 
 
-def next_text(rule: RetryRule, attempt: Attempt, *, round_attempts: int, due_at: int, now_us: int) -> str:
+def next_text(rule: RetryRule, attempt: Attempt, *, round_attempts: int, wait_us: int) -> str:
     """`Retry 2 of 4 in 3.2 s (Retry-After: 5)`, for a delivery that waits after `attempt`."""
     if attempt.failure is FailureKind.INTERRUPTED:
         return "Sent again because Hookline closed during the last attempt"
-    wait_us = due_at - now_us
     when = f"in {_wait_text(wait_us)}" if wait_us > 0 else "now"
-    return f"Retry {round_attempts} of {rule.retries} {when}{_asked_text(_asked(attempt, now_us))}"
+    return f"Retry {round_attempts} of {rule.retries} {when}{_asked_text(_asked(attempt))}"
 
 
-def gave_up_text(rule: RetryRule, attempt: Attempt, *, round_attempts: int, now_us: int) -> str:
+def gave_up_text(rule: RetryRule, attempt: Attempt, *, round_attempts: int) -> str:
     """Why `next_attempt` returned None, in a sentence; empty after a success."""
     if attempt.failure is None:
         return ""
@@ -97,13 +96,13 @@ def gave_up_text(rule: RetryRule, attempt: Attempt, *, round_attempts: int, now_
         return f"Not retried: {what} not in the target's retry rule."
     if round_attempts > rule.retries:
         return f"Gave up after {count_of(round_attempts, 'attempt')}."
-    asked = _asked(attempt, now_us)
+    asked = _asked(attempt)
     bound = _wait_text(rule.total_ms * 1_000)
     return f"Gave up: the next retry would start more than {bound} after the first attempt{_asked_text(asked)}."
 
 
-def _asked(attempt: Attempt, now_us: int) -> RetryAfter | None:
-    return None if attempt.status is None else retry_after(attempt.response_headers, now_us)
+def _asked(attempt: Attempt) -> RetryAfter | None:
+    return None if attempt.status is None else retry_after(attempt.response_headers, attempt.ended_at)
 
 
 def _asked_text(asked: RetryAfter | None) -> str:

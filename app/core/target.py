@@ -16,7 +16,8 @@ class RetryRule(Record, frozen=True):
     """When and how often a failed attempt is repeated.
 
     The n-th of at most `retries` waits a random time of up to `first_delay_ms` * 2^(n - 1), at most `longest_delay_ms`;
-    a `Retry-After` of the target is obeyed. No retry starts later than `total_ms` after the first attempt.
+    a `Retry-After` of the target is obeyed. All attempts and the waits between them take at most `total_ms`, until the
+    last one starts.
     """
 
     retries: int = 4

@@ -111,7 +111,8 @@ class Deliveries:
         return await self._readers.run(job)
 
     async def next_due_at(self, target_id: int, *, without: Collection[str] = ()) -> int | None:
-        query = DeliveryModel.select(fn.MIN(DeliveryModel.due_at)).where(_QUEUED, DeliveryModel.target_id == target_id)
+        due_at = SQL("CASE WHEN t1.started_at > ? THEN 0 ELSE t1.due_at END", (now_us(),))  # as `Delivery.wait_us`
+        query = DeliveryModel.select(fn.MIN(due_at)).where(_QUEUED, DeliveryModel.target_id == target_id)
         if without:
             query = query.where(DeliveryModel.id.not_in(sql_list(without)))
         found: int | None = await self._readers.run(query.scalar)
@@ -315,7 +316,7 @@ def _queued_statement() -> str:
     query = queries.with_capture(_deliveries(*CAPTURE.columns, tiny)).where(
         _QUEUED,
         DeliveryModel.target_id == SQL(":target_id"),
-        DeliveryModel.due_at <= SQL(":due_at"),
+        SQL("(t1.due_at <= :due_at OR t1.started_at > :due_at)"),
         DeliveryModel.id.not_in(SQL("(SELECT value FROM json_each(:without))")),
         queries.visible(),
     )
@@ -360,7 +361,7 @@ def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> Model
 def _queue_again(database: SqliteDatabase, seqs: Sequence[int]) -> list[tuple[int, int, str]]:
     """Queue these deliveries; row, target and capture of each."""
     chosen = DeliveryModel.seq.in_(sql_list(seqs))
-    fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_started_at": None}
+    fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_ms": None}
     DeliveryModel.update(**fresh).where(chosen).execute(database)
     captures = DeliveryModel.select(DeliveryModel.capture).where(chosen)
     CaptureModel.update(mirror=DELIVERY_CODE[DeliveryState.QUEUED]).where(CaptureModel.seq.in_(captures)).execute(

@@ -28,7 +28,7 @@ from app.db.writer_jobs import Job
 T = TypeVar("T")
 
 _CHANGING = (
-    *("url", "due_at", "attempts", "round_attempts", "round_started_at", "started_at", "ms", "status", "error"),
+    *("url", "due_at", "attempts", "round_attempts", "round_ms", "started_at", "ms", "status", "error"),
     "responded",
 )
 """Columns that an attempt changes and that hold a field unchanged. Values of a row: these, the state, the id."""

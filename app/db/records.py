@@ -122,7 +122,7 @@ DELIVERY = RecordMapping(
         "due_at": DeliveryModel.due_at,
         "attempts": DeliveryModel.attempts,
         "round_attempts": DeliveryModel.round_attempts,
-        "round_started_at": DeliveryModel.round_started_at,
+        "round_ms": DeliveryModel.round_ms,
         "started_at": DeliveryModel.started_at,
         "ms": DeliveryModel.ms,
         "status": DeliveryModel.status,

@@ -338,7 +338,7 @@ class DeliveryModel(StoreModel):
     due_at = IntegerField(constraints=[SQL("DEFAULT 0")])
     attempts = IntegerField(constraints=[SQL("DEFAULT 0")])
     round_attempts = IntegerField(constraints=[SQL("DEFAULT 0")])
-    round_started_at = IntegerField(null=True)
+    round_ms = FloatField(null=True)
     sending_at = IntegerField(null=True)
     started_at = IntegerField(null=True)
     ms = FloatField(null=True)
@@ -350,7 +350,7 @@ class DeliveryModel(StoreModel):
         table_name = "delivery"
         indexes = (
             SQL("CREATE INDEX delivery_capture ON delivery (capture_seq, seq)"),
-            SQL("CREATE INDEX delivery_queued ON delivery (target_id, seq, due_at) WHERE state = 'queued'"),
+            SQL("CREATE INDEX delivery_queued ON delivery (target_id, seq, due_at, started_at) WHERE state = 'queued'"),
             SQL("CREATE INDEX delivery_failed ON delivery (endpoint_id, seq) WHERE state = 'failed'"),
             SQL("CREATE INDEX delivery_sending ON delivery (seq) WHERE sending_at IS NOT NULL"),
             SQL("CREATE INDEX delivery_replay ON delivery (replay_id, seq) WHERE replay_id IS NOT NULL"),

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from app.core.clock import now_us
 from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureKind, QueuedDelivery, Timing
 from app.core.errors import NotFoundError
 from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, EndpointSaved, Event, TargetChanged
@@ -83,14 +84,15 @@ async def test_a_capture_queues_a_delivery_to_each_target_in_the_same_commit(
 async def test_those_that_are_due_come_in_the_order_of_queueing(store: Store, endpoint: Endpoint) -> None:
     await queue(store, endpoint, 3)
     first, second, third = (one.delivery for one in await queued(store, endpoint))
-    await end(store, first, QUEUED, due_at=5_000)
+    later = now_us() + 60_000_000
+    await end(store, first, QUEUED, due_at=later)
     target_id = endpoint.targets[0].id
-    due = await store.deliveries.queued(target_id, 50, due_at=4_999)
+    due = await store.deliveries.queued(target_id, 50, due_at=later - 1)
     assert [one.delivery.id for one in due] == [second.id, third.id]
-    due = await store.deliveries.queued(target_id, 50, due_at=5_000, without=[second.id])
+    due = await store.deliveries.queued(target_id, 50, due_at=later, without=[second.id])
     assert [one.delivery.id for one in due] == [first.id, third.id]
     assert await store.deliveries.next_due_at(target_id) == 0
-    assert await store.deliveries.next_due_at(target_id, without=[second.id, third.id]) == 5_000
+    assert await store.deliveries.next_due_at(target_id, without=[second.id, third.id]) == later
 
 
 async def test_long_bodies_are_not_read_with_their_deliveries(store: Store, endpoint: Endpoint) -> None:

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import UNSET
 
-from app.core.clock import rfc3339
+from app.core.clock import now_us, rfc3339
 from app.core.clock_problem import ClockProblem
 from app.core.delivery import Attempt, Delivery
 from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
@@ -138,7 +138,7 @@ def _delivery(shape: type[S], delivery: Delivery, endpoint: Endpoint, last: Atte
 
 
 def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint, **others: Any) -> S:
-    waits = delivery.state is DeliveryState.QUEUED and delivery.due_at > 0
+    waits = delivery.state is DeliveryState.QUEUED and delivery.wait_us(now_us()) > 0
     return _from_record(
         shape,
         delivery,

@@ -20,26 +20,25 @@ def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
     """The delivery after its attempt: delivered, queued for its next attempt, or failed."""
     last = made[-1][0]
     round_attempts = delivery.round_attempts + (1 if uses_retry(last) or len(made) > 1 else 0)
-    round_started_at = delivery.round_started_at or made[0][0].started_at
-    state, due_at = DeliveryState.DELIVERED, None
+    round_ms = (delivery.round_ms or 0.0) + sum(attempt.ms for attempt, _ in made)
+    state, wait_us = DeliveryState.DELIVERED, None
     if last.failure is not None:
-        due_at = next_attempt(
+        wait_us = next_attempt(
             target.retry,
             last,
             round_attempts=round_attempts,
-            round_started_at=round_started_at,
-            now_us=now_us(),
+            round_ms=round_ms,
             random=random.random,
         )
-        state = DeliveryState.FAILED if due_at is None else DeliveryState.QUEUED
+        state = DeliveryState.FAILED if wait_us is None else DeliveryState.QUEUED
     return replace(
         delivery,
         url=last.url,
         state=state,
-        due_at=due_at or 0,
+        due_at=0 if wait_us is None else last.ended_at + wait_us,
         attempts=last.number,
         round_attempts=round_attempts,
-        round_started_at=round_started_at,
+        round_ms=round_ms + (wait_us or 0) / 1_000,
         started_at=last.started_at,
         ms=last.ms,
         status=last.status,

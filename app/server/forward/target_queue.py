@@ -46,23 +46,23 @@ class TargetQueue:
 
     # -- reading -------------------------------------------------------------------------------------------------
 
-    async def next_due_at(self, *, ordered: bool) -> int | None:
-        """When the next delivery may be sent, None if none is queued; 0 if `take` has it. `ordered`: the first one
-        counts, otherwise the earliest."""
+    async def next_wait_us(self, *, ordered: bool) -> int | None:
+        """How long until the next delivery may be sent, None if none is queued; 0 if `take` has it. `ordered`: the
+        first one counts, otherwise the earliest."""
         if not self._next and self._reading is not None:
             await self._reading
         if not self._next:  # what was read before may be too old to know of the newest
             await self._read(ordered=ordered)
         if self._next:
-            due_at = self._next[0].delivery.due_at
-            if due_at <= now_us():
-                return 0
-            self.forget_next()
-            return due_at
+            wait_us = self._next[0].delivery.wait_us(now_us())
+            if wait_us:
+                self.forget_next()
+            return wait_us
         if ordered:
             return None
         without = (*self.taken, *self._unstorable)
-        return await self.stored(lambda: self._repository.next_due_at(self._target_id, without=without))
+        due_at = await self.stored(lambda: self._repository.next_due_at(self._target_id, without=without))
+        return None if due_at is None else max(1, due_at - now_us())
 
     def take(self, most: int, *, ordered: bool) -> list[QueuedDelivery]:
         """The next deliveries that were read already and are due. They belong to the caller until `finish` or
@@ -71,7 +71,7 @@ class TargetQueue:
             self._read(ordered=ordered)
         taken: list[QueuedDelivery] = []
         now = now_us()
-        while self._next and len(taken) < most and self._next[0].delivery.due_at <= now:
+        while self._next and len(taken) < most and not self._next[0].delivery.wait_us(now):
             queued = self._next.popleft()
             self.taken.add(queued.delivery.id)
             taken.append(queued)

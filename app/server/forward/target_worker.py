@@ -131,11 +131,11 @@ class TargetWorker:
             ended, self._ended = self._ended, []
             self._ready += await self._queue.finish(ended, following)
             return True
-        due_at = await self._queue.next_due_at(ordered=False) if room > 0 else None
-        if due_at != 0:
-            if due_at is None and not self._lanes and not self._ended and not self._woken.is_set():
+        wait_us = await self._queue.next_wait_us(ordered=False) if room > 0 else None
+        if wait_us != 0:
+            if wait_us is None and not self._lanes and not self._ended and not self._woken.is_set():
                 return False
-            await self._change(None if due_at is None else max(0.001, (due_at - now_us()) / 1_000_000))
+            await self._change(None if wait_us is None else max(0.001, wait_us / 1_000_000))
         return True
 
     async def _send_ready(self) -> None:
@@ -171,11 +171,10 @@ class TargetWorker:
         if self._lanes:
             await self._change()
             return True
-        due_at = await self._queue.next_due_at(ordered=True)
-        if due_at is None:
+        wait_us = await self._queue.next_wait_us(ordered=True)
+        if wait_us is None:
             return self._woken.is_set()
-        if due_at:
-            await self._wait_until(due_at, or_requeued=True)
+        await self._wait(wait_us, or_requeued=True)
         for first in self._queue.take(1, ordered=True):
             self._add_lane(self._send_in_order(first))
         return True
@@ -206,21 +205,20 @@ class TargetWorker:
         """Wait until it is due; empty if it cannot begin."""
         self._queue.forget_next()
         self._queue.taken.add(queued.delivery.id)
-        await self._wait_until(queued.delivery.due_at)
+        await self._wait(queued.delivery.wait_us(now_us()))
         if self._usable() is not None:
             return await self._queue.begin([queued])
         self._queue.taken.discard(queued.delivery.id)
         return []
 
-    async def _wait_until(self, due_at: int, *, or_requeued: bool = False) -> None:
-        """Until then, or until the target cannot be used any more."""
-        while (left := (due_at - now_us()) / 1_000_000) > 0 and self._usable() is not None:
+    async def _wait(self, wait_us: int, *, or_requeued: bool = False) -> None:
+        """For so long, whatever the clock does meanwhile, or until the target cannot be used any more."""
+        until = self._loop.time() + wait_us / 1_000_000
+        while (left := until - self._loop.time()) > 0 and self._usable() is not None:
             if or_requeued and self._requeued:
                 return
             self._woken.clear()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(left):
-                    await self._woken.wait()
+            await self._change(left)
 
     # -- for both ------------------------------------------------------------------------------------------------
 

@@ -277,7 +277,7 @@ class ReplayRunner:
             state=DeliveryState.DELIVERED if last.failure is None else DeliveryState.FAILED,
             attempts=last.number,
             round_attempts=1,
-            round_started_at=made[0][0].started_at,
+            round_ms=sum(attempt.ms for attempt, _ in made),
             started_at=last.started_at,
             ms=last.ms,
             status=last.status,

@@ -93,7 +93,7 @@ def next_text(delivery: Delivery, target: Target | None, now_us: int) -> str:
         name = f"Retry {delivery.round_attempts}"
     if is_paused(delivery, target):
         return f"{name} on resume"
-    wait = wait_text(delivery.due_at - now_us)
+    wait = wait_text(delivery.wait_us(now_us))
     return f"{name} {wait}"
 
 
