@@ -37,24 +37,24 @@ class ChunkedBody:
         self._trailer_bytes = 0
         self._fields: list[tuple[str, str]] = []
 
-    def feed(self, data: bytes) -> tuple[bytes, bytes]:
-        """The body's bytes in `data`, and those that follow the body's end."""
-        if 0 < len(data) <= self._remaining:  # the middle of a large chunk: nothing to take apart
-            self._remaining -= len(data)
+    def feed(self, data: bytes, at: int = 0) -> tuple[bytes, int]:
+        """The body's bytes in `data` from `at` on, and where in `data` the body ended, or the length of `data`."""
+        if 0 < len(data) - at <= self._remaining:  # the middle of a large chunk: nothing to take apart
+            self._remaining -= len(data) - at
             if not self._remaining:
                 self._remaining = -2
-            return data, b""
+            return data[at:], len(data)
         parts: list[bytes] = []
         try:
-            at = self._read(data, parts)
+            at = self._read(data, at, parts)
         except MalformedError as error:
             self.framing_error = str(error)
             at = len(data)
-        return b"".join(parts), data[at:] if self.done else b""
+        return b"".join(parts), at
 
-    def _read(self, data: bytes, parts: list[bytes]) -> int:
-        """Append the body's bytes to `parts`; returns where in `data` the body ended, or its length."""
-        at, size = 0, len(data)
+    def _read(self, data: bytes, at: int, parts: list[bytes]) -> int:
+        """Append the body's bytes to `parts`; returns as `feed` does."""
+        size = len(data)
         while at < size and not self.done:
             if self._remaining > 0:
                 part = data[at : at + self._remaining]

@@ -41,7 +41,6 @@ class Connection(BaseProtocol):
         self._request: Incoming | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._delay: asyncio.Future[None] | None = None
-        self._backlog = b""
         self._deadline = math.inf
         self._timeout_reason = Break.IDLE
         self._waited = 0.0
@@ -55,6 +54,8 @@ class Connection(BaseProtocol):
         self.closing = False
         self.head_memory_used = 0
         """Bytes of a head received in more than one read, until its request is handled."""
+        self.unread = 0
+        """Bytes of responses that wait for the sender to read them."""
         self.peer: tuple[str, int] = ("", 0)
         self.task: asyncio.Task[None] | None = None
 
@@ -79,11 +80,12 @@ class Connection(BaseProtocol):
             if data:
                 self._receive_head(data)
         elif not request.payload.is_eof():
-            self._backlog += self._reader.read_body(request, data)
+            self._reader.read_body(request, data)
             if request.framing_error is not None:
                 self.end_body(Break.MALFORMED)
         elif data:
-            self._backlog += data
+            self._reader.keep(data)
+        if self._reader.following:
             self._pause_reading_for_buffer()
 
     def pause_reading(self) -> None:
@@ -136,7 +138,7 @@ class Connection(BaseProtocol):
         try:
             yield
         finally:
-            if not self._backlog:
+            if not self._reader.following:
                 self._resume_reading_for_buffer()
 
     def send(self, data: bytes) -> bool:
@@ -152,12 +154,15 @@ class Connection(BaseProtocol):
         if not self.writing_paused:
             return
         self._deadline = self._loop.time() + self._server.limits.body_idle_s
+        if self.transport is not None:
+            self._server.unread_grew(self, self.transport.get_write_buffer_size())
         try:
             await self._drain_helper()
         except ConnectionError:  # the sender disconnected
             self.closing = True
         finally:
             self._deadline = math.inf
+            self._server.unread_grew(self, -self.unread)
 
     async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
         """Wait before responding; ends early when `until` is done, the server stops or the sender disconnects."""
@@ -239,7 +244,7 @@ class Connection(BaseProtocol):
         transport = self.transport
         if transport is None or transport.is_closing() or self._draining:
             return
-        self._backlog = self._reader.head = b""
+        self._reader.drop()
         if self._ended:
             self._close()
             return
@@ -283,11 +288,11 @@ class Connection(BaseProtocol):
         """Continue with the bytes that follow the handled request."""
         self._request = None
         self._deadline = self._loop.time() + self._server.limits.keepalive_s
-        data, self._backlog = self._backlog, b""
-        if self._buffer_paused:
+        if self._reader.following:
+            self._receive_head()
+        # What follows would otherwise grow by a read with each request, if its sender sends on and reads no response.
+        if self._buffer_paused and not self._reader.following:
             self._resume_reading_for_buffer()
-        if data:
-            self._receive_head(data)
         if self._ended and not self._draining:
             self._receive_eof()
             if self._request is None:
@@ -297,7 +302,7 @@ class Connection(BaseProtocol):
         """Close after the last response, at once if no bytes of the sender can be unread."""
         request = self._request
         if self._draining or (
-            request is not None and (request.broken or not request.payload.is_eof() or self._backlog)
+            request is not None and (request.broken or not request.payload.is_eof() or self._reader.following)
         ):
             self.close_gracefully()
         else:
@@ -314,11 +319,12 @@ class Connection(BaseProtocol):
         if self.transport is None and (self.task is None or self.task.done()):
             # Connection, parser and payload refer to each other: without this their data would stay until garbage is
             # collected.
-            self._request, self._backlog = None, b""
+            self._request = None
             self._reader.close()
             self._server.unregister(self)
 
-    def _receive_head(self, data: bytes) -> None:
+    def _receive_head(self, data: bytes = b"") -> None:
+        """Read the next request from `data`, or from what followed the last one."""
         reader = self._reader
         begun = reader.head
         try:
@@ -332,7 +338,6 @@ class Connection(BaseProtocol):
             self._server.head_grew(self, len(reader.head) - len(begun))
             return
         self._request = request
-        self._backlog = reader.remainder
         self._deadline = math.inf
         self._waited = self._stalled = 0.0
         self._counted = 0

@@ -8,6 +8,7 @@ they are cut into packets, and no two parsers can disagree on where a request en
 from __future__ import annotations
 
 import asyncio
+import re
 import time
 from enum import Enum
 
@@ -79,6 +80,7 @@ class Incoming:
 _READ_BUFFER = 256 * 1024
 _LENGTH_MAX = 2**63 - 1
 _HEAD_END = b"\r\n\r\n"
+_NO_LINE_END = re.compile(rb"[^\r\n]")
 
 
 class UnknownMethodError(Exception):
@@ -86,7 +88,10 @@ class UnknownMethodError(Exception):
 
 
 class RequestReader:
-    """Call `read_head` until it returns a request, then `read_body` until that is complete, and so on."""
+    """Call `read_head` until it returns a request, then `read_body` until that is complete, and so on.
+
+    What follows the request is kept, in one piece however many requests it has: `read_head()` continues there.
+    """
 
     def __init__(self, protocol: BaseProtocol, loop: asyncio.AbstractEventLoop, head_max: int) -> None:
         self._protocol, self._loop, self._head_max = protocol, loop, head_max
@@ -94,106 +99,131 @@ class RequestReader:
         self._head_scan: HeadScan | None = None
         self._chunks: ChunkedBody | None = None
         self._body_remaining = 0
+        self._following = b""
+        self._following_at = 0
         self.head_size = 0
         """The size of the last head."""
         self.head = b""
         """The received part of a head that is incomplete, or was rejected."""
-        self.remainder = b""
-        """The bytes after the last request."""
 
-    def read_head(self, data: bytes) -> Incoming | None:
-        """The request whose head `data` completes, with the part of its body in `data`; None while the head is
-        incomplete.
+    @property
+    def following(self) -> int:
+        """How many bytes were received after the last request."""
+        return len(self._following) - self._following_at
 
-        What follows the request is in `remainder` then. Raises MalformedError or UnknownMethodError, after which
-        nothing more can be read.
+    def read_head(self, data: bytes = b"") -> Incoming | None:
+        """The request whose head `data`, or what followed the last request, completes, with the part of its body that
+        was received; None while the head is incomplete.
+
+        Raises MalformedError or UnknownMethodError, after which nothing more can be read.
         """
-        begun = len(self.head)
-        if begun:
+        at, begun = 0, len(self.head)
+        if not data:
+            data, at = self._following, self._following_at
+            self._follow(b"", 0)
+        elif begun:
             data = self.head + data
-        elif data[0] in b"\r\n":  # line ends between requests belong to none
-            data = data.lstrip(b"\r\n")
-            if not data:
+        if not begun and data[at] in b"\r\n":  # line ends between requests belong to none
+            begin = _NO_LINE_END.search(data, at)
+            if begin is None:
                 return None
-        end = data.find(_HEAD_END, begun - 3 if begun > 3 else 0) + 4
-        if not 4 <= end <= self._head_max:
-            self._collect_head(data)
+            at = begin.start()
+        end = data.find(_HEAD_END, begun - 3 if begun > 3 else at) + 4
+        if not at + 4 <= end <= at + self._head_max:
+            self._collect_head(data[at:])
             return None
-        # Together with the body, which is usually in `data`: a second call costs more than all else here. The parser
+        try:
+            return self._read_request(data, at, end)
+        except (MalformedError, UnknownMethodError):
+            self.head = data[at:]
+            raise
+
+    def read_body(self, request: Incoming, data: bytes) -> None:
+        """Pass the body's bytes in `data` to `request.payload`, and keep what follows the body.
+
+        Where a chunk is malformed `request.framing_error` says so; what precedes it has been passed on.
+        """
+        self._follow(data, self._read_body(request, data, 0))
+
+    def keep(self, data: bytes) -> None:
+        """Keep what was received after a complete request."""
+        self._follow(self._following[self._following_at :] + data, 0)
+
+    def _follow(self, data: bytes, at: int) -> None:
+        self._following, self._following_at = (data, at) if at < len(data) else (b"", 0)
+
+    def _read_request(self, data: bytes, at: int, end: int) -> Incoming:
+        """The request whose head is `data[at:end]`."""
+        # Together with the body, which is usually in `data`: a second call costs more than all else here. But the
+        # parser copies what follows the request, so of several requests only the first is read like this. The parser
         # never gets so much that the payload would be full.
-        parsed = self._chunks is None and len(data) <= 2 * _READ_BUFFER
+        parsed = self._chunks is None and not at and len(data) <= 2 * _READ_BUFFER
         self._parser.message_consumed()
         try:
-            message, payload = self._parser.feed_data(data if parsed else data[:end])[0][0]
+            message, payload = self._parser.feed_data(data if parsed else data[at:end])[0][0]
         except Exception as error:  # any error of the parser is caused by the sender, ValueError included
-            self.head = data
-            message, payload = self._parse_again(data[:end], error)
+            message, payload = self._parse_again(data[at:end], error)
             parsed = False
         if message.should_close or message.chunked or TRANSFER_ENCODING in message.headers:
-            self.head = data
-            _check_ambiguities(message, data[:end])
+            _check_ambiguities(message, data[at:end])
             if message.chunked and parsed:
-                message, payload = self._parse_alone(data[:end])
+                message, payload = self._parse_alone(data[at:end])
         self.head, self._head_scan = b"", None
-        self.head_size = end
+        self.head_size = end - at
         request = Incoming(message, payload)
-        request.head_size = end
-        self.remainder = self._begin_body(request, data, end, parsed)
-        request.raw = data[: min(len(data) - len(self.remainder), REFUSED_RAW_MAX)]  # without what follows it
+        request.head_size = self.head_size
+        following_at = self._begin_body(request, data, end, parsed)
+        self._follow(data, following_at)
+        request.raw = data[at : min(following_at, at + REFUSED_RAW_MAX)]
         return request
 
-    def _begin_body(self, request: Incoming, data: bytes, end: int, parsed: bool) -> bytes:
-        """Read the part of the body received with the head, which ends at `end`; returns what follows the body."""
+    def _begin_body(self, request: Incoming, data: bytes, at: int, parsed: bool) -> int:
+        """Read the part of the body received with the head, from `at` on; returns where it ends in `data`."""
         message = request.message
         if message.chunked and not request.payload.is_eof():  # CONNECT has no body, whatever its headers say
             self._chunks = ChunkedBody()
-            return self.read_body(request, data[end:])
+            return self._read_body(request, data, at)
         self._chunks = None
         length = message.headers.get(CONTENT_LENGTH)
         if length is not None:
             # The parser accepts only digits, but any number of zeros, of which int() accepts only so many.
             request.length = int(length if len(length) < 20 else length.lstrip("0") or 0)
             if request.length > _LENGTH_MAX:  # the parser takes some of these for no body
-                self.head = data
                 raise MalformedError("Content-Length is too large")
         if not parsed:
             self._body_remaining = request.length
-            return data[end:] if request.payload.is_eof() else self.read_body(request, data[end:])
-        over = len(data) - end - request.length
-        if over <= 0:
-            self._body_remaining = -over
-            return b""
-        self._body_remaining = 0
-        self._parser = self._new_parser()  # the other one has what follows
-        return data[-over:]
+            return at if request.payload.is_eof() else self._read_body(request, data, at)
+        end = at + request.length
+        self._body_remaining = max(0, end - len(data))
+        if end < len(data):
+            self._parser = self._new_parser()  # the other one has what follows
+        return min(end, len(data))
 
-    def read_body(self, request: Incoming, data: bytes) -> bytes:
-        """Pass the body's bytes in `data` to `request.payload`; returns what follows the body.
-
-        Where a chunk is malformed `request.framing_error` says so; what precedes it has been passed on.
-        """
+    def _read_body(self, request: Incoming, data: bytes, at: int) -> int:
+        """Pass on the body's bytes in `data` from `at` on; returns where they end."""
         chunks = self._chunks
         if chunks is None:
-            remaining = self._body_remaining
-            if len(data) <= remaining:
-                self._body_remaining = remaining - len(data)
-                self._parser.feed_data(data)
-                return b""
-            self._body_remaining = 0
-            self._parser.feed_data(data[:remaining])
-            return data[remaining:]
-        body, remainder = chunks.feed(data)
+            end = min(len(data), at + self._body_remaining)
+            self._body_remaining -= end - at
+            self._parser.feed_data(data[at:end])
+            return end
+        body, end = chunks.feed(data, at)
         request.payload.feed_data(body)
         request.framing_error = chunks.framing_error
         if chunks.done:
             request.trailers = chunks.trailers
             request.payload.feed_eof()
             self._parser = self._new_parser()  # the other one waits for chunks
-        return remainder
+        return end
+
+    def drop(self) -> None:
+        """Free what was received and not read."""
+        self.head = b""
+        self._follow(b"", 0)
 
     def close(self) -> None:
-        """Free what was received: nothing more is read."""
-        self.head = self.remainder = b""
+        """Free everything: nothing more is read."""
+        self.drop()
         self._head_scan = self._chunks = None
         self._parser = None  # type: ignore[assignment]
 

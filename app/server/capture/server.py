@@ -7,6 +7,7 @@ import errno
 import logging
 import os
 from collections.abc import Callable
+from operator import attrgetter
 
 from app.core.errors import HooklineError, PortInUseError
 from app.core.providers.catalogue import Identify, no_provider
@@ -72,7 +73,7 @@ class CaptureServer:
         self._per_sender: dict[str, int] = {}
         self._eviction = ConnectionEviction(self._connections, self._per_sender, self._most // 2)
         self._rejected: dict[Connection, None] = {}
-        self._head_memory = 0
+        self._head_memory = self._unread = 0
         self._crowd_next_at = 0.0
         self._crowd_unlisted = 0
         self._empty: asyncio.Future[None] | None = None
@@ -164,6 +165,16 @@ class CaptureServer:
                 return
             if not self._evict(longest, wait[0], "The heads of unfinished requests take too much memory."):
                 return
+
+    def unread_grew(self, connection: Connection, size: int) -> None:
+        """Count the bytes of responses that are not read; above the limit the sender with the most is cut off."""
+        connection.unread += size
+        self._unread += size
+        while self._unread > self.limits.response_memory:
+            most = max(self.connections, key=attrgetter("unread"))
+            self._unread -= most.unread
+            most.unread = 0
+            _abort(most)
 
     def unregister(self, connection: Connection) -> None:
         self._release_head(connection)

@@ -1,0 +1,146 @@
+"""Senders that send requests before they have the response to an earlier one: memory stays small, nothing is lost."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+
+from app.core.model import ResponseSettings
+from app.server.capture import reader
+from app.server.capture.body_memory import READ_MOST
+from app.server.capture.connection import Connection
+from tests.server.capture.support import Rig, Sender, eventually, request
+
+MIB = 1024 * 1024
+
+
+@pytest.fixture
+def received(monkeypatch: pytest.MonkeyPatch) -> dict[Connection, int]:
+    """Bytes received by each connection so far."""
+    by_connection: dict[Connection, int] = {}
+    data_received = Connection.data_received
+
+    def counted(self: Connection, data: bytes) -> None:
+        by_connection[self] = by_connection.get(self, 0) + len(data)
+        data_received(self, data)
+
+    monkeypatch.setattr(Connection, "data_received", counted)
+    return by_connection
+
+
+async def test_a_sender_that_reads_no_response_is_read_no_faster_than_its_requests_are_handled(
+    rig: Rig, received: dict[Connection, int]
+) -> None:
+    one = request(body=b"x" * 400)
+    sender = await rig.connect()
+    sender.writer.transport.pause_reading()
+    sending = asyncio.create_task(sender.send(one * 4_000))
+    most = 0
+
+    def handled_enough() -> bool:
+        nonlocal most
+        most = max(most, sum(received.values()) - len(one) * len(rig.sink.captures))
+        return len(rig.sink.captures) >= 1_000
+
+    await eventually(handled_enough)
+    assert most <= 3 * READ_MOST
+    sending.cancel()
+    sender.reset()
+
+
+async def test_requests_sent_at_once_are_not_copied_for_each_other(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed = 0
+
+    class Counting(reader.HttpRequestParser):
+        def feed_data(self, data: bytes) -> Any:
+            nonlocal parsed
+            parsed += len(data)
+            return super().feed_data(data)
+
+    monkeypatch.setattr(reader, "HttpRequestParser", Counting)
+    data = request(body=b"x" * 100) * 500
+    sender = await rig.connect()
+    await sender.send(data)
+    for _ in range(500):
+        assert (await sender.response()).status == 200
+    assert parsed <= 3 * len(data)
+
+
+def various(number: int, dice: random.Random) -> tuple[bytes, bytes]:
+    """A body, and its request: some chunked, some larger than what is read at once, some after stray line ends."""
+    body = b"%d " % number + dice.randbytes(dice.choice((0, 10, 300, READ_MOST, 3 * READ_MOST)))
+    if number % 3:
+        return body, b"\r\n" * (number % 4) + request(body=body)
+    chunks = b"%x\r\n%b\r\n0\r\n\r\n" % (len(body), body)
+    return body, b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks
+
+
+@pytest.mark.parametrize("cut", [False, True], ids=["as fast as it is taken", "cut anywhere"])
+async def test_all_are_captured_as_sent_and_answered_in_order(rig: Rig, cut: bool) -> None:
+    dice = random.Random(7)
+    bodies, requests = zip(*(various(number, dice) for number in range(300)), strict=True)
+    data = b"".join(requests)
+    sender = await rig.connect()
+
+    async def send() -> None:
+        at = 0
+        while at < len(data):
+            size = dice.randrange(1, 2 * READ_MOST) if cut else len(data)
+            await sender.send(data[at : at + size])
+            at += size
+        sender.half_close()
+
+    sending = asyncio.create_task(send())
+    ids = [(await sender.response()).json()["id"] for _ in bodies]
+    await sending
+    assert await sender.rest() == b""
+    assert ids == [capture.id for capture in rig.sink.captures]
+    assert [rig.sink.bodies[capture.seq] for capture in rig.sink.captures] == list(bodies)
+    assert all(capture.complete for capture in rig.sink.captures)
+
+
+async def test_a_malformed_request_behind_others_is_refused_after_them(rig: Rig) -> None:
+    sender = await rig.connect()
+    await sender.send(request(body=b"1") + request(body=b"2") + b"nonsense\r\n\r\n" + request(body=b"3"))
+    assert [(await sender.response()).status for _ in range(3)] == [200, 200, 400]
+    assert await sender.rest() == b""
+    assert list(rig.sink.bodies.values()) == [b"1", b"2"]
+    assert rig.refused.raw(1) == b"nonsense\r\n\r\n" + request(body=b"3")
+
+
+async def unread(rig: Rig, number: int) -> list[Sender]:
+    """Senders that wait for nothing, each with a response of 1 MB that it does not read."""
+    senders = []
+    for _ in range(number):
+        sender = await rig.connect()
+        sender.writer.transport.pause_reading()
+        await sender.send(request(path="/catch/big") * 20)
+        senders.append(sender)
+    return senders
+
+
+async def test_responses_that_nobody_reads_are_bounded_for_all_senders_together(rig: Rig) -> None:
+    await rig.restart(response_memory=3 * MIB)
+    rig.directory.put("big", reply=ResponseSettings(body="x" * MIB))
+    senders = await unread(rig, 16)
+    await eventually(lambda: 0 < len(rig.server.connections) < 16)
+    await eventually(lambda: all(one.unread for one in rig.server.connections))
+    assert sum(one.transport.get_write_buffer_size() for one in rig.server.connections if one.transport) <= 3 * MIB
+    response = await rig.ask(request(path="/catch/big"))
+    assert (response.status, len(response.body)) == (200, MIB)
+    for sender in senders:
+        sender.reset()
+
+
+async def test_a_slow_reader_gets_all_of_a_long_response(rig: Rig) -> None:
+    await rig.restart(response_memory=2 * MIB)
+    rig.directory.put("big", reply=ResponseSettings(body="x" * MIB))
+    (sender,) = await unread(rig, 1)
+    await eventually(lambda: any(one.unread for one in rig.server.connections))
+    sender.writer.transport.resume_reading()
+    for _ in range(20):
+        assert len((await sender.response()).body) == MIB
+    assert not any(one.unread for one in rig.server.connections)
