@@ -9,6 +9,7 @@ from urllib.parse import urlsplit
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QWidget
+from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.errors import HooklineError
@@ -152,7 +153,8 @@ class QrDialog(Dialog):
         except OSError as error:
             raise PictureError(f"The QR code could not be saved as {path}: {error.strerror or error}.") from error
         await self._services.tunnels.copied(self._endpoint.id)
-        self.status.setText(f"Saved as {escape(path.name)}.")
+        if isValid(self):
+            self.status.setText(f"Saved as {escape(path.name)}.")
 
     @Slot()
     def _request_tunnel(self) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from shiboken6 import isValid
 
 from app.core.bodies.media_types import is_json, media_type
 from app.core.errors import HooklineError
@@ -105,6 +106,8 @@ class BodyEditor(QWidget):
     async def use_file(self, path: Path) -> None:
         """Send the contents of this file. HooklineError if it cannot be read or is too large."""
         data = await asyncio.get_running_loop().run_in_executor(None, _read, path)
+        if not isValid(self):
+            return
         self._file = data
         self.hex.show_source(of_bytes(data, path.name))
         self._pages.setCurrentWidget(self.hex)

@@ -7,6 +7,7 @@ from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.errors import HooklineError
@@ -54,6 +55,8 @@ class ReplayActions:
     async def edit(self, only: Summary, *, say: str = "") -> None:
         """Open the editor; `say` tells why it opened."""
         request = await load_request(only.id, self._services)
+        if not isValid(self._over):
+            return
         if request is None:
             self._toast.say("This request is no longer stored.")
             return

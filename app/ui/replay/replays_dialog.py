@@ -24,6 +24,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -211,7 +212,10 @@ class ReplaysDialog(Dialog):
             footer.addWidget(button)
 
     async def _load(self) -> None:
-        self.model.set_replays(await self._services.replays.latest())
+        replays = await self._services.replays.latest()
+        if not isValid(self):
+            return
+        self.model.set_replays(replays)
         if self.model.replays:
             self.list.setCurrentIndex(self.model.index(0))
         if self._wanted is not None:

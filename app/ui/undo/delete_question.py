@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.deletion import MarkedIds
@@ -18,7 +19,11 @@ NAME_MAX = 80
 
 
 async def ask_keeping(plain: QuestionText, keeping: QuestionText | None, theme: Theme, over: QWidget) -> bool | None:
-    """Whether to keep marked requests, an option unless `keeping`, its text then, is None. None: delete nothing."""
+    """Whether to keep marked requests, an option unless `keeping`, its text then, is None. None: delete nothing, also
+    if `over` was closed meanwhile.
+    """
+    if not isValid(over):
+        return None
     question = Question(plain.title, plain.text, plain.confirm, theme, over)
     if keeping is not None:
         question.offer(KEEP, keeping)

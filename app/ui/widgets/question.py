@@ -10,6 +10,7 @@ from typing import NamedTuple
 from PySide6.QtCore import Slot
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QWidget
+from shiboken6 import isValid
 
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, Kind
@@ -92,19 +93,23 @@ class Question(Dialog):
 
 
 async def ask(parent: QWidget, theme: Theme, title: str, text: str, confirm: str, *, kind: Kind = "danger") -> bool:
-    """Ask over `parent`; the question closes if the waiting task is cancelled."""
-    return await Question(title, text, confirm, theme, parent, kind=kind).answer()
+    """Ask over `parent`; False also if that was closed meanwhile. The question closes if the waiting task is cancelled."""
+    return isValid(parent) and await Question(title, text, confirm, theme, parent, kind=kind).answer()
 
 
 async def result_of(dialog: QDialog) -> int:
-    """Open `dialog` and wait until it is finished, without a nested event loop."""
+    """Open `dialog` and wait until it is finished, without a nested event loop.
+
+    The waiting task is cancelled if the dialog is deleted with its parent, which tells no result.
+    """
     waiter = _Waiter()
     dialog.finished.connect(waiter.finish)
+    dialog.destroyed.connect(waiter.cancel)
     dialog.open()
     try:
         return await waiter.future
     finally:
-        if not waiter.future.done() or waiter.future.cancelled():
+        if isValid(dialog) and (not waiter.future.done() or waiter.future.cancelled()):
             dialog.reject()
 
 
@@ -117,6 +122,9 @@ class _Waiter:
     def finish(self, code: int) -> None:
         if not self.future.done():
             self.future.set_result(code)
+
+    def cancel(self) -> None:
+        self.future.cancel()
 
 
 @dataclass(frozen=True)

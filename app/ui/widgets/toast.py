@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
     QTextEdit,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -156,7 +157,9 @@ class Toast(QFrame):
         self.hide()
 
     def say(self, text: str, undo: Callable[[], object] | None = None, undo_label: str = "Undo") -> None:
-        """Show `text` for a while; `undo` gets a button."""
+        """Show `text` for a while, unless the window was closed meanwhile; `undo` gets a button."""
+        if not isValid(self):
+            return
         self._text.setText(text)
         self._undo = undo
         self.button.setText(undo_label)

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal, Slot
+from shiboken6 import isValid
 
 from app.core.delivery import DeliveryFilter
 from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, RequestsRemoved, Subscriptions, TargetChanged
@@ -72,6 +73,6 @@ class QueuedCounts(QObject):
             for number in self._watched:
                 which = DeliveryFilter(target_id=number, state=DeliveryState.QUEUED)
                 counts[number] = await self._services.deliveries.count(which)
-            if counts != self.counts:
+            if isValid(self) and counts != self.counts:
                 self.counts = {number: count for number, count in counts.items() if number in self._watched}
                 self.changed.emit()

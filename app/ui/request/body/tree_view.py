@@ -7,6 +7,7 @@ import asyncio
 from PySide6.QtCore import QModelIndex, Slot
 from PySide6.QtGui import QFont, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QWidget
+from shiboken6 import isValid
 
 from app.core.bodies.charset import detect
 from app.core.bodies.embedded_values import Embedded, decode
@@ -42,8 +43,9 @@ class TreeView(BodyTreePane):
 
     async def _add_decoded(self, place: TreePlace, text: str, tree: JsonTree | None) -> None:
         decoded = await asyncio.get_running_loop().run_in_executor(None, _decoded, text)
-        self.view.nodes.add_decoded(place, decoded, tree)
-        self.view.show_decoded(place, tree)
+        if isValid(self):
+            self.view.nodes.add_decoded(place, decoded, tree)
+            self.view.show_decoded(place, tree)
 
 
 class _Tree(BodyTree):
