@@ -27,3 +27,8 @@ def zeros_brotli(size: int) -> bytes:
     """`size` zero bytes packed; `size` is a multiple of 1 MiB."""
     engine, piece = brotli.Compressor(quality=3), bytes(1024 * 1024)
     return b"".join([*(engine.process(piece) for _ in range(size // len(piece))), engine.finish()])
+
+
+def readable_bytes(size: int) -> bytes:
+    """Text that compresses as real text does, to a fraction of its size and not to a thousandth."""
+    return b"".join(b"%07d\n" % number for number in range(size // 8 + 1))[:size]

@@ -19,6 +19,13 @@ else:
     from backports import zstd
 
 MAX_CODINGS = 3
+MEMBERS_MAX, CONTENT_LEAST = 1_000, 16
+"""Beyond this many members or frames, each must hold this many bytes on average: opening one takes as long as unpacking
+kilobytes, and a megabyte can hold a hundred thousand."""
+BETWEEN_MAX, BETWEEN_FACTOR = 64 * 1024, 4
+"""Bytes passed from coding to coding without content, and for each byte of content: padding and empty members of an
+inner coding may unpack to terabytes that never become content."""
+HOLLOW = "The compressed body holds almost nothing."
 
 
 class Stage(Protocol):
@@ -66,7 +73,7 @@ class ZstdStage:
         self._engine = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
         self._pending, self._at = b"", 0
         self._more = self._started = self._finished = False
-        self._trailing = 0
+        self._frames = self._content = self._trailing = 0
         self.error: str | None = None
 
     @property
@@ -106,6 +113,7 @@ class ZstdStage:
             self.error = f"The body does not match its Content-Encoding: {_zstd_reason(error)}."
             return b""
         self._at += len(data)
+        self._content += len(output)
         if self._engine.eof:
             self._at -= len(self._engine.unused_data)
             self._more = False
@@ -114,6 +122,10 @@ class ZstdStage:
         return output
 
     def _next_frame(self) -> bytes:
+        self._frames += 1
+        if is_hollow(self._frames, self._content):
+            self.error = HOLLOW
+            return b""
         magic = self._pending[self._at : self._at + 4]
         if magic[1:] == (_ZSTD_MAGIC if magic[0] == 0x28 else _ZSTD_SKIPPABLE):
             self._engine = zstd.ZstdDecompressor(options=_ZSTD_OPTIONS)
@@ -121,6 +133,11 @@ class ZstdStage:
             self._finished, self._trailing = True, self._remaining
             self._pending, self._at = b"", 0
         return b""
+
+
+def is_hollow(members: int, content: int) -> bool:
+    """Whether this many members hold too few bytes of content."""
+    return members > MEMBERS_MAX + content // CONTENT_LEAST
 
 
 def _zstd_reason(error: Exception) -> str:
@@ -143,7 +160,7 @@ class InflateStage:
         self._engine: zlib._Decompress | None = None
         self._pending, self._at = b"", 0
         self._more = self._recognised = self._finished = False
-        self._members = self._trailing = 0
+        self._members = self._content = self._trailing = 0
         self.error: str | None = None
 
     @property
@@ -180,6 +197,7 @@ class InflateStage:
             self.error = self._reason()
             return b""
         self._recognised = self._recognised or bool(output)
+        self._content += len(output)
         ended = self._engine.eof
         self._at += len(data) - len(self._engine.unused_data if ended else self._engine.unconsumed_tail)
         # After all input is consumed, zlib can still hold back output if the limit was reached.
@@ -187,6 +205,8 @@ class InflateStage:
         if ended:
             self._engine = None
             self._members += 1
+            if is_hollow(self._members, self._content):
+                self.error = HOLLOW
         return output
 
     @property
@@ -228,12 +248,40 @@ def has_zlib_wrapper(start: bytes) -> bool:
 NO_BROTLI = "The body does not match its Content-Encoding: it is not Brotli data."
 
 
+AT_ONCE = "The body's Brotli data unpacks to too much at once."
+
+
+def brotli_at_once(start: bytes) -> int:
+    """How many bytes the library unpacks, in up to 80 ms, before it returns the first: the length of the first
+    meta-block, at most the window (RFC 7932, 9.1 and 9.2). 0 if it is not known."""
+    bits, used = int.from_bytes(start[:8], "little"), 0
+
+    def take(count: int) -> int:
+        nonlocal used
+        used += count
+        return bits >> (used - count) & ((1 << count) - 1)
+
+    window = 16
+    if take(1):
+        large = take(3)
+        small = 0 if large else take(3)
+        window = 17 + large if large or not small else 8 + small
+    if take(1) and take(1):  # the last block, which is empty
+        return 0
+    nibbles = 4 + take(2)
+    return min(take(4 * nibbles) + 1, 1 << window) if nibbles < 7 else 0
+
+
 class BrotliStage:
-    """One stream. Bytes after its end are an error: the library drops its output when they come with the stream."""
+    """One stream. Bytes after its end are an error: the library drops its output when they come with the stream.
+
+    Unpacking more than `at_once` bytes in one step is an error.
+    """
 
     trailing = 0
 
-    def __init__(self) -> None:
+    def __init__(self, at_once: int | None = None) -> None:
+        self._at_once = at_once
         self._engine = brotli.Decompressor()
         self._pending = b""
         # The library's limit is per block: output beyond the requested limit waits here.
@@ -265,6 +313,9 @@ class BrotliStage:
             # The library treats trailing bytes in the same piece as an error, so they are one in any piece.
             self.error = NO_BROTLI
             return b""
+        if not self._started and self._at_once is not None and brotli_at_once(self._pending) > self._at_once:
+            self.error = AT_ONCE
+            return b""
         data, self._pending = (b"", self._pending) if self._more else (self._pending, b"")
         self._started = True
         try:
@@ -278,12 +329,12 @@ class BrotliStage:
         return output
 
 
-_STAGES: dict[str, Callable[[], Stage]] = {
-    "gzip": lambda: InflateStage("gzip"),
-    "x-gzip": lambda: InflateStage("gzip"),
-    "deflate": lambda: InflateStage("deflate"),
+_STAGES: dict[str, Callable[[int | None], Stage]] = {
+    "gzip": lambda _: InflateStage("gzip"),
+    "x-gzip": lambda _: InflateStage("gzip"),
+    "deflate": lambda _: InflateStage("deflate"),
     "br": BrotliStage,
-    "zstd": ZstdStage,
+    "zstd": lambda _: ZstdStage(),
 }
 KNOWN = frozenset(_STAGES)
 
@@ -306,16 +357,19 @@ def unsupported_reason(names: tuple[str, ...]) -> str | None:
 
 
 class Decompressor:
-    """Removes one coding after the other."""
+    """Removes one coding after the other. Unpacking much more than `at_once` bytes in one step, where a library cannot
+    be made to unpack fewer, is an error."""
 
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self._stages = [_STAGES[name]() for name in reversed(names)]
+    def __init__(self, names: tuple[str, ...], at_once: int | None = None) -> None:
+        self._stages = [_STAGES[name](at_once) for name in reversed(names)]
         self._plain = b""
+        self._between = self._content = 0
+        self._hollow = False
 
     @property
     def error(self) -> str | None:
         """What is wrong with the body, in a sentence; everything before the damage can be read."""
-        return next((stage.error for stage in self._stages if stage.error), None)
+        return HOLLOW if self._hollow else next((stage.error for stage in self._stages if stage.error), None)
 
     @property
     def note(self) -> str | None:
@@ -346,8 +400,12 @@ class Decompressor:
         while not self.needs_input:
             for stage, following in zip(self._stages, self._stages[1:], strict=False):
                 if following.needs_input and not stage.needs_input:
-                    following.feed(stage.read(limit))
+                    data = stage.read(min(limit, _STEP))
+                    following.feed(data)
+                    self._between += len(data)
             output = self._stages[-1].read(limit)
+            self._content += len(output)
+            self._hollow = self._between > BETWEEN_MAX + BETWEEN_FACTOR * self._content
             if output:
                 return output
         return b""

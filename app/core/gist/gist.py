@@ -31,7 +31,7 @@ from app.core.text import size_text
 
 log = logging.getLogger(__name__)
 
-UNPACKED_MAX = 64 * 1024
+UNPACKED_MAX, AT_ONCE_MAX = 64 * 1024, 2 * 1024 * 1024
 TEXT_MAX = 64 * 1024
 HEAD = 1_024
 """Characters that decide whether bytes are text."""
@@ -128,7 +128,7 @@ def _decompressed(coding_names: tuple[str, ...], data: bytes) -> tuple[bytes, bo
     """The beginning of a decompressed body, and whether that is all of it; empty if it cannot be decompressed."""
     if unsupported_reason(coding_names):
         return b"", False
-    decompressor, plain = Decompressor(coding_names), bytearray()
+    decompressor, plain = Decompressor(coding_names, AT_ONCE_MAX), bytearray()
     decompressor.feed(data)
     while len(plain) < UNPACKED_MAX and not decompressor.needs_input:
         plain += decompressor.read(UNPACKED_MAX - len(plain))

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.bodies.body_reader import BodyReader
-from app.core.bodies.decompressor import KNOWN, Decompressor, unsupported_reason
-from tests.codings import packed_zstd, zeros_brotli, zeros_zstd
+from app.core.bodies.decompressor import AT_ONCE, HOLLOW, KNOWN, Decompressor, brotli_at_once, unsupported_reason
+from tests.codings import packed_zstd, readable_bytes, zeros_brotli, zeros_zstd
 
 packed_gzip = partial(gzip.compress, mtime=0)  # the time would make hypothesis see other data in the next second
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -138,13 +138,48 @@ def test_raw_deflate_is_accepted_however_it_is_cut(piece: int) -> None:
         assert unpacked(raw_deflate(data), ("deflate",), piece, 100) == (data, None)
 
 
-def test_thousands_of_empty_members_pass_in_time() -> None:
-    body = packed_gzip(b"") * 20_000 + packed_gzip(b"end")
-    assert unpacked(body, ("gzip",), 262_144, 10) == (b"end", None)
+@pytest.mark.parametrize("name", ["gzip", "zstd"])
+def test_hundreds_of_empty_members_are_passed_over(name: str) -> None:
+    assert unpacked(PACKERS[name](b"") * 900 + PACKERS[name](b"end"), (name,), 262_144, 10) == (b"end", None)
 
 
-def test_thousands_of_empty_frames_pass_in_time() -> None:
-    assert unpacked(packed_zstd(b"") * 20_000 + packed_zstd(b"end"), ("zstd",), 262_144, 10) == (b"end", None)
+@pytest.mark.parametrize("name", ["gzip", "zstd"])
+def test_a_body_of_members_that_hold_almost_nothing_is_not_read_on(name: str) -> None:
+    """Opening a member takes as long as unpacking kilobytes, and a megabyte holds a hundred thousand."""
+    empty, small = PACKERS[name](b""), PACKERS[name](b"x")
+    given, error = unpacked(small + empty * 20_000 + PACKERS[name](b"end"), (name,), 262_144, 1_000)
+    assert (given, error) == (b"x", HOLLOW)
+    given, error = unpacked(small * 20_000, (name,), 262_144, 1_000)
+    assert error == HOLLOW
+    assert len(given) < 2_000
+    lines = PACKERS[name](b"a line of a log\n") * 5_000
+    assert unpacked(lines, (name,), 262_144, 1_000) == (b"a line of a log\n" * 5_000, None)
+
+
+def test_padding_of_an_inner_coding_is_not_unpacked_without_end() -> None:
+    """600 bytes: gzip in gzip in gzip, and inside a gigabyte of zeros after the end of a member."""
+    engine = zlib.compressobj(wbits=31)
+    pieces = [engine.compress(packed_gzip(b"end"))]
+    pieces += [engine.compress(bytes(1024 * 1024)) for _ in range(64)]
+    body = packed_gzip(b"".join([*pieces, engine.flush()]))
+    unpacker = Decompressor(("gzip", "gzip", "gzip"))
+    unpacker.feed(body)
+    assert unpacker.read(100) == b"end"
+    assert unpacker.read(100) == b""
+    assert unpacker.error == HOLLOW
+
+
+def test_brotli_that_unpacks_to_much_at_once_is_refused_where_that_takes_too_long() -> None:
+    for size, at_once in ((0, 0), (10, 10), (100_000, 100_000), (64 * 1024 * 1024, 4 * 1024 * 1024)):
+        packed = zeros_brotli(size) if size > 1024 * 1024 else brotli.compress(bytes(size))
+        assert brotli_at_once(packed) == at_once
+    for window in range(10, 25):
+        packed = brotli.compress(readable_bytes(3_000_000), quality=1, lgwin=window)
+        assert 0 < brotli_at_once(packed) <= 1 << window
+    unpacker = Decompressor(("br",), 1024 * 1024)
+    unpacker.feed(zeros_brotli(64 * 1024 * 1024))
+    assert unpacker.read(100) == b""
+    assert unpacker.error == AT_ONCE
 
 
 def test_a_frame_that_asks_for_too_much_memory_is_refused_in_words() -> None:
