@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
 from typing import cast
 
 import httpx
@@ -65,14 +65,20 @@ class ApiClient(TunnelClient):
             pass
 
     async def requests(
-        self, slug: str | None, count: int, query: str = "", beginning: str = ""
+        self,
+        slug: str | None,
+        count: int,
+        query: str = "",
+        beginning: str = "",
+        unexamined: Callable[[int], None] | None = None,
     ) -> AsyncIterator[SummaryView]:
         """The newest `count` requests of an endpoint, or of all (None), that match the search, newest first.
 
-        With `beginning`, in place of a search, those whose ids begin with it.
+        With `beginning`, in place of a search, those whose ids begin with it. `unexamined` gets, page by page, how many
+        may match and are left out.
         """
         params = query_of(endpoint=slug, q=query, id=beginning)
-        async for item in self.items("/requests", params, count):
+        async for item in self.items("/requests", params, count, unexamined):
             yield cast(SummaryView, item)
 
     async def request(self, request_id: str) -> RequestView:

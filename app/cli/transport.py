@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
 from typing import Any, Self
@@ -46,9 +46,11 @@ class Transport:
     ) -> None:
         await self._api.aclose()
 
-    async def items(self, path: str, query: Params, count: int | None) -> AsyncIterator[JsonObject]:
+    async def items(
+        self, path: str, query: Params, count: int | None, unexamined: Callable[[int], None] | None = None
+    ) -> AsyncIterator[JsonObject]:
         try:
-            async for item in self._api.items(path, query, JsonObject, count):
+            async for item in self._api.items(path, query, JsonObject, count, unexamined):
                 yield item
         except ApiError as error:
             raise _command_error(error) from error

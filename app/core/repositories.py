@@ -165,11 +165,13 @@ class CaptureRepository(Protocol):
         before: PageKey | None = None,
         limit: int = 100,
         searched: Callable[[int], None] | None = None,
+        unexamined: Callable[[int], None] | None = None,
         hidden: Hidden | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
         """The requests that match, newest first, in batches as they are found; closing the generator cancels it.
 
-        A long search calls `searched` with the number of requests examined so far.
+        A long search calls `searched` with the number of requests examined so far. A search calls `unexamined` with
+        the number of further requests that may match and are left out: what their bodies unpack to is too long.
         """
         ...
 

@@ -29,6 +29,12 @@ def count_of(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def unexamined_text(count: int) -> str:
+    """What a search says about requests that it left out without knowing whether they match."""
+    were, bodies = ("was", "its compressed body unpacks") if count == 1 else ("were", "their compressed bodies unpack")
+    return f"{count_of(count, 'request')} {were} not searched to the end: {bodies} to too much."
+
+
 def size_text(size: int) -> str:
     """Bytes in the binary unit that keeps the number short: `912 B`, `1.2 KiB`, `329 MiB`. Limits are binary, too."""
     amount = float(size)

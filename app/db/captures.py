@@ -216,6 +216,7 @@ class Captures:
         before: PageKey | None = None,
         limit: int = 100,
         searched: Callable[[int], None] | None = None,
+        unexamined: Callable[[int], None] | None = None,
         hidden: Hidden | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
         """The requests that match the query and are not `hidden`, newest first: at most `limit` summaries, older than
@@ -223,7 +224,8 @@ class Captures:
 
         They come in batches as they are found; closing the generator cancels the search. StorageUnavailableError when
         the file cannot be read. During a long search, `searched` receives how many of the newest requests have been
-        examined.
+        examined. `unexamined` receives the numbers of requests, as they are found, that may match and are left out:
+        what their bodies unpack to is too long.
         """
         if endpoint_id is not None and endpoint_id not in self._request_counts:
             limit = 0
@@ -235,6 +237,7 @@ class Captures:
             before=before,
             limit=limit,
             searched=searched,
+            unexamined=unexamined,
             hidden=hidden,
         )
 

@@ -72,7 +72,7 @@ class Identification:
         assert self._identify is not None, "never woken without it"
         try:
             if self._below is None:
-                self._below = await self._readers.run(first_without_gist)
+                self._below = await self._readers.run(first_without_gist, slow=True)
             await self._catch_up(self._identify)
             await self._describe_older()
         except StorageUnavailableError as error:
@@ -82,7 +82,7 @@ class Identification:
         while True:
             job = partial(identify_batch, identify=identify, limit=self._batch.rows)
             began = time.perf_counter()
-            found = await self._readers.run(job)
+            found = await self._readers.run(job, slow=True)
             if not found:
                 return
             took = time.perf_counter() - began
@@ -99,7 +99,8 @@ class Identification:
         """Describe requests without a gist, until one comes that has to be identified first."""
         while self._below and not self._worker.is_woken:
             began = time.perf_counter()
-            described = await self._readers.run(partial(self._describe, below=self._below, limit=self._batch.rows))
+            job = partial(self._describe, below=self._below, limit=self._batch.rows)
+            described = await self._readers.run(job, slow=True)
             took = time.perf_counter() - began
             if described is None:
                 return

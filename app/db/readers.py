@@ -1,4 +1,7 @@
-"""Two threads with read-only connections: lists and bodies are read from snapshots and delay no capture."""
+"""Three threads with read-only connections: two read lists and bodies, one does what takes longer, such as searches.
+
+All read from snapshots and delay no capture, and no list waits for a search.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from app.core.errors import StorageUnavailableError
 from app.db.connection import reader_database, trouble
 
 T = TypeVar("T")
-THREADS = 2
+THREADS, SLOW_THREADS = 2, 1
 
 _Job = tuple[Callable[[SqliteDatabase], Any], "asyncio.Future[Any]"]
 
@@ -26,34 +29,40 @@ class Readers:
     def __init__(self, path: Path) -> None:
         self._database = reader_database(path)
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[_Job | None] = SimpleQueue()
-        self._threads = [Thread(target=self._main, name=f"hookline-reader-{n}", daemon=True) for n in range(THREADS)]
-        self._running = THREADS
+        self._quick: SimpleQueue[_Job | None] = SimpleQueue()
+        self._slow: SimpleQueue[_Job | None] = SimpleQueue()
+        self._queues = [self._quick] * THREADS + [self._slow] * SLOW_THREADS
+        self._threads = [
+            Thread(target=self._main, args=(queue,), name=f"hookline-reader-{n}", daemon=True)
+            for n, queue in enumerate(self._queues)
+        ]
+        self._running = len(self._threads)
         self._ended = asyncio.Event()
         self._closed = False
         for thread in self._threads:
             thread.start()
 
-    async def run(self, job: Callable[[SqliteDatabase], T]) -> T:
-        """What `job` returns; StorageUnavailableError when the file cannot be read, or after `close`."""
+    async def run(self, job: Callable[[SqliteDatabase], T], *, slow: bool = False) -> T:
+        """What `job` returns; StorageUnavailableError when the file cannot be read, or after `close`. Jobs that are not
+        `slow` never wait for those that are."""
         if self._closed:
             raise StorageUnavailableError("Hookline is closing: nothing is read any more.")
         future: asyncio.Future[T] = self._loop.create_future()
-        self._queue.put((job, future))
+        (self._slow if slow else self._quick).put((job, future))
         return await future
 
     async def close(self) -> None:
         """Finish waiting jobs, then close the connections on their threads. Twice is harmless."""
         if not self._closed:
             self._closed = True
-            for _ in self._threads:
-                self._queue.put(None)
+            for queue in self._queues:
+                queue.put(None)
         await self._ended.wait()
         for thread in self._threads:
             thread.join()
 
-    def _main(self) -> None:
-        while (job := self._queue.get()) is not None:
+    def _main(self, queue: SimpleQueue[_Job | None]) -> None:
+        while (job := queue.get()) is not None:
             run, future = job
             try:
                 if self._database.is_closed():

@@ -45,10 +45,12 @@ Steps = Generator[Call[Any], Any, T]
 
 
 class Page(msgspec.Struct, Generic[T], frozen=True):
-    """A part of a list; `next` is the cursor of what follows."""
+    """A part of a list; `next` is the cursor of what follows. `unexamined` counts requests that a search leaves out
+    although they may match."""
 
     items: tuple[T, ...]
     next: str | None
+    unexamined: int = 0
 
 
 class Transport:
@@ -146,11 +148,20 @@ class AsyncTransport:
         except StopIteration as end:
             return cast(T, end.value)
 
-    async def items(self, path: str, params: Params, kind: type[T], count: int | None = None) -> AsyncIterator[T]:
-        """The first `count` items of a list, or all (None), page by page."""
+    async def items(
+        self,
+        path: str,
+        params: Params,
+        kind: type[T],
+        count: int | None = None,
+        unexamined: Callable[[int], None] | None = None,
+    ) -> AsyncIterator[T]:
+        """The first `count` items of a list, or all (None), page by page. `unexamined` gets each page's number."""
         cursor: str | None = None
         while count is None or count > 0:
             page = await self.send(page_call(path, params, kind, count, cursor))
+            if unexamined is not None:
+                unexamined(page.unexamined)
             for item in page.items:
                 yield item
             cursor = page.next

@@ -20,6 +20,7 @@ from app.db.search.index.index_file import IndexContents
 from app.db.search.scan import Scan, ScanStep
 from app.db.store import Store
 from tests import factories
+from tests.codings import readable_bytes
 from tests.db.helpers import add, add_many, eventually, files
 
 HOUR = 3_600_000_000
@@ -226,7 +227,7 @@ async def test_a_search_given_up_leaves_the_readers_to_others(
 
 
 async def test_a_body_is_searched_to_its_end(store: Store, endpoint: Endpoint) -> None:
-    packed = gzip.compress(b"first " + b"\0" * (20 * PART_SIZE) + b" last", mtime=0)
+    packed = gzip.compress(b"first " + readable_bytes(3 * PART_SIZE) + b" last", mtime=0)
     await add(store, endpoint.id, packed, headers=(("Content-Encoding", "gzip"),))
     seq = store.captures.new_seq()
     parts = b"early" + b"." * (PART_SIZE - 9) + b"edge", b"wise" + b"." * (PART_SIZE - 4), b"late"

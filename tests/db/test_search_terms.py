@@ -41,7 +41,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexFile]
     """Ten requests, numbered from 0."""
     monkeypatch.setattr(group, "FEW", 0)
     with closing(IndexFile(tmp_path / "search.db", "store", 99)) as made:
-        rows = [entry(number, f"/catch/s{number}/a", headers(number), encoded(body(number))) for number in TEN]
+        rows = [entry(number, f"/catch/s{number}/a?page=next", headers(number), encoded(body(number))) for number in TEN]
         made.add(rows, 9, ())
         yield made
 
@@ -82,6 +82,7 @@ def find(file: IndexFile, text: str) -> list[int] | None:
         ("-from:127.0.0.1", []),
         ("from:128.0.0.0/8", []),
         ("-path:/catch/", []),
+        ("-path:next", list(TEN)),
         ("-header:x-event", []),
         ("-header:x-event=paid", [0, 2, 4, 6, 8]),
         ("header:x-event=paid -header:x-id", []),

@@ -19,7 +19,7 @@ from app.core.raw_request import below_slug
 from app.core.rules import slug_error
 from app.core.search.parse import parse
 from app.core.search.query import QueryError
-from app.core.text import size_text
+from app.core.text import size_text, unexamined_text
 
 HELP = "list or search requests, newest first"
 DETAILS = (
@@ -71,12 +71,15 @@ async def list_requests(call: Call) -> int:
     by_id = which is not None and await _is_id(call, which)
     if by_id and query:
         raise CliError("-q searches one endpoint or all, and cannot be combined with a request's ID.", Exit.USAGE)
-    found = _by_id(call, which) if by_id else call.api.requests(which, call.options.count, query)
+    unexamined: list[int] = []
+    count = call.options.count
+    found = _by_id(call, which) if by_id else call.api.requests(which, count, query, unexamined=unexamined.append)
     if call.out.as_json:
         array = JsonList(call.out)
         async for request in found:
             array.add(request)
         array.end()
+        _say_unexamined(call, sum(unexamined))
         return Exit.DONE
     printed, of_all = 0, which is None or by_id
     with Table(call.out, OF_ALL if of_all else COLUMNS) as table:
@@ -85,7 +88,13 @@ async def list_requests(call: Call) -> int:
             printed += 1
     if not printed:
         call.out.message(_nothing(which, query))
+    _say_unexamined(call, sum(unexamined))
     return Exit.DONE
+
+
+def _say_unexamined(call: Call, count: int) -> None:
+    if count:
+        call.out.message(unexamined_text(count))
 
 
 async def _is_id(call: Call, which: str) -> bool:

@@ -63,10 +63,12 @@ class SummaryShape:
 
 @dataclass(frozen=True)
 class FoundRequests:
-    """Requests, newest first. `more`: there are older ones that match."""
+    """Requests, newest first. `more`: there are older ones that match. `unexamined` counts requests that may match and
+    are left out: what their compressed bodies unpack to is too long."""
 
     requests: list[SummaryShape]
     more: bool
+    unexamined: int = 0
 
 
 @dataclass(frozen=True)

@@ -102,8 +102,10 @@ class ReadTools:
         """Captured requests that match a search, newest first. Read one with get_request."""
         async with calling(self._connect) as api:
             slug = endpoint and slug_given(endpoint)
-            found = [one async for one in api.requests(slug, limit + 1, query)]
-        return FoundRequests([self._serializer.summary(one) for one in found[:limit]], more=len(found) > limit)
+            left_out: list[int] = []
+            found = [one async for one in api.requests(slug, limit + 1, query, unexamined=left_out.append)]
+        shown = [self._serializer.summary(one) for one in found[:limit]]
+        return FoundRequests(shown, more=len(found) > limit, unexamined=sum(left_out))
 
     async def wait_for_request(
         self,

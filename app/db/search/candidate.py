@@ -8,13 +8,13 @@ read in windows that overlap, so that a word is always within one; so is its rea
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, NamedTuple
 
 from app.core.bodies.charset import detect
-from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
+from app.core.bodies.decompressor import AT_ONCE, Decompressor, codings, unsupported_reason
 from app.core.model import PART_SIZE
 from app.core.record import Headers
 from app.core.search.readable.notations import readable_headers, readable_targets
@@ -25,22 +25,87 @@ WINDOW = 256 * 1024
 """Bytes of text folded at once: Python lets no other thread run meanwhile."""
 UNPACKED_MAX = 128 * 1024 * 1024
 """Bytes of a compressed body that are examined: a few kilobytes may expand to terabytes."""
+RATIO = 100
+"""A body may always unpack to this multiple of what was sent. Text rarely exceeds it."""
+FED = 1024
+"""Bytes of a compressed body after which the ratio is checked again."""
+BEYOND_RATIO_MAX = 1024 * 1024
+"""Bytes that one body may unpack to beyond the ratio, while the search has as many left."""
+SEARCH_BEYOND_RATIO_MAX = 8 * 1024 * 1024
+"""Bytes that all bodies of a search may unpack to beyond the ratio."""
 
 ReadPart = Callable[[int], bytes | None]
 """Returns a part of the body, counted from 0, each but the last of `PART_SIZE` bytes; None after the last."""
 
 
+class UnpackBudget:
+    """The bytes that the bodies of a search may still unpack to beyond the ratio."""
+
+    def __init__(self, remaining: int | None = None) -> None:
+        self.remaining = SEARCH_BEYOND_RATIO_MAX if remaining is None else remaining
+
+
+class BodyBudget:
+    """The part of a search's budget that one body takes. Unpacking it again takes no more than before."""
+
+    def __init__(self, budget: UnpackBudget) -> None:
+        self._budget, self._taken = budget, 0
+        self.exceeded = False
+        """Whether the body was not unpacked to its end."""
+
+    def allowed(self, fed: int) -> int:
+        """How many bytes in total may be unpacked from the first `fed` bytes of the body."""
+        beyond = min(self._taken + self._budget.remaining, BEYOND_RATIO_MAX)
+        return min(fed * RATIO + beyond, UNPACKED_MAX)
+
+    def take(self, unpacked: int, fed: int) -> None:
+        """Record that `unpacked` bytes in total came from the first `fed`."""
+        more = max(0, min(unpacked, self.allowed(fed)) - fed * RATIO - self._taken)
+        self._taken += more
+        self._budget.remaining -= more
+
+
+def unpacked_pieces(names: tuple[str, ...], parts: Iterable[bytes], budget: BodyBudget) -> Iterator[bytes]:
+    """The body without its codings `names`, in pieces of at most `WINDOW` bytes, as far as it can be decoded and the
+    budget allows."""
+    fed = unpacked = 0
+    decompressor: Decompressor | None = None
+    for part in parts:
+        decompressor = decompressor or Decompressor(names, budget.allowed(len(part)))
+        for at in range(0, len(part), FED):
+            packed = part[at : at + FED]
+            decompressor.feed(packed)
+            fed += len(packed)
+            # One byte more than allowed shows that the body has more.
+            while piece := decompressor.read(min(WINDOW, budget.allowed(fed) - unpacked + 1)):
+                unpacked += len(piece)
+                budget.exceeded = unpacked > budget.allowed(fed)
+                budget.take(unpacked, fed)
+                yield piece
+                if budget.exceeded:
+                    return
+            if decompressor.error:
+                budget.exceeded = decompressor.error == AT_ONCE
+                return
+
+
 def body_contains(
-    word: str, headers: Headers, content_type: str, read: ReadPart, cancelled: Callable[[], bool]
+    word: str,
+    headers: Headers,
+    content_type: str,
+    read: ReadPart,
+    cancelled: Callable[[], bool],
+    *,
+    budget: BodyBudget | None = None,
 ) -> bool:
-    """Whether the case-folded `word` occurs anywhere in the body; also False when the search was cancelled."""
-    return any(word in window for window in _windows(len(word), headers, content_type, read, cancelled))
+    """Whether the case-folded `word` occurs anywhere in the body, as far as it was unpacked; also False when the search
+    was cancelled."""
+    pieces = _plain(headers, read, budget or BodyBudget(UnpackBudget()))
+    return any(word in window for window in _windows(len(word), content_type, pieces, cancelled))
 
 
-def _windows(
-    overlap: int, headers: Headers, content_type: str, read: ReadPart, cancelled: Callable[[], bool]
-) -> Iterator[str]:
-    pieces, tail = _plain(headers, read), ""
+def _windows(overlap: int, content_type: str, pieces: Iterator[bytes], cancelled: Callable[[], bool]) -> Iterator[str]:
+    tail = ""
     first = next(pieces, b"")
     charset = detect(content_type, first, complete=False)
     decoder, piece, skip = charset.decoder(), first, charset.skip
@@ -54,21 +119,12 @@ def _windows(
         yield from map(str.casefold, readable.feed(text, final=not piece))
 
 
-def _plain(headers: Headers, read: ReadPart) -> Iterator[bytes]:
+def _plain(headers: Headers, read: ReadPart, budget: BodyBudget) -> Iterator[bytes]:
     """The decoded body, as far as it can be decoded; as sent when it cannot."""
     names = codings(headers)
     if not names or unsupported_reason(names):
-        yield from _cut(_parts(read))
-        return
-    decompressor, remaining = Decompressor(names), UNPACKED_MAX
-    for part in _parts(read):
-        for packed in _cut((part,)):
-            decompressor.feed(packed)
-            while remaining > 0 and (piece := decompressor.read(min(remaining, WINDOW))):
-                remaining -= len(piece)
-                yield piece
-            if remaining <= 0 or decompressor.error:
-                return
+        return _cut(_parts(read))
+    return unpacked_pieces(names, _parts(read), budget)
 
 
 def _parts(read: ReadPart) -> Iterator[bytes]:
@@ -80,7 +136,7 @@ def _parts(read: ReadPart) -> Iterator[bytes]:
         number += 1
 
 
-def _cut(parts: Iterator[bytes] | tuple[bytes, ...]) -> Iterator[bytes]:
+def _cut(parts: Iterable[bytes]) -> Iterator[bytes]:
     for part in parts:
         for at in range(0, len(part), WINDOW):
             yield part[at : at + WINDOW]
@@ -90,19 +146,18 @@ BODY_LIMIT = PART_SIZE
 """Bytes of the decoded body that are searched."""
 
 
-def plain_body(headers: Headers, data: bytes) -> bytes:
+def plain_body(headers: Headers, data: bytes, budget: BodyBudget | None = None) -> bytes:
     """The beginning of a decoded body, as far as it can be decoded; as sent when it cannot. `data` is its first
     part."""
     names = codings(headers)
     if not names or unsupported_reason(names):
         return data[:BODY_LIMIT]
-    decompressor = Decompressor(names)
-    decompressor.feed(data)
-    pieces, remaining = [], BODY_LIMIT
-    while remaining and (piece := decompressor.read(remaining)):
-        pieces.append(piece)
-        remaining -= len(piece)
-    return b"".join(pieces) if pieces else data[:BODY_LIMIT]
+    pieces = bytearray()
+    for piece in unpacked_pieces(names, (data,), budget or BodyBudget(UnpackBudget())):
+        pieces += piece
+        if len(pieces) >= BODY_LIMIT:
+            break
+    return bytes(pieces[:BODY_LIMIT]) or data[:BODY_LIMIT]
 
 
 class DecodedBody(NamedTuple):
@@ -155,7 +210,7 @@ def _never() -> bool:
 class Candidate:
     """`data` is the first part of the body, `read` returns any part. `column_results` holds SQLite's results for
     filters on columns, by the position of the filter in the query. Once `cancelled` returns true, reading a long body
-    ends."""
+    ends. A compressed body is unpacked as far as `budget` allows, which bodies of one search share."""
 
     def __init__(
         self,
@@ -168,10 +223,17 @@ class Candidate:
         column_results: dict[int, bool],
         read: ReadPart = _no_parts,
         cancelled: Callable[[], bool] = _never,
+        budget: UnpackBudget | None = None,
     ) -> None:
         self.target, self.content_type, self.source, self.column_results = target, content_type, source, column_results
         self._headers, self._data = headers, data or b""
         self._read, self._cancelled = read, cancelled
+        self._budget = BodyBudget(budget or UnpackBudget())
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether the body was unpacked as far as was asked for."""
+        return not self._budget.exceeded
 
     @cached_property
     def headers(self) -> Headers:
@@ -186,11 +248,15 @@ class Candidate:
         """The same text in readable form, see `readable_texts_of`."""
         return readable_texts_of(self.target, self.headers, self.content_type, self._body, only_changed=only_changed)
 
-    def has(self, word: str) -> bool:
-        """Whether the case-folded word occurs anywhere in the request, as sent or in readable form."""
+    def has(self, word: str) -> bool | None:
+        """Whether the case-folded word occurs anywhere in the request, as sent or in readable form; None when it does
+        not occur in what was unpacked of the body."""
         if word in self.text or any(word in text for text in self._readable_texts):
             return True
-        return self._is_long and body_contains(word, self.headers, self.content_type, self._read, self._cancelled)
+        body = word, self.headers, self.content_type, self._read, self._cancelled
+        if self._is_long and body_contains(*body, budget=self._budget):
+            return True
+        return False if self.is_whole else None
 
     @cached_property
     def _readable_texts(self) -> list[str]:
@@ -199,22 +265,23 @@ class Candidate:
     @cached_property
     def _body(self) -> DecodedBody:
         """The beginning of the body."""
-        if not self._data:
-            return DecodedBody("")
-        return body_text(self.content_type, plain_body(self.headers, self._data))
+        return body_text(self.content_type, self._plain) if self._data else DecodedBody("")
+
+    @cached_property
+    def _plain(self) -> bytes:
+        return plain_body(self.headers, self._data, self._budget)
 
     @cached_property
     def _is_long(self) -> bool:
-        if len(self._data) < PART_SIZE and not codings(self.headers):
-            return False
-        return len(plain_body(self.headers, self._data)) >= BODY_LIMIT
+        return len(self._plain) >= BODY_LIMIT
 
     @cached_property
     def json(self) -> Any:
-        """The body as JSON; `NO_JSON` when it is not JSON, or longer than the part that is searched."""
-        if not self._data:
+        """The body as JSON; `NO_JSON` when it is not JSON, longer than the part that is searched, or not whole."""
+        text = self._body.text
+        if not self._data or not self.is_whole:
             return NO_JSON
         try:
-            return _decoder.decode(self._body.text)
+            return _decoder.decode(text)
         except (ValueError, ArithmeticError, RecursionError):
             return NO_JSON

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -15,19 +15,38 @@ VALUES_MAX = 10_000
 """How many values at a path with `*` are examined."""
 
 
-def meets(candidate: Candidate, term: Term) -> bool:
+def meets_all(candidate: Candidate, terms: Iterable[Term]) -> bool | None:
+    """Whether the request meets all terms; None when that depends on the part of its body that was not unpacked."""
+    return _all(meets(candidate, term) for term in terms)
+
+
+def meets(candidate: Candidate, term: Term) -> bool | None:
+    """The same for one term."""
     if isinstance(term, Word):
         return candidate.has(term.text.casefold())
     if isinstance(term, Not):
-        return not meets(candidate, term.term)
+        return _opposite(meets(candidate, term.term))
     if isinstance(term, All):
-        return all(meets(candidate, part) for part in term.terms)
+        return meets_all(candidate, term.terms)
     if isinstance(term, Either):
-        return any(meets(candidate, part) for part in term.terms)
+        return _opposite(_all(_opposite(meets(candidate, part)) for part in term.terms))
     return _meets_filter(candidate, term)
 
 
-def _meets_filter(candidate: Candidate, term: Filter) -> bool:
+def _all(results: Iterable[bool | None]) -> bool | None:
+    result: bool | None = True
+    for met in results:
+        if met is False:
+            return False
+        result = result and met
+    return result
+
+
+def _opposite(met: bool | None) -> bool | None:
+    return None if met is None else not met
+
+
+def _meets_filter(candidate: Candidate, term: Filter) -> bool | None:
     result = candidate.column_results.get(term.start)
     if result is not None:
         return result
@@ -61,9 +80,9 @@ def _is_in_network(address: str, network: str) -> bool:
     return (mapped or found) in ipaddress.ip_network(network)
 
 
-def _json(candidate: Candidate, test: JsonTest) -> bool:
+def _json(candidate: Candidate, test: JsonTest) -> bool | None:
     if candidate.json is NO_JSON:
-        return False
+        return False if candidate.is_whole else None
     values = _at(candidate.json, test.path, [VALUES_MAX])
     if test.operator == "exists":
         return next(values, NO_JSON) is not NO_JSON

@@ -19,8 +19,8 @@ from app.db.queries import not_hidden_sql
 from app.db.raw_sql import raw
 from app.db.records import SUMMARY
 from app.db.schema import PARTS_PER_BODY
-from app.db.search.candidate import Candidate
-from app.db.search.row_filter import meets
+from app.db.search.candidate import Candidate, UnpackBudget
+from app.db.search.row_filter import meets_all
 from app.db.search.sql_filter import Sql, SqlFilter
 
 STEP_S = 0.02
@@ -52,10 +52,12 @@ _VISIBLE = "capture.endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)"
 
 
 class ScanStep(Record, frozen=True):
-    """What a step found, newest first, and the place it reached; None: the end of the list."""
+    """What a step found, newest first, and the place it reached; None: the end of the list. `unexamined` counts
+    requests that may match: their bodies were not unpacked to the end."""
 
     found: list[Summary]
     reached: PageKey | None
+    unexamined: int = 0
 
 
 class ListSection(Record, frozen=True):
@@ -72,12 +74,14 @@ class Scan(Record, frozen=True):
     sql_filter: SqlFilter
     endpoint_id: int | None
     cancelled: Event
+    budget: UnpackBudget
     hidden: Hidden | None = None
 
     def step(self, database: SqliteDatabase, section: ListSection, place: PageKey, rows: int, limit: int) -> ScanStep:
         """Examine about `rows` requests older than `place`, and return at most `limit` matches."""
         end = time.perf_counter() + STEP_S
         found: list[Summary] = []
+        unexamined = 0
         with database.atomic():
             if section.seqs is not None and len(section.seqs) <= FEW:
                 bottom = section.floor
@@ -86,12 +90,14 @@ class Scan(Record, frozen=True):
                 bottom = self._bottom(database, section, place, rows)
                 candidates = self._rows_between(database, section, place, bottom)
             for row in candidates:
-                summary = self._match(database, row)
-                if summary is not None:
-                    found.append(summary)
+                matches = self._matches(database, row)
+                if matches:
+                    found.append(SUMMARY.record(row))
+                unexamined += matches is None
                 if len(found) >= limit or time.perf_counter() > end:
-                    return ScanStep(found=found, reached=PageKey(received_at=row[_AT], id=row[_ID]))
-        return ScanStep(found=found, reached=bottom)
+                    reached = PageKey(received_at=row[_AT], id=row[_ID])
+                    return ScanStep(found=found, reached=reached, unexamined=unexamined)
+        return ScanStep(found=found, reached=bottom, unexamined=unexamined)
 
     def count_between(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> int:
         """How many requests are between two places, from the list's index alone."""
@@ -146,10 +152,10 @@ class Scan(Record, frozen=True):
     def _column_values(self) -> list[Any]:
         return [value for _, (_, values) in self.sql_filter.columns for value in values]
 
-    def _match(self, database: SqliteDatabase, row: tuple[Any, ...]) -> Summary | None:
-        """The request's summary if it matches."""
+    def _matches(self, database: SqliteDatabase, row: tuple[Any, ...]) -> bool | None:
+        """None when it depends on the part of the body that was not unpacked."""
         if self.sql_filter.exact:
-            return SUMMARY.record(row)
+            return True
         headers, source, data, *results = row[_SEQ + 1 :]
         candidate = Candidate(
             target=row[_TARGET],
@@ -162,8 +168,9 @@ class Scan(Record, frozen=True):
             },
             read=partial(_part, database, row[_SEQ]),
             cancelled=self.cancelled.is_set,
+            budget=self.budget,
         )
-        return SUMMARY.record(row) if all(meets(candidate, term) for term in self.sql_filter.terms) else None
+        return meets_all(candidate, self.sql_filter.terms)
 
     def _where(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> Sql:
         between, values = self._between(place, bottom)

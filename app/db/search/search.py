@@ -20,6 +20,7 @@ from app.core.search.query import Query
 from app.db.queries import numbers_of
 from app.db.raw_sql import raw
 from app.db.readers import Readers
+from app.db.search.candidate import UnpackBudget
 from app.db.search.index.entries import oldest_above
 from app.db.search.index.index import Index
 from app.db.search.index.planner import to_index_query
@@ -40,14 +41,17 @@ async def search(
     before: PageKey | None,
     limit: int,
     searched: Callable[[int], None] | None = None,
+    unexamined: Callable[[int], None] | None = None,
     hidden: Hidden | None = None,
 ) -> AsyncGenerator[list[Summary], None]:
     """At most `limit` summaries in total, none that is `hidden`, in batches that are never empty. Closing the generator
     cancels the search.
 
-    During a long search, `searched` receives how many of the list's newest requests have been examined.
+    During a long search, `searched` receives how many of the list's newest requests have been examined. `unexamined`
+    receives the numbers of requests, as they are found, that may match and are left out: what their bodies unpack to is
+    too long.
     """
-    scan = Scan(sql_filter=to_sql_filter(query, now_us()), endpoint_id=endpoint_id, cancelled=Event(), hidden=hidden)
+    scan = _scan(query, endpoint_id, hidden)
     place = min((before or NEWEST, place_before(scan.sql_filter.before)), key=lambda key: key.received_at)
     progress = ScanProgress(readers, scan, place_before(scan.sql_filter.before), searched)
     try:
@@ -60,9 +64,12 @@ async def search(
                 if left <= 0 or at.received_at < scan.sql_filter.since:
                     return
                 begin = time.perf_counter()
-                step = await readers.run(partial(scan.step, section=section, place=at, rows=rows, limit=left))
+                job = partial(scan.step, section=section, place=at, rows=rows, limit=left)
+                step = await readers.run(job, slow=True)
                 rows = _next_rows(rows, time.perf_counter() - begin)
                 at, left = step.reached, left - len(step.found)
+                if step.unexamined and unexamined is not None:
+                    unexamined(step.unexamined)
                 await progress.reached(at, found=bool(step.found))
                 if step.found:
                     yield step.found
@@ -76,20 +83,24 @@ async def search(
 
 async def matching(readers: Readers, query: Query, ids: Collection[str]) -> set[str]:
     """Which of these requests match, at most `FEW`."""
-    scan = Scan(sql_filter=to_sql_filter(query, now_us()), endpoint_id=None, cancelled=Event())
+    scan = _scan(query, None)
     section = ListSection(seqs=await readers.run(lambda database: numbers_of(database, ids)))
     found: set[str] = set()
     place: PageKey | None = NEWEST
     try:
         while place is not None and section.seqs:
-            step = await readers.run(
-                partial(scan.step, section=section, place=place, rows=FEW, limit=len(section.seqs) + 1)
-            )
+            job = partial(scan.step, section=section, place=place, rows=FEW, limit=len(section.seqs) + 1)
+            step = await readers.run(job, slow=True)
             found.update(summary.id for summary in step.found)
             place = step.reached
     finally:
         scan.cancelled.set()
     return found
+
+
+def _scan(query: Query, endpoint_id: int | None, hidden: Hidden | None = None) -> Scan:
+    sql_filter = to_sql_filter(query, now_us())
+    return Scan(sql_filter=sql_filter, endpoint_id=endpoint_id, cancelled=Event(), budget=UnpackBudget(), hidden=hidden)
 
 
 def _key(place: PageKey) -> tuple[int, str]:
@@ -101,7 +112,7 @@ async def _sections(
 ) -> AsyncIterator[ListSection]:
     """The list in sections, newest first, to where nothing more can be found."""
     rows = (
-        await readers.run(partial(marked_rows, selects=sql_filter.sparse_selects, place=place))
+        await readers.run(partial(marked_rows, selects=sql_filter.sparse_selects, place=place), slow=True)
         if sql_filter.sparse_selects
         else None
     )
@@ -128,7 +139,8 @@ async def _by_index(
     contents, index_query = index.contents, to_index_query(sql_filter.terms)
     unindexed, oldest = 0, None
     if index_query is not None and contents.spans:
-        unindexed, oldest = await readers.run(lambda database: oldest_above(database, contents.upto, UNINDEXED_MAX))
+        job = partial(oldest_above, upto=contents.upto, most=UNINDEXED_MAX)
+        unindexed, oldest = await readers.run(job, slow=True)
     if index_query is None or not contents.spans or unindexed >= UNINDEXED_MAX:
         yield ListSection()
         return
@@ -186,7 +198,8 @@ class ScanProgress:
         late = time.perf_counter() >= self._next or (found and self._count > 0)
         if self._searched is None or place is None or not late:
             return
-        self._count += await self._readers.run(partial(self._scan.count_between, place=self._place, bottom=place))
+        job = partial(self._scan.count_between, place=self._place, bottom=place)
+        self._count += await self._readers.run(job, slow=True)
         self._place, self._next = place, time.perf_counter() + PROGRESS_S
         self._searched(self._count)
 

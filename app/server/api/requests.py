@@ -32,7 +32,6 @@ from app.server.api.routes import (
     ATTACHMENT,
     NO_CONTENT,
     Body,
-    Page,
     Returns,
     Route,
     done,
@@ -40,7 +39,7 @@ from app.server.api.routes import (
     json_response,
     stored_request,
 )
-from app.server.api.schemas import RequestOut, RequestPatch, SummaryOut
+from app.server.api.schemas import RequestOut, RequestPage, RequestPatch
 from app.server.api.serializers import request_out, summary_out
 from app.server.api.services import ApiServices
 
@@ -66,7 +65,7 @@ class RequestCalls:
                 "/requests",
                 self.list,
                 "List requests",
-                Returns(Page[SummaryOut]),
+                Returns(RequestPage),
                 filters,
                 problems=("invalid-query", "not-found"),
             ),
@@ -93,7 +92,7 @@ class RequestCalls:
         begin with it, with `after` and `before` those received between two times or requests."""
         services, limit, before = self._services, limit_of(request), _earlier(request)
         query, begins, after = query_of(request), BEGINNING.of(request), AFTER.of(request)
-        slug = ENDPOINT.of(request)
+        slug, unexamined = ENDPOINT.of(request), list[int]()
         endpoint_id = None if slug is None else endpoint_named(services.endpoints, slug).id
         if query is None:
             rows = await services.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=begins)
@@ -102,9 +101,10 @@ class RequestCalls:
         else:
             if after is not None:  # so that a search does not look further
                 query = replace(query, terms=(*query.terms, *parse(f"since:{rfc3339(after.received_at)}").terms))
-            async with aclosing(
-                services.captures.search(query, endpoint_id, before=before, limit=limit + 1)
-            ) as batches:
+            found = services.captures.search(
+                query, endpoint_id, before=before, limit=limit + 1, unexamined=unexamined.append
+            )
+            async with aclosing(found) as batches:
                 rows = [row async for batch in batches for row in batch]
         if after is not None:
             rows = [row for row in rows if (row.received_at, row.id) > (after.received_at, after.id)]
@@ -112,9 +112,9 @@ class RequestCalls:
         following = None
         if len(rows) > limit:
             following = cursor_text(PageKey(received_at=page[-1].received_at, id=page[-1].id))
-        found = ((row, services.endpoints.by_id(row.endpoint_id)) for row in page)
-        items = tuple(summary_out(row, endpoint.slug) for row, endpoint in found if endpoint is not None)
-        return json_response(Page(items, following))
+        listed = ((row, services.endpoints.by_id(row.endpoint_id)) for row in page)
+        items = tuple(summary_out(row, endpoint.slug) for row, endpoint in listed if endpoint is not None)
+        return json_response(RequestPage(items=items, next=following, unexamined=sum(unexamined)))
 
     async def read(self, request: web.Request) -> web.Response:
         """One request in full, with its deliveries, without its body."""

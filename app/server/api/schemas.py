@@ -259,6 +259,15 @@ class ComparedOut(Record, frozen=True):
     notes: tuple[str, ...]
 
 
+class RequestPage(Record, frozen=True):
+    """A part of a list of requests; `next` is the cursor of what follows, null at its end. `unexamined` counts requests
+    that a search leaves out although they may match: what their compressed bodies unpack to is too long."""
+
+    items: tuple[SummaryOut, ...]
+    next: str | None
+    unexamined: int
+
+
 class ComparedTargets(Record, frozen=True):
     """The IDs of the targets whose responses are compared."""
 

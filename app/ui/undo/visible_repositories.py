@@ -86,10 +86,19 @@ class VisibleCaptures:
         before: PageKey | None = None,
         limit: int = 100,
         searched: Callable[[int], None] | None = None,
+        unexamined: Callable[[int], None] | None = None,
         hidden: Hidden | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
         hidden = hidden or self._pending.hidden
-        return self._stored.search(query, endpoint_id, before=before, limit=limit, searched=searched, hidden=hidden)
+        return self._stored.search(
+            query,
+            endpoint_id,
+            before=before,
+            limit=limit,
+            searched=searched,
+            unexamined=unexamined,
+            hidden=hidden,
+        )
 
     async def get(self, capture_id: str) -> Capture | None:
         """None if the request is hidden."""

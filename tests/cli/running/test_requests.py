@@ -16,6 +16,7 @@ import pytest
 
 from tests.cli.conftest import ROOT, Program, Run, command
 from tests.cli.sending import BODY, post, send
+from tests.codings import zeros_brotli
 
 ODD = bytes(range(256)) * 3
 
@@ -44,6 +45,17 @@ def test_who_sent_a_request_is_listed_and_shown(program: Program, run: Run) -> N
     assert run("requests", "orders").out.split("\t")[6:8] == ["github", "push"]
     shown = run("show", newest(run)).out
     assert "Provider: github\nEvent: push\nDelivery ID: d-1\n" in shown
+
+
+def test_a_search_says_what_it_left_unexamined(program: Program, run: Run) -> None:
+    """On standard error, so that what reads the output reads requests."""
+    bomb = zeros_brotli(128 * 1024 * 1024)
+    send(program, "/catch/orders", bomb, Content_Encoding="br")
+    why = "hookline: 1 request was not searched to the end: its compressed body unpacks to too much.\n"
+    done = run("requests", "-q", "needle")
+    assert (done.code, done.out, done.err) == (0, "", f"hookline: No requests match.\n{why}")
+    done = run("requests", "-q", "needle", "--json")
+    assert (done.json, done.err) == ([], why)
 
 
 def test_newest_first_and_as_many_as_asked_for_over_several_pages(program: Program, run: Run) -> None:

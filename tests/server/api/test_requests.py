@@ -8,6 +8,7 @@ import pytest
 
 from app.core.clock import rfc3339
 from app.core.model import Plan
+from tests.codings import zeros_brotli
 from tests.server.api.conftest import Desk, fields, problem
 
 
@@ -195,6 +196,19 @@ async def found(desk: Desk, **query: Any) -> list[str]:
     """The last letters of the targets that a search finds."""
     page = (await desk.client.get("/requests", params=query)).json()
     return [item["target"][-1] for item in page["items"]]
+
+
+async def test_a_search_says_what_it_left_unexamined(desk: Desk) -> None:
+    """A body of some hundred bytes that unpacks to a hundred million may hold the word."""
+    endpoint = await desk.endpoint(slug="one")
+    bomb = zeros_brotli(128 * 1024 * 1024)
+    for letter in "ab":
+        await desk.capture(endpoint, bomb, target=f"/catch/one/{letter}", headers=(("Content-Encoding", "br"),))
+    page = (await desk.client.get("/requests", params={"q": "paid"})).json()
+    assert (page["items"], page["unexamined"]) == ([], 2)
+    page = (await desk.client.get("/requests", params={"q": "path:/a"})).json()
+    assert (len(page["items"]), page["unexamined"]) == (1, 0)
+    assert (await desk.client.get("/requests")).json()["unexamined"] == 0
 
 
 async def test_a_search_over_all_endpoints_or_one(desk: Desk) -> None:

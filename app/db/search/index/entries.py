@@ -11,7 +11,7 @@ from peewee import SqliteDatabase
 from app.core.record import Record
 from app.db.raw_sql import raw
 from app.db.schema import PARTS_PER_BODY
-from app.db.search.candidate import NO_JSON, Candidate
+from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
 from app.db.search.index.group import SIZE, IndexEntry, path_key
 from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves, terms_of
 from app.db.search.index.trigrams import INDEXED, indexed_text
@@ -89,7 +89,13 @@ def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> l
     found: list[IndexEntry] = []
     for seq, at, size, target, headers, kind, data, method, status, source, complete, provider, event in rows:
         request = Candidate(
-            target=target, content_type=kind, source=source, headers=headers, data=data, column_results={}
+            target=target,
+            content_type=kind,
+            source=source,
+            headers=headers,
+            data=data,
+            column_results={},
+            budget=UnpackBudget(0),
         )
         columns = ColumnValues(
             method=method, status=status, source=source, complete=bool(complete), provider=provider, event=event
@@ -101,8 +107,9 @@ def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> l
 
 
 def entry(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> IndexEntry:
-    """A request as it is indexed. `size`: bytes of the body."""
-    known = JsonLeaves() if request.json is NO_JSON else find_json_leaves(request.json)
+    """A request as it is indexed. `size`: bytes of the body. One whose body was not unpacked to its end is marked as
+    having more, and is examined in every search."""
+    known = JsonLeaves(more=not request.is_whole) if request.json is NO_JSON else find_json_leaves(request.json)
     numbers = [(path_key(path), value) for path, value in known.numbers]
     numbers += [(path_key(path, near=True), value) for path, value in known.near]
     # A request that is too long to be indexed completely is examined in every search anyway.
@@ -110,7 +117,7 @@ def entry(seq: int, received_at: int, size: int, request: Candidate, columns: Co
     return IndexEntry(
         seq=seq,
         received_at=received_at,
-        text=indexed_text(request.text, readable, request.headers),
+        text=indexed_text(request.text, readable, request.headers, whole=request.is_whole),
         terms=terms_of(columns, request.target, request.headers, known, "\n".join((request.text, *readable))),
         numbers=((SIZE, float(size)), *numbers),
     )

@@ -84,7 +84,7 @@ class Index:
         """The numbers of requests that are stored yet not indexed, though later ones are."""
         if not contents.gaps:
             return []
-        return await self._readers.run(lambda database: seqs_in(database, contents.gaps))
+        return await self._readers.run(partial(seqs_in, gaps=contents.gaps), slow=True)
 
     async def stop(self) -> None:
         """Stop after the current batch, and close the file. Twice is harmless."""
@@ -142,7 +142,8 @@ class Index:
             await self._wait_for_room()
             begin, captured = time.perf_counter(), self._captured
             after, first = self.contents.upto, self._first
-            batch = await self._readers.run(partial(next_batch, after=after, limit=BATCH, first_gap=first))
+            job = partial(next_batch, after=after, limit=BATCH, first_gap=first)
+            batch = await self._readers.run(job, slow=True)
             if len(batch.entries) < BATCH:
                 break  # searches examine the last few one by one
             await self._add(batch, self.contents.gaps)
@@ -158,7 +159,7 @@ class Index:
 
     async def _fill_gaps(self) -> None:
         gaps = self.contents.gaps
-        late = await self._readers.run(lambda database: stored_in(database, gaps)) if gaps else []
+        late = await self._readers.run(partial(stored_in, gaps=gaps), slow=True) if gaps else []
         open_gaps = [
             gap for gap in remove_from_gaps(gaps, late) if gap[1] >= self._first
         ]  # nothing can be stored in older ones
@@ -168,7 +169,8 @@ class Index:
     async def _forget(self) -> None:
         assert self._file is not None
         numbers = [number for number in self.contents.spans if number < self.contents.upto // GROUP]
-        deleted = await self._readers.run(lambda database: deleted_groups(database, numbers, GROUP))
+        job = partial(deleted_groups, numbers=numbers, group=GROUP)
+        deleted = await self._readers.run(job, slow=True)
         if deleted:
             self.contents = await self._on_thread(partial(self._file.drop, deleted))
 

@@ -30,11 +30,12 @@ _ESCAPED = re.compile(rf"\\u(?:00(?:{_PLAIN})|0130|0149|017f|01f0|1e9[6-9ae]|212
 """JSON may escape these characters this way, and letters that become one of them when case is folded."""
 
 
-def indexed_text(text: str, readable: Sequence[str], headers: Headers) -> str:
-    """The case-folded text that words are searched in, as it is indexed: as sent, and in readable form."""
+def indexed_text(text: str, readable: Sequence[str], headers: Headers, *, whole: bool = True) -> str:
+    """The case-folded text that words are searched in, as it is indexed: as sent, and in readable form. `whole`: there
+    is no more of it."""
     odd = any(value != value.strip() for _, value in headers)
     combined = LAST_TRIGRAM.join((text, *readable))
-    always = odd or len(combined) > INDEXED or ("\\u" in text and _ESCAPED.search(text))
+    always = odd or not whole or len(combined) > INDEXED or ("\\u" in text and _ESCAPED.search(text))
     return (ALWAYS if always else "") + "\n" + plain(combined[:INDEXED]) + LAST_TRIGRAM
 
 

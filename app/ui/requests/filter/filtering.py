@@ -9,6 +9,7 @@ from app.core.model import Capture
 from app.core.search.format import words
 from app.core.search.query import Contains, Filter, HeaderTest, Query, flatten
 from app.core.search.spellings import pattern_of
+from app.core.text import unexamined_text
 from app.ui.request.request_pane import RequestPane
 from app.ui.request.tabs.tabs import BODY
 from app.ui.requests.filter.bar import FilterBar
@@ -77,7 +78,14 @@ class SearchStatus:
         count = f"{found:,}{'' if search.done else '+'}"
         matches = f"{count} of {total:,} {'matches' if found == 1 else 'match'}{in_range}"
         running = (f"{matches} · searching…",) if search.busy else ()
-        return *running, matches, f"{count} of {total:,}", count
+        left_out = search.progress.unexamined
+        unexamined = (f"{matches} · {left_out:,} not searched",) if left_out and not search.busy else ()
+        return *running, *unexamined, matches, f"{count} of {total:,}", count
+
+    def meaning(self, total: int) -> str:
+        """The tooltip of the footer: its longest text, with what the search left out."""
+        text, left_out = self.found(total)[0], self._feed.search.progress.unexamined
+        return f"{text}\n{unexamined_text(left_out)}" if left_out else text
 
     def show_empty(self, state: EmptyState, total: int) -> None:
         """Show that there are no results, and why."""
@@ -92,7 +100,9 @@ class SearchStatus:
             state.text.setText(text)
         else:
             every = "The only request here does not" if total == 1 else f"None of the {total:,} requests here"
-            state.text.setText(f"{every} match. Clear the filter or change it. New requests that match appear here.")
+            left_out = self._feed.search.progress.unexamined
+            advice = unexamined_text(left_out) if left_out else "New requests that match appear here."
+            state.text.setText(f"{every} match. Clear the filter or change it. {advice}")
 
 
 def _number(count: int, none: str) -> str:
@@ -165,7 +175,7 @@ class PageFilter(QObject):
         used = bool(self.bar.line.text()) or self.bar.isAncestorOf(self.bar.window().focusWidget())
         self.bar.setVisible(bool(total) or self.active or used)
         if self.active and total:
-            footer.set_wordings(self.search_status.found(total))
+            footer.set_wordings(self.search_status.found(total), self.search_status.meaning(total))
             self.bar.progress.set_share(self.search_status.share(total))
             if self.found_nothing or (self.search_status.stopped and not self._feed.model.rowCount()):
                 self.search_status.show_empty(self.nothing, total)

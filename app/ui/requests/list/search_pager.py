@@ -24,23 +24,29 @@ STALE_MS = 500
 
 
 class SearchProgress(QObject):
-    """`searched` of the newest requests have been searched, as far as is known (0 at the beginning of a search)."""
+    """`searched` of the newest requests have been searched, as far as is known (0 at the beginning of a search);
+    `unexamined` others may match and are left out."""
 
     changed = Signal()
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
-        self.searched = 0
+        self.searched = self.unexamined = 0
         self.stopped = False
         """Whether the user stopped it."""
 
     def begin(self) -> None:
         """Start another search."""
-        self.searched, self.stopped = 0, False
+        self.searched, self.unexamined, self.stopped = 0, 0, False
 
     def advance(self, searched: int) -> None:
         """Record that this many have been searched."""
         self.searched = searched
+        self.changed.emit()
+
+    def leave_out(self, unexamined: int) -> None:
+        """Record that this many more may match and are left out."""
+        self.unexamined += unexamined
         self.changed.emit()
 
     def share(self, total: int) -> float | None:
@@ -205,7 +211,7 @@ class SearchPager(QObject):
 
     async def _read_head(self) -> None:
         found = 0
-        async for rows in self._search(limit=PAGE, searched=self.progress.advance):
+        async for rows in self._search(limit=PAGE, progress=self.progress):
             if found:
                 self._model.add_older(rows)
             else:
@@ -219,7 +225,7 @@ class SearchPager(QObject):
 
     async def _read_older(self) -> None:
         found = 0
-        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, searched=self.progress.advance):
+        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, progress=self.progress):
             self._model.add_older(rows)
             found += len(rows)
             self.progressed.emit()
@@ -249,13 +255,20 @@ class SearchPager(QObject):
         limit: int,
         before: PageKey | None = None,
         since: int | None = None,
-        searched: Callable[[int], None] | None = None,
+        progress: SearchProgress | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
         query = self.query
         if query is None:
             return
         query = Query(text=query.text, terms=(*query.terms, *bounds(self.time_range, since)))
-        found = self._captures.search(query, self.endpoint_id, before=before, limit=limit, searched=searched)
+        found = self._captures.search(
+            query,
+            self.endpoint_id,
+            before=before,
+            limit=limit,
+            searched=progress.advance if progress is not None else None,
+            unexamined=progress.leave_out if progress is not None else None,
+        )
         async with aclosing(found):
             async for rows in found:
                 yield rows

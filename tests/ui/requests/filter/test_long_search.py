@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 
 from app.core.clock import now_us
 from app.ui.requests.list.pager import TimeRange
+from tests.codings import zeros_brotli
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
 
@@ -53,6 +54,29 @@ def test_it_says_how_far_it_is(run: Run, tmp_path: Path, monkeypatch: pytest.Mon
             await until(lambda: not shown.feed.search.busy, 20)
             assert page.footer.text() == f"1 of {ROWS + 1:,} matches"
             assert not page.filter.bar.progress.is_showing()
+
+    run(check())
+
+
+def test_it_says_how_many_it_could_not_search(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.undo()
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            bomb = zeros_brotli(128 * 1024 * 1024)
+            for _ in range(2):
+                await shown.add(bomb, headers=(("Content-Encoding", "br"),))
+            await shown.reload()
+            page = shown.page
+            page.filter.bar.set_text("needle")
+            await until(lambda: page.filter.found_nothing)
+            assert page.footer.text() == "0 of 2 match · 2 not searched"
+            why = "2 requests were not searched to the end: their compressed bodies unpack to too much."
+            await until(lambda: why in page.footer.toolTip().replace("\n", " "))  # it is set as the text is painted
+            assert page.filter.nothing.text.text().endswith(why)
+            page.filter.bar.set_text("method:POST")
+            await until(lambda: shown.model.rowCount() == 2 and not shown.feed.search.busy)
+            assert page.footer.text() == "2 of 2 match"
 
     run(check())
 
