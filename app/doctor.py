@@ -19,6 +19,7 @@ from app.core.tunnel.spec import read_folder
 from app.db import folder_checks, runtime_file, settings_file, tunnel_options
 from app.db.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
 from app.db.folder_checks import locked_by, was_unclean
+from app.db.target_troubles import FORWARDING, check_forwarding
 from app.server.api.auth import FILE_NAME as TOKEN_NAME
 from app.server.port_check import check_port
 from app.server.tunnel.launch import installed_path
@@ -55,6 +56,7 @@ def checks(folder: Path, *, full: bool) -> list[Check]:
         (TUNNEL, partial(_check_tunnel, folder, settings.tunnel_program)),
         (DATABASE, partial(check_database, folder, full=full)),
         (INDEX, partial(check_index, folder, in_use=in_use)),
+        (FORWARDING, partial(check_forwarding, folder)),
         (CLOCK, lambda: check_clock(folder, now_us())),
         (system_checks.DISPLAY, system_checks.check_display),
         (system_checks.START, partial(system_checks.check_autostart, autostart)),

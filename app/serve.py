@@ -13,12 +13,15 @@ import time
 from collections.abc import Sequence
 
 from app.application import Application
+from app.cli.delivery_line import delivery_line
 from app.cli.errors import Exit
 from app.cli.options import ServeOptions
+from app.cli.output import Output
 from app.cli.text import local_seconds, visible
 from app.core.curl import ready_curl
+from app.core.delivery_text import news_of
 from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, MissingDatabaseError
-from app.core.events import Captured, StorageLimitChanged, TunnelChanged
+from app.core.events import Captured, DeliveryChanged, StorageLimitChanged, TunnelChanged
 from app.core.model import Endpoint, EndpointDraft, Summary
 from app.core.raw_request import below_slug
 from app.core.text import limit_text, size_text
@@ -61,8 +64,12 @@ async def _serve(options: ServeOptions) -> int:
         for endpoint, use in application.store.limits.reached():
             _report_limit(StorageLimitChanged(endpoint=endpoint, use=use))
         application.bus.subscribe(StorageLimitChanged, _report_limit)
+        for trouble in await application.store.deliveries.target_troubles():
+            _report(f"{trouble.text} {trouble.advice}")
         if options.tail:
-            application.bus.subscribe(Captured, Tail(application).show)
+            tail = Tail(application)
+            application.bus.subscribe(Captured, tail.show)
+            application.bus.subscribe(DeliveryChanged, tail.show_delivery)
         watching = asyncio.create_task(_watch(program_file), name="program file")
         _tune_garbage_collection()
         await stop.wait()
@@ -193,15 +200,20 @@ class TunnelReport:
 
 
 class Tail:
-    """Prints a line for each captured request."""
+    """Prints a line for each captured request, and for each attempt of a delivery."""
 
     def __init__(self, application: Application) -> None:
-        self._endpoints = application.store.endpoints
+        self._endpoints, self._out = application.store.endpoints, Output()
 
     def show(self, event: Captured) -> None:
         for summary in event.summaries:
             endpoint = self._endpoints.by_id(summary.endpoint_id)
             _say(format_tail(summary, endpoint.slug if endpoint else "?"))
+
+    def show_delivery(self, event: DeliveryChanged) -> None:
+        endpoint = self._endpoints.by_id(event.delivery.endpoint_id)
+        target = endpoint.target(event.delivery.target_id) if endpoint is not None else None
+        _say(delivery_line(self._out, news_of(event.delivery, target)))
 
 
 def _say(line: str) -> None:

@@ -29,6 +29,8 @@ class RunningProgram:
     def __init__(self, folder: Path, out: Output) -> None:
         self._folder, self._out = folder, out
         self._lost = False
+        self.address: ApiAddress | None = None
+        """Where it was last found."""
 
     async def require(self, command: str) -> ApiAddress:
         """Its address; CliError when none runs."""
@@ -73,7 +75,8 @@ class RunningProgram:
 
     async def _find(self) -> ApiAddress | None:
         address = running_api(self._folder)
-        return address if address is not None and await responds(address) else None
+        self.address = address if address is not None and await responds(address) else None
+        return self.address
 
 
 async def events(

@@ -150,7 +150,7 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         metavar="NAME",
         help="print the URL of this endpoint, and create it if it does not exist; may be repeated",
     )
-    serve.add_argument("--tail", action="store_true", help="print a line for each captured request")
+    serve.add_argument("--tail", action="store_true", help="print a line for each captured request and each delivery")
     ids = tunnel_ids()
     text = f"start this tunnel, and print its public URL: {', '.join(ids)}"
     serve.add_argument("--tunnel", metavar="PROGRAM", choices=ids, help=text)

@@ -33,7 +33,8 @@ class RetryView(TypedDict):
 
 
 class TargetView(TypedDict):
-    """A target of an endpoint. `paused` says who paused it, None: it is not; `queued` deliveries wait for it."""
+    """A target of an endpoint. `paused` says who paused it, None: it is not; `queued` deliveries wait for
+    it, and `failures` failed in a row."""
 
     id: int
     position: int
@@ -41,6 +42,7 @@ class TargetView(TypedDict):
     active: bool
     paused: str | None
     queued: int
+    failures: int
     append_path: bool
     keep_query: bool
     set_headers: list[list[str]]
@@ -130,6 +132,7 @@ class DeliveryView(TypedDict):
     request: str
     endpoint: str
     queued_at: str
+    method: str
     url: str
     state: str
     status: int | None

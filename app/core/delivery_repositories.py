@@ -9,7 +9,8 @@ from app.core.comparison.compared_request import ResponsePairs
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.model import Capture, PageKey
 from app.core.replay.spec import Replay
-from app.core.target import Target, TargetDraft
+from app.core.target import Target, TargetCounts, TargetDraft
+from app.core.target_text import TargetTrouble
 
 
 class TargetRepository(Protocol):
@@ -120,8 +121,12 @@ class DeliveryRepository(Protocol):
 
     async def count(self, which: DeliveryFilter) -> int: ...
 
-    async def queued_by_target(self) -> dict[int, int]:
-        """How many deliveries are queued, by target; targets without any are missing."""
+    async def target_counts(self) -> dict[int, TargetCounts]:
+        """By target; those whose counts are 0 are missing."""
+        ...
+
+    async def target_troubles(self) -> list[TargetTrouble]:
+        """The targets that are paused, or to which the last delivery failed."""
         ...
 
     async def attempts(self, delivery_id: str) -> list[Attempt]:

@@ -79,7 +79,7 @@ def next_text(rule: RetryRule, attempt: Attempt, *, round_attempts: int, wait_us
     """`Retry 2 of 4 in 3.2 s (Retry-After: 5)`, for a delivery that waits after `attempt`."""
     if attempt.failure is FailureKind.INTERRUPTED:
         return "Sent again because Hookline closed during the last attempt"
-    when = f"in {_wait_text(wait_us)}" if wait_us > 0 else "now"
+    when = f"in {wait_text(wait_us)}" if wait_us > 0 else "now"
     return f"Retry {round_attempts} of {rule.retries} {when}{_asked_text(_asked(attempt))}"
 
 
@@ -97,7 +97,7 @@ def gave_up_text(rule: RetryRule, attempt: Attempt, *, round_attempts: int) -> s
     if round_attempts > rule.retries:
         return f"Gave up after {count_of(round_attempts, 'attempt')}."
     asked = _asked(attempt)
-    bound = _wait_text(rule.total_ms * 1_000)
+    bound = wait_text(rule.total_ms * 1_000)
     return f"Gave up: the next retry would start more than {bound} after the first attempt{_asked_text(asked)}."
 
 
@@ -109,5 +109,5 @@ def _asked_text(asked: RetryAfter | None) -> str:
     return f" (Retry-After: {asked.text})" if asked else ""
 
 
-def _wait_text(us: int) -> str:
+def wait_text(us: int) -> str:
     return ms_text(us / 1_000) if us < 60_000_000 else duration_text(us / 1_000_000)

@@ -66,6 +66,13 @@ class PausedBy(StrEnum):
     FAILURES = "failures"
 
 
+class TargetCounts(Record, frozen=True):
+    """The deliveries that wait for a target, and how many failed in a row."""
+
+    queued: int = 0
+    failures: int = 0
+
+
 class Target(TargetDraft, frozen=True, kw_only=True):
     """A stored target of an endpoint. While it is paused, deliveries to it stay queued."""
 

@@ -14,6 +14,8 @@ from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveriesQueued, DeliveryChanged, Event
 from app.core.model import Capture, DeliveryState
+from app.core.target import TargetCounts
+from app.core.target_text import TargetTrouble
 from app.db import attempts, delivery_results, queries
 from app.db.counts import DELIVERY_OVERHEAD, RequestCounts
 from app.db.delivery_results import Result, ResultQueue, Stored
@@ -30,6 +32,7 @@ from app.db.schema import (
     TargetModel,
 )
 from app.db.storage_limits import StorageLimits
+from app.db.target_troubles import target_troubles
 from app.db.targets import Targets
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
@@ -280,14 +283,20 @@ class Deliveries:
         found: int = await self._readers.run(query.scalar)
         return found
 
-    async def queued_by_target(self) -> dict[int, int]:
+    async def target_counts(self) -> dict[int, TargetCounts]:
         number = fn.COUNT(DeliveryModel.seq)
-        query = DeliveryModel.select(DeliveryModel.target_id, number).where(_QUEUED).group_by(DeliveryModel.target_id)
+        queued = DeliveryModel.select(DeliveryModel.target_id, number).where(_QUEUED).group_by(DeliveryModel.target_id)
+        failing = TargetModel.select(TargetModel.id, TargetModel.failures).where(TargetModel.failures > 0)
 
-        def job(database: SqliteDatabase) -> dict[int, int]:
-            return {target: count for target, count in query.tuples().execute(database) if target is not None}
+        def job(database: SqliteDatabase) -> dict[int, TargetCounts]:
+            waiting, failures = (dict(query.tuples().execute(database)) for query in (queued, failing))
+            ids = {target_id for target_id in (*waiting, *failures) if target_id is not None}
+            return {one: TargetCounts(queued=waiting.get(one, 0), failures=failures.get(one, 0)) for one in ids}
 
         return await self._readers.run(job)
+
+    async def target_troubles(self) -> list[TargetTrouble]:
+        return await self._readers.run(lambda database: target_troubles(raw(database)))
 
     async def attempts(self, delivery_id: str) -> list[Attempt]:
         return await self._readers.run(lambda database: attempts.of_delivery(database, delivery_id))

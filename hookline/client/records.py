@@ -71,6 +71,7 @@ class Target(Record, frozen=True):
     active: bool
     paused: Literal["user", "failures"] | None
     queued: int
+    failures: int
     append_path: bool
     keep_query: bool
     set_headers: Headers
@@ -208,6 +209,7 @@ class DeliverySummary(Record, frozen=True):
     id: str
     request: str
     endpoint: str
+    method: str
     url: str
     state: DeliveryState
     queued_at: datetime

@@ -85,15 +85,21 @@ class Program:
     def __init__(self, folder: Path, *arguments: str) -> None:
         started = command("serve", "--port", "0", "--api-port", "0", "--data-dir", str(folder), *arguments)
         self.folder = folder
-        self.process = subprocess.Popen(started, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        self.process = subprocess.Popen(started, cwd=ROOT, stdout=subprocess.PIPE, bufsize=0)
+        self._buffer = b""
         self.url = self.read_line().removeprefix("listening on ")
 
     def read_line(self, timeout: float = 20) -> str:
         """The next line it prints."""
         assert self.process.stdout is not None
-        ready, _, _ = select.select([self.process.stdout], [], [], timeout)
-        assert ready, "the program prints nothing"
-        return self.process.stdout.readline().rstrip("\n")
+        while b"\n" not in self._buffer:
+            ready, _, _ = select.select([self.process.stdout], [], [], timeout)
+            assert ready, "the program prints nothing"
+            piece = os.read(self.process.stdout.fileno(), 65536)
+            assert piece, "the program has ended"
+            self._buffer += piece
+        line, _, self._buffer = self._buffer.partition(b"\n")
+        return line.decode()
 
     def stop(self) -> int:
         """Ctrl-C; the exit code."""

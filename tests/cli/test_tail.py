@@ -20,13 +20,18 @@ from app.application import Application
 from app.cli.call import LocalCall
 from app.cli.commands.tail import terminal_line
 from app.cli.commands.wait import wait
+from app.cli.delivery_line import delivery_line
 from app.cli.errors import CliError
 from app.cli.output import Output
 from app.cli.table import cell_count
 from app.cli.views import SummaryView
+from app.core.delivery_text import DeliveryNews
+from app.core.model import DeliveryState
 from tests.cli.conftest import ROOT, Program, Run, command, services
 from tests.cli.sending import send
+from tests.cli.target_server import serving
 from tests.factories import capture, draft
+from tests.server.forward.targets import answering
 
 processes = pytest.mark.skipif(os.name == "nt", reason="select and signals of POSIX")
 WAIT_S = 30.0
@@ -229,6 +234,77 @@ def test_usage_errors(run: Run, words: tuple[str, ...], told: str) -> None:
     assert told in done.err
 
 
+UNAVAILABLE = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
+
+
+@processes
+def test_deliveries_are_printed_with_their_requests(
+    run: Run, serve: Callable[..., Program], follow: Callable[..., Following]
+) -> None:
+    with serving(answering(UNAVAILABLE)) as place:
+        added = ("target", "add", "orders", place.url, "--retries", "1", "--retry-on", "5xx", "--pause-after", "1")
+        run("endpoint", "add", "Orders", "--slug", "orders")
+        number = run(*added, "--retry-delay", "0.001", "--json").json["id"]
+        run("endpoint", "add", "Quiet", "--slug", "quiet")
+        program = serve("--tail")
+        tail = follow("tail", "-q", "method:PUT")
+        send(program, "/catch/quiet", method="PUT")
+        tail.line()  # it follows now
+        send(program, "/catch/orders/other")
+        assert "--> POST" in program_line(program, "-->")
+        assert "--> POST" in program_line(program, "-->")
+        assert run("target", "resume", str(number)).code == 0
+        send(program, "/catch/orders/new", method="PUT")
+        tail.line()
+        request = run("requests", "orders", "--json").json[0]["id"]
+        start, url = ["-->", request, "orders", "PUT"], f"{place.url}/new"
+        for end in ("Next attempt", "Gave up after 2 attempts."):
+            *fields, shown_url, result = tail.line().split("\t")
+            assert (fields, shown_url) == (start, url)
+            assert result.startswith("failed in ")
+            assert "The target responded with 503 Service Unavailable." in result
+            assert end in result
+            printed = program_line(program, "-->")
+            assert printed.startswith(f"--> PUT {url} failed in ")
+            assert end in printed
+        paused = f"Forwarding to {place.url} is paused after 1 failed delivery in a row."
+        told = tail.line("stderr")
+        assert told.startswith(f"hookline: {paused}")
+        assert told.endswith(f"To resume it: hookline target resume {number}")
+        status = run("status", "--json").json
+        assert [line.startswith(paused) for line in status["warnings"]] == [True]
+        assert run("endpoint", "list").out.split("\t")[3] == "paused"
+        doctor = next(one for one in run("doctor", "--json").json if one["name"] == "Forwarding")
+        assert (doctor["state"], paused in doctor["text"]) == ("warning", True)
+        assert "target 1 of “Orders” is paused after 1 failed delivery in a row" in run("logs").out
+
+
+def program_line(program: Program, start: str) -> str:
+    """The next line of the program that begins so."""
+    while not (line := program.read_line()).startswith(start):
+        pass
+    return line
+
+
+@processes
+def test_a_success_is_printed_and_deliveries_can_be_left_out(
+    run: Run, serve: Callable[..., Program], follow: Callable[..., Following]
+) -> None:
+    with serving() as place:
+        run("endpoint", "add", "Orders", "--slug", "orders", "--forward-url", place.url)
+        run("endpoint", "add", "Quiet", "--slug", "quiet")
+        program = serve()
+        tail, without = follow("tail", "--json"), follow("tail", "--no-deliveries", "--json")
+        send(program, "/catch/quiet")
+        assert json.loads(tail.line()) == json.loads(without.line())  # they follow now
+        for _ in range(2):
+            send(program, "/catch/orders")
+            request, delivery = json.loads(tail.line()), json.loads(tail.line())
+            assert (delivery["request"], delivery["state"], delivery["method"]) == (request["id"], "delivered", "POST")
+            assert json.loads(without.line())["id"] == request["id"]
+        assert run("endpoint", "list").out.split("\t")[3] == "on"
+
+
 class Terminal:
     """Standard output that is one."""
 
@@ -261,6 +337,32 @@ def test_a_line_fits_its_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -
     line = terminal_line(out, request, width, of_all=True)
     assert cell_count(line) <= width
     assert line.isprintable()
+
+
+@pytest.mark.parametrize(
+    ("fields", "result"),
+    [
+        ({"state": "delivered", "status": 200}, "\x1b[32m200 in 12 ms\x1b[0m"),
+        (
+            {"state": "delivered", "status": 204, "attempts": 3, "replay": True},
+            "\x1b[32m204 in 12 ms, attempt 3 (replay)\x1b[0m",
+        ),
+        ({"state": "queued", "error": "No\x1b."}, "\x1b[31mfailed in 12 ms: No\\x1b. Next attempt now.\x1b[0m"),
+        ({"state": "failed", "error": "No."}, "\x1b[31mfailed in 12 ms: No. Not retried.\x1b[0m"),
+        ({"state": "failed", "error": "No.", "replay": True}, "\x1b[31mfailed in 12 ms (replay): No.\x1b[0m"),
+        ({"state": "queued"}, "queued again"),
+    ],
+)
+def test_a_delivery_has_a_colour_and_keeps_its_result(
+    monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], result: str
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    out = Output(out=Terminal())  # type: ignore[arg-type]
+    values = {"method": "POST", "url": "http://localhost:3000/" + "x" * 99, "attempts": 1, "ms": 12.0, **fields}
+    news = DeliveryNews(**{**values, "state": DeliveryState(values["state"])})
+    assert delivery_line(out, news) == f"--> POST {values['url']} {result}"
+    assert delivery_line(out, news, 20) == f"--> POST http://localhos… {result}"
 
 
 def test_a_line_has_colours_and_columns(monkeypatch: pytest.MonkeyPatch) -> None:

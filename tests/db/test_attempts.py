@@ -10,7 +10,7 @@ import pytest
 
 from app.core.delivery import DeliveryFilter
 from app.core.model import DeliveryState
-from app.core.target import TargetDraft
+from app.core.target import TargetCounts, TargetDraft
 from app.db.raw_sql import raw
 from app.db.store import Store
 from tests import deliveries, factories
@@ -39,10 +39,13 @@ async def test_queued_deliveries_are_counted_by_target(store: Store) -> None:
     first = found.targets[0]
     rows = [await deliveries.queued(store, found) for _ in range(3)]
     await deliveries.fail(store, rows[0][0])
-    assert await store.deliveries.queued_by_target() == {first.id: 2, second.id: 3}
+    assert await store.deliveries.target_counts() == {
+        first.id: TargetCounts(queued=2, failures=1),
+        second.id: TargetCounts(queued=3),
+    }
     for row in rows:
         await deliveries.deliver(store, row[1])
-    assert await store.deliveries.queued_by_target() == {first.id: 2}
+    assert await store.deliveries.target_counts() == {first.id: TargetCounts(queued=2, failures=1)}
 
 
 async def test_a_page_of_ids_with_the_same_beginning(store: Store) -> None:
@@ -74,7 +77,7 @@ async def test_failed_and_queued_deliveries_are_found_by_their_indexes(
         time.sleep(0.05)  # long enough for each of the two readers to take one
 
     await asyncio.gather(*(store._readers.run(traced) for _ in range(2)))
-    await (store.deliveries.queued_by_target() if which is None else store.deliveries.page(which))
+    await (store.deliveries.target_counts() if which is None else store.deliveries.page(which))
     (statement,) = {one for one in statements if "delivery" in one}
     rows = await store._readers.run(
         lambda database: raw(database).execute(f"EXPLAIN QUERY PLAN {statement}").fetchall()

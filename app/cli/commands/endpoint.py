@@ -8,12 +8,12 @@ from typing import Any
 from app.cli.argument_types import whole_number
 from app.cli.call import Call
 from app.cli.commands.endpoint_fields import add_fields, changed_fields, given_fields
-from app.cli.commands.target_text import state_text
+from app.cli.commands.target_text import CODES, state_text, worst_state
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, slug_given
 from app.cli.noun import Noun
-from app.cli.output import DIM, GREEN, Output
+from app.cli.output import DIM, GREEN, RED, Output
 from app.cli.table import Column, Table
 from app.cli.text import when_text
 from app.cli.views import AuthView, EndpointFields, EndpointResponseView, EndpointView
@@ -28,7 +28,7 @@ ENSURE_HELP = (
     " rest as it is, and print it"
 )
 EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
-    "list": (("List only the URLs", "hookline endpoint list | cut -f6"),),
+    "list": (("List only the URLs", "hookline endpoint list | cut -f7"),),
     "add": (
         (
             "Create an endpoint that forwards each request to your server",
@@ -65,6 +65,7 @@ COLUMNS = (
     Column("SLUG"),
     Column("NAME", least=12),
     Column("STATE"),
+    Column("FORWARDING", left_out=1, empty="-"),
     Column("REQUESTS", left_out=1),
     Column("LAST REQUEST", left_out=3),
     Column("URL", left_out=2),
@@ -102,8 +103,9 @@ async def list_all(call: Call) -> int:
         for endpoint in endpoints:
             state, code = ("on", GREEN) if endpoint["active"] else ("off", DIM)
             count, last = str(endpoint["request_count"]), when_text(endpoint["last_request_at"])
-            row = (endpoint["slug"], endpoint["name"], state, count, last, endpoint["url"])
-            table.row(*row, codes=("", "", code))
+            forwarding = worst_state(endpoint["targets"])
+            row = (endpoint["slug"], endpoint["name"], state, forwarding, count, last, endpoint["url"])
+            table.row(*row, codes=("", "", code, CODES.get(forwarding, RED)))
     return Exit.DONE
 
 
@@ -206,6 +208,8 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
         others = [] if state == "on" else [state]
         if target["queued"]:
             others.append(f"{target['queued']:,} queued")
+        if target["failures"]:
+            others.append(f"{target['failures']:,} failed in a row")
         out.field("Forwarded to", ", ".join([target["url"], f"timeout {ms_text(target['timeout_ms'])}", *others]))
     if not endpoint["targets"]:
         out.field("Forwarded to", "-")

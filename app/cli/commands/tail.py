@@ -1,37 +1,46 @@
-"""`hookline tail`: requests as they come."""
+"""`hookline tail`: requests and deliveries as they come."""
 
 from __future__ import annotations
 
 import argparse
 import json
 import shutil
-from contextlib import aclosing
-from typing import Any, cast
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any, cast
 
 from app.cli.argument_types import row_limit
 from app.cli.call import LocalCall
 from app.cli.commands.requests import QUERY_HELP, checked_query
-from app.cli.errors import Exit
+from app.cli.delivery_line import ARROW, PausedTargets, delivery_line, news_of_view
+from app.cli.errors import CliError, Exit
 from app.cli.output import DIM, Output
 from app.cli.table import cell_count, cut_to_cells
 from app.cli.text import visible, when_text
-from app.cli.views import SummaryView
+from app.cli.views import DeliveryView, SummaryView
+from app.core.clock import now_us
+from app.core.delivery_text import result_text
 from app.core.raw_request import below_slug
 from app.core.text import size_text
 
-HELP = "print requests as they come"
+if TYPE_CHECKING:
+    from app.cli.live import RunningProgram
+    from hookline.running import ApiAddress
+
+HELP = "print requests and deliveries as they come"
 DETAILS = (
     f"{HELP}, until Ctrl-C. When Hookline is restarted, it continues where it was. On a terminal a line is cut to its"
     " width; in a file or pipe tabs separate the fields: ID, time, endpoint, method, status, size, provider, title and"
-    " target."
+    " target. A line that begins with --> is about a delivery: request ID, endpoint, method, URL and result. With"
+    " --json, a delivery is an object with the field request. With -q, only deliveries of printed requests are printed."
 )
 EXAMPLES = (
     ("Follow all endpoints", "hookline tail"),
     ("Follow failed payments of one endpoint", 'hookline tail stripe -q "event:invoice.payment_failed"'),
-    ("Stop after the next request", "hookline tail stripe -n 0 --json | head -1"),
+    ("Stop after the next request", "hookline tail stripe -n 0 --no-deliveries | head -1"),
 )
 SLUG_HELP = "the endpoint (all endpoints if omitted)"
 BEFORE = 10
+REMEMBERED = 10_000
 SLUG_CELLS, METHOD_CELLS, SIZE_CELLS = 16, 7, 8
 
 
@@ -41,6 +50,8 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run_local=tail)
     parser.add_argument("slug", metavar="SLUG", nargs="?", help=SLUG_HELP)
     parser.add_argument("-q", dest="query", metavar="QUERY", default="", help=QUERY_HELP)
+    text = "print requests only"
+    parser.add_argument("--no-deliveries", dest="deliveries", action="store_false", default=True, help=text)
     text = f"how many requests to print that are there already ({BEFORE})"
     parser.add_argument("-n", dest="count", type=row_limit, metavar="N", default=BEFORE, help=text)
 
@@ -61,34 +72,101 @@ async def tail(call: LocalCall) -> int:
 
 
 async def _print_all(call: LocalCall) -> int:
-    from app.cli.client import ApiClient  # start-up time: httpx is for commands that run
-    from app.cli.live import RunningProgram, events  # as above
-    from app.cli.transport import query_of  # as above
+    from app.cli.live import RunningProgram  # start-up time: httpx is for commands that run
 
-    slug, query = call.options.slug, checked_query(call.options.query)
+    options = call.options
+    follower = Follower(call.out, options.slug, checked_query(options.query), deliveries=options.deliveries)
     program = RunningProgram(call.folder, call.out)
-    address = await program.require("hookline tail")
-    printed: set[str] = set()
-    params = query_of(endpoint=slug, q=query, types="captured")
-    async with aclosing(events(program, address, params)) as stream:
-        async for event in stream:
-            if event.type == "position" and not printed and call.options.count:
-                # Listed after the stream began, so that none is between the two; the stream repeats some then.
-                async with ApiClient(address) as api:
-                    newest = [one async for one in api.requests(slug, call.options.count, query)]
-                call.options.count = 0
-                printed = {one["id"] for one in newest}
-                for request in reversed(newest):
-                    _print(call.out, request, of_all=slug is None)
-            elif event.type == "captured":
-                request = cast(SummaryView, json.loads(event.data))
-                if request["id"] in printed:
-                    printed.discard(request["id"])
-                    continue
-                _print(call.out, request, of_all=slug is None)
-            elif event.type == "gap":
-                call.out.message(f"Requests may be missing here. {json.loads(event.data)['reason']}")
+    await follower.run(program, await program.require("hookline tail"), options.count)
     return Exit.DONE
+
+
+class Follower:
+    """Prints the requests of an endpoint, or of all (None), that match a search, and their deliveries."""
+
+    def __init__(self, out: Output, slug: str | None, query: str = "", *, deliveries: bool = True) -> None:
+        self._out, self._slug, self._query, self._deliveries = out, slug, query, deliveries
+        self._repeated: set[str] = set()
+        """Requests that were listed, and come once more."""
+        self._printed: dict[str, None] = {}
+        """The last requests that were printed, of those that match a search."""
+        self._paused = PausedTargets()
+
+    async def run(self, program: RunningProgram, address: ApiAddress, count: int) -> None:
+        """Begin with the newest `count` requests, and go on without end."""
+        from app.cli.live import events  # start-up time, as above
+        from app.cli.transport import query_of  # as above
+
+        types = "captured,delivered,endpoint" if self._deliveries else "captured"
+        begun = False
+        params = query_of(endpoint=self._slug, q=self._query, types=types)
+        async with aclosing(events(program, address, params)) as stream:
+            async for event in stream:
+                if event.type == "position" and not begun:
+                    begun = True
+                    # Listed after the stream began, so that none is between the two; the stream repeats some then.
+                    await self._begin(address, count)
+                elif event.type == "captured":
+                    request = cast(SummaryView, json.loads(event.data))
+                    if request["id"] not in self._repeated:
+                        self._request(request)
+                    self._repeated.discard(request["id"])
+                elif event.type == "delivered":
+                    self._delivery(cast(DeliveryView, json.loads(event.data)))
+                elif event.type == "endpoint":
+                    change = json.loads(event.data)
+                    if change["change"] != "deleted":
+                        await self._tell_paused(program.address, change["slug"])
+                elif event.type == "gap":
+                    gap = json.loads(event.data)
+                    what = "Requests" if "captured" in gap["types"] else "Deliveries"
+                    self._out.message(f"{what} may be missing here. {gap['reason']}")
+
+    async def _begin(self, address: ApiAddress, count: int) -> None:
+        from app.cli.client import ApiClient  # start-up time, as above
+
+        if count:
+            async with ApiClient(address) as api:
+                newest = [one async for one in api.requests(self._slug, count, self._query)]
+            self._repeated = {one["id"] for one in newest}
+            for request in reversed(newest):
+                self._request(request)
+        if self._deliveries:
+            await self._tell_paused(address, self._slug)
+
+    async def _tell_paused(self, address: ApiAddress | None, slug: str | None) -> None:
+        """Of one endpoint, or of all (None)."""
+        from app.cli.client import ApiClient  # start-up time, as above
+
+        if address is None:
+            return
+        with suppress(CliError):  # it was deleted, or the program is stopping
+            async with ApiClient(address) as api:
+                for endpoint in await api.endpoints() if slug is None else [await api.endpoint(slug)]:
+                    for sentence in self._paused.news(endpoint):
+                        self._out.message(sentence)
+
+    def _request(self, request: SummaryView) -> None:
+        _print(self._out, request, of_all=self._slug is None)
+        if self._query:
+            self._printed[request["id"]] = None
+            if len(self._printed) > REMEMBERED:
+                del self._printed[next(iter(self._printed))]
+
+    def _delivery(self, delivery: DeliveryView) -> None:
+        out = self._out
+        if self._query and delivery["request"] not in self._printed:
+            return
+        if out.as_json:
+            out.json_line(delivery)
+            return
+        news = news_of_view(delivery)
+        if out.terminal:
+            line = delivery_line(out, news, shutil.get_terminal_size().columns)
+        else:
+            fields = (ARROW, delivery["request"], delivery["endpoint"], news.method, news.url)
+            line = "\t".join(map(visible, (*fields, result_text(news, now_us()))))
+        print(line, file=out.out, flush=True)
 
 
 def _print(out: Output, request: SummaryView, *, of_all: bool) -> None:

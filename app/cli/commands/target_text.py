@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from app.cli.output import DIM, GREEN, RED
 from app.cli.views import RetryView, TargetView
 from app.core.text import count_of, ms_text
 
-CODES = {"on": GREEN, "off": DIM}
+CODES = {"on": GREEN, "off": DIM, "-": DIM}
+WORST = ("paused", "failing", "on", "off")
+"""The words for a target, the worst first. Failing: the last delivery to it failed."""
 
 
 def state_text(target: TargetView) -> str:
@@ -18,6 +20,17 @@ def state_text(target: TargetView) -> str:
     if target["paused"] is None:
         return "on"
     return "paused (failures)" if target["paused"] == "failures" else "paused"
+
+
+def worst_state(targets: Sequence[TargetView]) -> str:
+    """The worst state of an endpoint's targets, in one word; `-` without any."""
+    words = {_word(target) for target in targets}
+    return next((word for word in WORST if word in words), "-")
+
+
+def _word(target: TargetView) -> str:
+    word = state_text(target).partition(" ")[0]
+    return "failing" if word == "on" and target["failures"] else word
 
 
 def state_code(target: TargetView) -> str:

@@ -12,6 +12,7 @@ from msgspec import UNSET
 from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
+from app.core.target import TargetCounts
 from app.server.api.parameters import PAGING, ordered_page
 from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
 from app.server.api.schemas import EndpointIn, EndpointOut, EndpointPatch
@@ -42,9 +43,9 @@ class EndpointCalls:
 
     async def list(self, request: web.Request) -> web.Response:
         """In the user's order, new ones last."""
-        queued = await self._services.deliveries.queued_by_target()
+        counts = await self._services.deliveries.target_counts()
         page, following = ordered_page(request, self._services.endpoints.all())
-        return json_response(Page(tuple(self._out(one, queued, place) for place, one in page), following))
+        return json_response(Page(tuple(self._out(one, counts, place) for place, one in page), following))
 
     async def create(self, request: web.Request, draft: EndpointIn) -> web.Response:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
@@ -79,12 +80,14 @@ class EndpointCalls:
         return endpoint_named(self._services.endpoints, request.match_info["slug"])
 
     async def _read(self, endpoint: Endpoint) -> EndpointOut:
-        return self._out(endpoint, await self._services.deliveries.queued_by_target())
+        return self._out(endpoint, await self._services.deliveries.target_counts())
 
-    def _out(self, endpoint: Endpoint, queued: Mapping[int, int], position: int | None = None) -> EndpointOut:
+    def _out(
+        self, endpoint: Endpoint, of_targets: Mapping[int, TargetCounts], position: int | None = None
+    ) -> EndpointOut:
         services = self._services
         if position is None:
             ids = [one.id for one in services.endpoints.all()]
             position = ids.index(endpoint.id) + 1 if endpoint.id in ids else len(ids)  # deleted just now
         counts, use = services.captures.counts(endpoint.id), services.limits.use_of(endpoint.id)
-        return endpoint_out(endpoint, services.endpoint_url(endpoint), position, counts, use, queued=queued)
+        return endpoint_out(endpoint, services.endpoint_url(endpoint), position, counts, use, of_targets=of_targets)

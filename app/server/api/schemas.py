@@ -88,12 +88,14 @@ class RetriedOut(Record, frozen=True):
 
 class TargetOut(TargetDraft, frozen=True, kw_only=True):
     """A target of an endpoint. `position` is its place among them, from 1. `paused` says who paused it, null: it is not
-    paused. `queued` counts the deliveries that wait for it. Of certificate and key it has only the paths."""
+    paused. `queued` counts the deliveries that wait for it, `failures` those that failed in a row. Of certificate and
+    key it has only the paths."""
 
     id: int
     position: int
     paused: PausedBy | None
     queued: int
+    failures: int
 
 
 class EndpointOut(Record, frozen=True):
@@ -160,14 +162,15 @@ class SummaryOut(Record, frozen=True):
 
 
 class DeliverySummaryOut(Record, frozen=True):
-    """One delivery of a request and the result of its last attempt, without the response; `endpoint` is a slug, `url`
-    the requested URL with sub-path and query. `target` and `replay` are ids: `target` is null for a URL that is no
-    target, `replay` unless the user replayed the request. `due_at` is when the next attempt starts; null: now, or
-    never. `responded`: the sender got this response."""
+    """One delivery of a request and the result of its last attempt, without the response; `endpoint` is a slug,
+    `method` the captured request's, `url` the requested URL with sub-path and query. `target` and `replay` are ids:
+    `target` is null for a URL that is no target, `replay` unless the user replayed the request. `due_at` is when the
+    next attempt starts; null: now, or never. `responded`: the sender got this response."""
 
     id: str
     request: str
     endpoint: str
+    method: str
     url: str
     state: DeliveryState
     queued_at: str
@@ -359,7 +362,8 @@ BackupOut = Backup
 
 
 class StatusOut(Record, frozen=True):
-    """The program's status. `storage` is `ok`, or says why storing fails; `warnings` are other problems.
+    """The program's status. `storage` is `ok`, or says why storing fails; `warnings` are other problems,
+    such as paused targets.
 
     `database_bytes` is null while the database cannot be read.
     """

@@ -15,7 +15,7 @@ from app.core.clock import now_us, rfc3339
 from app.core.clock_problem import ClockProblem
 from app.core.delivery import Attempt, Delivery
 from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
-from app.core.target import Target
+from app.core.target import Target, TargetCounts
 from app.core.tunnel.tunnel import Tunnel
 from app.server.api.event_schemas import TunnelChangeOut
 from app.server.api.schemas import (
@@ -49,9 +49,15 @@ def merged(base: S, patch: msgspec.Struct) -> S:
 
 
 def endpoint_out(
-    endpoint: Endpoint, url: str, position: int, counts: Counts, use: StorageUse, *, queued: Mapping[int, int]
+    endpoint: Endpoint,
+    url: str,
+    position: int,
+    counts: Counts,
+    use: StorageUse,
+    *,
+    of_targets: Mapping[int, TargetCounts],
 ) -> EndpointOut:
-    """`endpoint`, which is at `position` in the list. `queued` counts deliveries by target."""
+    """`endpoint`, which is at `position` in the list. `of_targets` has the counts of its targets."""
     return _from_record(
         EndpointOut,
         endpoint,
@@ -62,13 +68,14 @@ def endpoint_out(
         last_request_at=_time(counts.last_received_at),
         stored_bytes=counts.stored_bytes,
         storage_limit_reached=use.reached,
-        targets=tuple(target_out(one, place, queued.get(one.id, 0)) for place, one in enumerate(endpoint.targets, 1)),
+        targets=tuple(target_out(one, place, of_targets) for place, one in enumerate(endpoint.targets, 1)),
     )
 
 
-def target_out(target: Target, position: int, queued: int) -> TargetOut:
-    """`target`, which is at `position` among its endpoint's, with `queued` deliveries."""
-    return _from_record(TargetOut, target, position=position, queued=queued)
+def target_out(target: Target, position: int, counts: Mapping[int, TargetCounts]) -> TargetOut:
+    """`target`, which is at `position` among its endpoint's."""
+    own = counts.get(target.id, TargetCounts())
+    return _from_record(TargetOut, target, position=position, queued=own.queued, failures=own.failures)
 
 
 def stored_out(use: StorageUse) -> StoredOut:
@@ -144,6 +151,7 @@ def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint, **
         delivery,
         request=delivery.capture_id,
         endpoint=endpoint.slug,
+        method=delivery.captured_method,
         url=delivery.request_url(endpoint.target(delivery.target_id)),
         target=delivery.target_id,
         replay=delivery.replay_id,

@@ -67,7 +67,7 @@ class StateCalls:
                 uptime_seconds=round(services.uptime_s(), 3),
                 pid=os.getpid(),
                 storage=services.storage_trouble() or "ok",
-                warnings=services.warnings(),
+                warnings=(*services.warnings(), *await self._target_troubles()),
                 retention=retention_out(problem),
             )
         )
@@ -82,6 +82,13 @@ class StateCalls:
             return await self._services.retention.size()
         except StorageUnavailableError:
             return None
+
+    async def _target_troubles(self) -> list[str]:
+        try:
+            troubles = await self._services.deliveries.target_troubles()
+        except StorageUnavailableError:
+            return []
+        return [f"{trouble.text} {trouble.advice}" for trouble in troubles]
 
     async def refused(self, request: web.Request) -> web.Response:
         """Refused requests, newest first."""

@@ -45,9 +45,9 @@ class TargetCalls:
 
     async def list(self, request: web.Request) -> web.Response:
         """In the user's order, new ones last."""
-        queued = await self._services.deliveries.queued_by_target()
+        counts = await self._services.deliveries.target_counts()
         page, following = ordered_page(request, self._endpoint(request).targets)
-        items = (target_out(one, place, queued.get(one.id, 0)) for place, one in page)
+        items = (target_out(one, place, counts) for place, one in page)
         return json_response(Page(tuple(items), following))
 
     async def create(self, request: web.Request, draft: TargetIn) -> web.Response:
@@ -101,8 +101,8 @@ class TargetCalls:
         raise Problem(404, "not-found", f"Endpoint {endpoint.slug!r} has no target {text!r}.")
 
     async def _out(self, target: Target) -> TargetOut:
-        queued = (await self._services.deliveries.queued_by_target()).get(target.id, 0)
+        counts = await self._services.deliveries.target_counts()
         endpoint = self._services.endpoints.by_id(target.endpoint_id)
         ids = [one.id for one in endpoint.targets] if endpoint is not None else []
         position = ids.index(target.id) + 1 if target.id in ids else len(ids) + 1  # deleted just now
-        return target_out(target, position, queued)
+        return target_out(target, position, counts)

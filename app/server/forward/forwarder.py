@@ -9,6 +9,7 @@ from app.core.delivery_repositories import DeliveryRepository, TargetRepository
 from app.core.events import Bus, Captured, DeliveriesQueued, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import DeliveryState
 from app.core.repositories import CaptureRepository, EndpointRepository
+from app.server.forward.failure_log import FailureLog
 from app.server.forward.lazy_sender import LazySender
 from app.server.forward.target_worker import TargetWorker
 from app.server.target_responses import TargetResponses
@@ -47,6 +48,7 @@ class Forwarder:
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(TargetChanged, lambda event: self._wake(event.target.id, requeued=True))
         self._subscriptions.add(DeliveriesQueued, self._queued)
+        FailureLog(self._endpoints).add_to(self._subscriptions)
         self._subscriptions.add(EndpointSaved, lambda _: self._wake_without_target())
         for target_id in await self._queue.targets_with_queued():
             self._wake(target_id)

@@ -9,9 +9,9 @@ from app.core.model import Endpoint, Summary
 from app.core.raw_request import below_slug
 from app.core.record import Record
 from app.core.target import Target
+from app.core.target_text import paused_text
 from app.core.text import count_of, sender_line
 from app.ui.desktop.tray_icon import badge_text
-from app.ui.endpoints.targets.target_text import paused_text
 
 NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX, PAUSED_MAX = 60, 20, 80, 60, 200
 """Maximum characters of a notification's parts: servers cut longer texts, each in its own way."""

@@ -28,6 +28,7 @@ async def test_deliveries_of_a_request_tell_what_became_of_it(desk: Desk) -> Non
             "id": waiting.id,
             "request": waiting.capture_id,
             "endpoint": endpoint.slug,
+            "method": "POST",
             "url": "http://127.0.0.1:9/in/orders?x=1",
             "state": "queued",
             "queued_at": rfc3339(waiting.queued_at),

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from app.core.target import PausedBy, RetryRule, Target, TargetDraft
-from app.ui.endpoints.targets.target_text import breakable, more_text, paused_text, retry_text, sample_url, state_words
+from app.core.target_text import paused_text
+from app.ui.endpoints.targets.target_text import breakable, more_text, retry_text, sample_url, state_words
 
 END = "until 10 min after the first attempt."
 

@@ -7,11 +7,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from app.core.model import Endpoint
 from app.core.target import PausedBy, Target
+from app.core.target_text import paused_text
 from app.ui.commands.command import Command
 from app.ui.commands.command_button import CommandButton
 from app.ui.endpoints.targets.queued_counts import QueuedCounts
 from app.ui.endpoints.targets.target_actions import paused_targets
-from app.ui.endpoints.targets.target_text import breakable, paused_text
+from app.ui.endpoints.targets.target_text import breakable
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

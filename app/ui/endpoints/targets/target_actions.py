@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QWidget
 
 from app.core.model import Endpoint
 from app.core.target import Target
+from app.core.target_text import paused_text
 from app.core.text import count_of
-from app.ui.endpoints.targets.target_text import paused_text
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.services import Services
 from app.ui.tasks import Tasks

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QStacked
 
 from app.core.rules import FieldError
 from app.core.target import Target, TargetDraft
+from app.core.target_text import paused_text
 from app.core.text import count_of
 from app.ui.endpoints.targets.target_edits import TargetEdit
 from app.ui.endpoints.targets.target_sections import (
@@ -17,7 +18,7 @@ from app.ui.endpoints.targets.target_sections import (
     TlsSection,
     UrlSection,
 )
-from app.ui.endpoints.targets.target_text import paused_text, state_words
+from app.ui.endpoints.targets.target_text import state_words
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button

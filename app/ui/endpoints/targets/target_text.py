@@ -6,9 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.core.bodies.escape import escape
 from app.core.forward_target import forwarded_url
-from app.core.target import PausedBy, RetryOn, RetryRule, Target, TargetDraft
+from app.core.target import PausedBy, RetryOn, RetryRule, TargetDraft
 from app.core.text import count_of
 from app.ui.widgets.duration_field import duration_text
 
@@ -24,7 +23,6 @@ RESULTS: dict[RetryOn, tuple[str, str]] = {
 }
 """Each result that a rule can name: as a check box, and within a sentence."""
 _BREAKS = re.compile(r"[/?&=.-](?=\S)|[^\s/?&=.-]{16}(?=\S)")
-_URL_MAX = 80
 _LISTED_MAX = 5
 """Maximum number of delays that are listed one by one."""
 
@@ -47,21 +45,6 @@ def state_words(draft: TargetDraft, paused: PausedBy | None) -> StateWords:
         count = draft.pause_after
         return StateWords("failed", "danger", f"Paused after {count_of(count, 'failure')}" if count else "Paused")
     return StateWords("check-circle", "success", "On")
-
-
-def paused_text(targets: Sequence[Target], waiting: int | None) -> str:
-    """The notice about paused targets; `waiting` is None until it is counted."""
-    if len(targets) == 1:
-        target = targets[0]
-        url = target.url if len(target.url) <= _URL_MAX else f"{target.url[: _URL_MAX - 1]}…"
-        text = f"Forwarding to {escape(url)} is paused"
-        if target.paused is PausedBy.FAILURES and target.pause_after:
-            text += f" after {count_of(target.pause_after, 'failed delivery', 'failed deliveries')} in a row"
-    else:
-        text = f"Forwarding to {len(targets)} targets is paused"
-    if not waiting:
-        return f"{text}."
-    return f"{text}. {count_of(waiting, 'delivery', 'deliveries')} {'is' if waiting == 1 else 'are'} waiting."
 
 
 def more_text(targets: Sequence[TargetDraft]) -> str:

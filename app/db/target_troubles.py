@@ -1,0 +1,64 @@
+"""The targets to which deliveries fail or wait: for the running program, and for `hookline doctor` without it."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+from app.core.doctor import Finding, ok, warning
+from app.core.target import PausedBy
+from app.core.target_text import TargetTrouble
+from app.core.text import count_of
+from app.db.connection import FILE_NAME
+from app.db.copy import snapshot
+from app.db.disk_reserve import size_of
+
+FORWARDING = "Forwarding"
+_FAILED_READ = 1_000
+"""Of an endpoint, to find a target's last error: more could take seconds."""
+_TROUBLES = f"""
+    SELECT endpoint.slug, target.id, target.url, paused, json_extract(settings, '$.pause_after'), failures,
+        (SELECT count(*) FROM delivery WHERE target_id = target.id AND state = 'queued') AS waiting,
+        (SELECT error FROM
+            (SELECT target_id, error FROM delivery WHERE endpoint_id = endpoint.id AND state = 'failed'
+                ORDER BY seq DESC LIMIT {_FAILED_READ})
+            WHERE target_id = target.id LIMIT 1)
+    FROM target JOIN endpoint ON endpoint.id = target.endpoint_id
+    WHERE target.active AND (failures > 0 OR paused = 'failures' OR (paused = 'user' AND waiting > 0))
+    ORDER BY endpoint.id, target.position"""
+
+
+def target_troubles(connection: sqlite3.Connection) -> list[TargetTrouble]:
+    """Those of each endpoint in order. Replays do not count."""
+    troubles = []
+    for slug, number, url, paused, pause_after, failures, waiting, error in connection.execute(_TROUBLES):
+        troubles.append(
+            TargetTrouble(
+                endpoint=slug,
+                id=number,
+                url=url,
+                paused=None if paused is None else PausedBy(paused),
+                pause_after=pause_after,
+                failures=failures,
+                waiting=waiting,
+                error=error,
+            )
+        )
+    return troubles
+
+
+def check_forwarding(folder: Path) -> Finding:
+    """A warning if a target is paused, or the last delivery to one failed."""
+    path = folder / FILE_NAME
+    if not size_of(path):
+        return ok(FORWARDING, "no targets yet")
+    try:
+        with snapshot(path) as connection:
+            troubles = target_troubles(connection)
+            (count,) = connection.execute("SELECT count(*) FROM target").fetchone()
+    except sqlite3.DatabaseError as error:
+        return warning(FORWARDING, f"The targets cannot be read: {error}.", "See the check of the database.")
+    if not troubles:
+        return ok(FORWARDING, f"{count_of(count, 'target')}, none is paused or failing" if count else "no targets yet")
+    advice = " ".join(dict.fromkeys(trouble.advice + "." for trouble in troubles))
+    return warning(FORWARDING, " ".join(trouble.text for trouble in troubles), advice)
