@@ -15,6 +15,7 @@ from tests import factories
 
 URL = "http://127.0.0.1:9/in"
 REFUSED = "Nothing is listening at 127.0.0.1:9 (connection refused)."
+NOT_SENT = "Not forwarded: the path /../admin would leave the forward URL's path."
 NO_CONNECTION: dict[str, Any] = {"status": None, "failure": FailureKind.CONNECTION, "error": "Nothing listens there."}
 STATUS_500: dict[str, Any] = {"status": 500, "failure": FailureKind.STATUS, "error": "The target responded with 500."}
 """Fields of attempts that failed."""
@@ -59,6 +60,12 @@ async def fail(store: Store, delivery: Delivery, attempts: int = 1) -> Delivery:
     """Let this many attempts fail, and the delivery with them."""
     made = [attempt(delivery, number) for number in range(1, attempts + 1)]
     return await finish(store, delivery, DeliveryState.FAILED, *made)
+
+
+async def not_sent(store: Store, delivery: Delivery) -> Delivery:
+    """End it: its path would leave the target's."""
+    made = attempt(delivery, status=None, failure=FailureKind.NOT_SENT, error=NOT_SENT)
+    return await finish(store, delivery, DeliveryState.NOT_SENT, made)
 
 
 async def deliver(store: Store, delivery: Delivery, body: bytes = b"fine") -> Delivery:

@@ -41,3 +41,8 @@ def brief_time(local: str) -> str:
     """A shorter `local_seconds`: `09:00:00` for today, `11-20 09:00` for other days."""
     date, _, time = local.partition(" ")
     return time if date == local_seconds(now_us())[:10] else f"{date[5:]} {time[:5]}"
+
+
+def state_text(state: str) -> str:
+    """A delivery's state in words: `failed`, `not sent`."""
+    return state.replace("_", " ")

@@ -144,17 +144,19 @@ class Bar(Record, frozen=True):
 
     plain: int = 0
     delivered: int = 0
+    not_sent: int = 0
     failed: int = 0
     incomplete: int = 0
 
     @property
     def total(self) -> int:
-        return self.plain + self.delivered + self.failed + self.incomplete
+        return self.plain + self.delivered + self.not_sent + self.failed + self.incomplete
 
     def __add__(self, other: Bar) -> Bar:
         return Bar(
             plain=self.plain + other.plain,
             delivered=self.delivered + other.delivered,
+            not_sent=self.not_sent + other.not_sent,
             failed=self.failed + other.failed,
             incomplete=self.incomplete + other.incomplete,
         )
@@ -164,6 +166,8 @@ class Bar(Record, frozen=True):
         parts = [count_of(self.total, "request") if self.total else "no requests"]
         if self.failed:
             parts.append(f"{self.failed:,} with failed deliveries")
+        if self.not_sent:
+            parts.append(f"{self.not_sent:,} with deliveries not sent")
         if self.incomplete:
             parts.append(f"{self.incomplete:,} incomplete")
         return ", ".join(parts)

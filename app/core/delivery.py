@@ -76,8 +76,8 @@ class Delivery(Record, frozen=True):
 
 
 class FailureKind(StrEnum):
-    """Why an attempt failed, as retry rules see it. INTERRUPTED: Hookline ended while it was being sent. CUT_OFF: a
-    replay closed the connection on purpose."""
+    """Why an attempt failed, as retry rules see it. NOT_SENT: the request cannot be sent as it is. INTERRUPTED:
+    Hookline ended while it was being sent. CUT_OFF: a replay closed the connection on purpose."""
 
     CONNECTION = "connection"
     TIMEOUT = "timeout"
@@ -89,6 +89,13 @@ class FailureKind(StrEnum):
     INTERRUPTED = "interrupted"
     CUT_OFF = "cut_off"
     INTERNAL = "internal"
+
+
+def ended_state(failure: FailureKind | None) -> DeliveryState:
+    """The state of a delivery whose last attempt ended like this."""
+    if failure is None:
+        return DeliveryState.DELIVERED
+    return DeliveryState.NOT_SENT if failure is FailureKind.NOT_SENT else DeliveryState.FAILED
 
 
 class Timing(Record, frozen=True):

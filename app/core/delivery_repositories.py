@@ -105,8 +105,8 @@ class DeliveryRepository(Protocol):
         ...
 
     async def retry(self, which: DeliveryFilter) -> int:
-        """Queue failed deliveries of targets again, at once and in order; returns how many. Publishes
-        DeliveriesQueued."""
+        """Queue failed deliveries of targets again, at once and in order; returns how many. Those that were not sent
+        only if `which` has their ids. Publishes DeliveriesQueued."""
         ...
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:

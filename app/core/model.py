@@ -29,12 +29,17 @@ class Plan(StrEnum):
 
 
 class DeliveryState(StrEnum):
-    """The state of a capture's latest delivery."""
+    """The state of a delivery, or of a capture's worst one. NOT_SENT: it cannot be sent as it is, so nothing was."""
 
     NONE = "none"
     QUEUED = "queued"
     DELIVERED = "delivered"
+    NOT_SENT = "not_sent"
     FAILED = "failed"
+
+
+WORST_FIRST = (DeliveryState.FAILED, DeliveryState.NOT_SENT, DeliveryState.QUEUED, DeliveryState.DELIVERED)
+"""A request's row shows the first of these that one of its deliveries has."""
 
 
 class ResponseSettings(Record, frozen=True):

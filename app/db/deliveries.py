@@ -228,9 +228,12 @@ class Deliveries:
 
     async def retry(self, which: DeliveryFilter) -> int:
         """In steps between captures."""
-        failed = (DeliveryModel.state == "failed") & DeliveryModel.replay_id.is_null()
+        # As text: SQLite uses the index of failed deliveries only when it sees the state.
+        ended = "t1.state = 'failed'" if which.delivery_ids is None else "t1.state IN ('not_sent', 'failed')"
         query = _filtered(DeliveryModel.select(DeliveryModel.seq), replace(which, state=None, replay=None)).where(
-            failed, SQL("t1.state = 'failed'"), DeliveryModel.target_id.in_(TargetModel.select(TargetModel.id))
+            SQL(ended),
+            DeliveryModel.replay_id.is_null(),
+            DeliveryModel.target_id.in_(TargetModel.select(TargetModel.id)),
         )
         batch, reached, total = AdaptiveBatch(64), 0, 0
         newest = DeliveryModel.select(fn.MAX(DeliveryModel.seq))

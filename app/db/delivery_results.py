@@ -18,7 +18,7 @@ import msgspec
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery
 from app.core.errors import StorageUnavailableError
-from app.core.model import DeliveryState
+from app.core.model import WORST_FIRST, DeliveryState
 from app.db import attempts
 from app.db.raw_sql import json_list, raw
 from app.db.schema import DELIVERY_CODE, DELIVERY_STATE
@@ -58,12 +58,13 @@ _FIND = {
     for size, these in _THESE.items()
 }
 _SHOW = {size: f"UPDATE capture SET mirror = ? WHERE seq IN {these}" for size, these in _THESE.items()}
-_SHOW_WORST = """UPDATE capture SET mirror = coalesce(
-        (SELECT CASE WHEN count(*) = 0 THEN NULL WHEN max(state = 'failed') THEN 'f' WHEN max(state = 'queued') THEN 'q'
-                ELSE 'd' END
+_WORST = " ".join(f"WHEN max(state = '{state.value}') THEN '{DELIVERY_CODE[state]}'" for state in WORST_FIRST)
+_CODES = " ".join(f"WHEN '{state.value}' THEN '{DELIVERY_CODE[state]}'" for state in WORST_FIRST)
+_SHOW_WORST = f"""UPDATE capture SET mirror = coalesce(
+        (SELECT CASE {_WORST} END
             FROM (SELECT state, replay_id FROM delivery WHERE capture_seq = capture.seq ORDER BY seq LIMIT 20)
             WHERE replay_id IS NULL),
-        (SELECT CASE state WHEN 'failed' THEN 'f' WHEN 'queued' THEN 'q' ELSE 'd' END
+        (SELECT CASE state {_CODES} END
             FROM delivery WHERE capture_seq = capture.seq ORDER BY seq DESC LIMIT 1))
         WHERE seq IN (SELECT value FROM json_each(?)) RETURNING seq, mirror"""
 """What the rows of requests with several deliveries show: the worst of their targets, or the last replay of one that

@@ -20,7 +20,7 @@ EXAMINED_MAX = 1_000
 BODIES_MAX = 8 * 1024 * 1024
 """Bytes of response bodies in one page, plus those of one pair."""
 _LATEST = (
-    "(SELECT id FROM delivery WHERE capture_seq = t1.seq AND target_id = ? AND state IN ('delivered', 'failed')"
+    "(SELECT id FROM delivery WHERE capture_seq = t1.seq AND target_id = ? AND state <> 'queued'"
     " AND (replay_id IS NULL OR EXISTS (SELECT 1 FROM replay WHERE replay.id = delivery.replay_id"
     " AND json_extract(spec, '$.edit') IS NULL AND coalesce(json_extract(spec, '$.faults.cut_off'), 0) = 0))"
     " ORDER BY seq DESC LIMIT 1)"

@@ -51,6 +51,7 @@ DELIVERY_CODE = {
     DeliveryState.NONE: "n",
     DeliveryState.QUEUED: "q",
     DeliveryState.DELIVERED: "d",
+    DeliveryState.NOT_SENT: "u",
     DeliveryState.FAILED: "f",
 }
 """One letter each: a row keeps its length when its state changes, so that full pages are not split."""
@@ -190,7 +191,7 @@ class CaptureModel(StoreModel):
     scheme = TextField()
     complete = _FlagField("complete")
     reply_status = IntegerField()
-    mirror = TextField(constraints=[Check("mirror IN ('n', 'q', 'd', 'f')")])
+    mirror = TextField(constraints=[Check("mirror IN ('n', 'q', 'd', 'u', 'f')")])
     is_read = _FlagField("is_read")
     provider = TextField(null=True)
     event = TextField(null=True)
@@ -210,7 +211,7 @@ class CaptureModel(StoreModel):
             SQL("CREATE INDEX capture_unidentified ON capture (seq) WHERE provider IS NULL"),
             SQL(
                 "CREATE INDEX capture_mirrored ON capture (endpoint_id, received_at, mirror, complete)"
-                " WHERE mirror IN ('d', 'f') AND complete = 1"
+                " WHERE mirror IN ('d', 'u', 'f') AND complete = 1"
             ),
             SQL("CREATE INDEX capture_incomplete ON capture (endpoint_id, received_at, complete) WHERE complete = 0"),
         )
@@ -333,7 +334,7 @@ class DeliveryModel(StoreModel):
     target_id = IntegerField(null=True)
     replay_id = TextField(null=True)
     url = TextField()
-    state = TextField(constraints=[Check("state IN ('queued', 'delivered', 'failed')")])
+    state = TextField(constraints=[Check("state IN ('queued', 'delivered', 'not_sent', 'failed')")])
     queued_at = IntegerField()
     due_at = IntegerField(constraints=[SQL("DEFAULT 0")])
     attempts = IntegerField(constraints=[SQL("DEFAULT 0")])
@@ -352,6 +353,7 @@ class DeliveryModel(StoreModel):
             SQL("CREATE INDEX delivery_capture ON delivery (capture_seq, seq)"),
             SQL("CREATE INDEX delivery_queued ON delivery (target_id, seq, due_at, started_at) WHERE state = 'queued'"),
             SQL("CREATE INDEX delivery_failed ON delivery (endpoint_id, seq) WHERE state = 'failed'"),
+            SQL("CREATE INDEX delivery_not_sent ON delivery (endpoint_id, seq) WHERE state = 'not_sent'"),
             SQL("CREATE INDEX delivery_sending ON delivery (seq) WHERE sending_at IS NOT NULL"),
             SQL("CREATE INDEX delivery_replay ON delivery (replay_id, seq) WHERE replay_id IS NOT NULL"),
         )

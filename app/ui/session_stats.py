@@ -48,7 +48,7 @@ class SessionStats:
             return
         if delivery.state is DeliveryState.DELIVERED:
             self.forwarded += 1
-        else:
+        elif delivery.state is DeliveryState.FAILED:
             self.failed += 1
         self._outcomes[delivery.endpoint_id] = delivery.state
 

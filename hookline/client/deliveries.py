@@ -18,7 +18,7 @@ from hookline.client.transport import (
 
 PATH = "/deliveries"
 
-SettledState = Literal["queued", "delivered", "failed"]
+SettledState = Literal["queued", "delivered", "not_sent", "failed"]
 
 
 class Deliveries:

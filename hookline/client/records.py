@@ -13,7 +13,7 @@ import msgspec
 
 from hookline.client.headers import Headers
 
-DeliveryState = Literal["none", "queued", "delivered", "failed"]
+DeliveryState = Literal["none", "queued", "delivered", "not_sent", "failed"]
 ReplayState = Literal["queued", "running", "paused", "done", "cancelled", "interrupted"]
 TunnelState = Literal["off", "starting", "up", "restarting", "failed", "stopping"]
 WhenFull = Literal["delete_oldest", "stop_capturing"]

@@ -107,7 +107,7 @@ def test_a_delivery_shows_its_attempts(run: Run, rows: list[Delivery]) -> None:
         f"Queued: {local_seconds(rows[0].queued_at)}",
         f"Result: failed after 2 attempts. {deliveries.REFUSED}",
     ]
-    times = [local_seconds(rows[0].queued_at + second * 1_000_000) for second in (1, 2)]
+    times = [local_seconds(rows[0].queued_at + number) for number in (1, 2)]
     assert [line.split("\t") for line in table.splitlines()] == [
         ["1", times[0], "forward", "-", "2.5 ms", deliveries.REFUSED],
         ["2", times[1], "retry", "-", "2.5 ms", deliveries.REFUSED],
@@ -173,7 +173,10 @@ def test_retry_queues_failed_deliveries_again(run: Run, rows: list[Delivery]) ->
     assert run("delivery", rows[0].id, "--json").json["state"] == "queued"
     again = run("retry", rows[0].id)
     assert (again.code, again.out) == (3, "")
-    assert f"Delivery {rows[0].id}: Only a failed delivery can be retried; this one is queued." in again.err
+    assert (
+        f"Delivery {rows[0].id}: Only a delivery that failed or was not sent can be retried; this one is queued."
+        in again.err
+    )
 
 
 def test_retry_goes_on_after_what_cannot_be_retried(run: Run, rows: list[Delivery]) -> None:
@@ -203,6 +206,22 @@ def test_retry_all_of_an_endpoint_a_target_or_the_store(run: Run, rows: list[Del
         (["--all", "--endpoint", "orders"], 2),
     ):
         assert run("retry", *wrong).code == code
+
+
+def test_what_was_not_sent_is_listed_and_sent_again_by_its_id_alone(
+    run: Run, rows: list[Delivery], folder: Path
+) -> None:
+    unsent = in_store(folder, lambda store: deliveries.not_sent(store, rows[3]))
+    (listed,) = run("deliveries", "--not-sent").out.splitlines()
+    assert listed.split("\t")[0::4] == [unsent.id, "not sent", "-"]
+    assert listed.endswith(deliveries.NOT_SENT)
+    assert f"not sent. {deliveries.NOT_SENT}" in run("show", unsent.capture_id).out
+    assert "not sent" in run("requests", "orders").out
+    assert run("deliveries", "--not-sent", "other").code == 1
+    assert run("deliveries", "--not-sent", "--failed").code == 2
+    assert run("retry", "--all").out == "Queued 1 delivery again.\n"
+    assert run("retry", unsent.id).out == "Queued 1 delivery again.\n"
+    assert "Every delivery could be sent." in run("deliveries", "--not-sent").err
 
 
 def test_a_request_shows_its_deliveries(run: Run, rows: list[Delivery]) -> None:

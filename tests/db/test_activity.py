@@ -26,6 +26,7 @@ def counted(captures: list[Capture], start: int, end: int) -> Bar:
     return Bar(
         plain=sum(one.mirror in (DeliveryState.NONE, DeliveryState.QUEUED) for one in whole),
         delivered=sum(one.mirror is DeliveryState.DELIVERED for one in whole),
+        not_sent=sum(one.mirror is DeliveryState.NOT_SENT for one in whole),
         failed=sum(one.mirror is DeliveryState.FAILED for one in whole),
         incomplete=sum(not one.complete for one in mine),
     )

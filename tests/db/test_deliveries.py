@@ -14,7 +14,7 @@ from app.core.clock import now_us
 from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureKind, QueuedDelivery, Timing
 from app.core.errors import NotFoundError
 from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, EndpointSaved, Event, TargetChanged
-from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
+from app.core.model import PART_SIZE, WORST_FIRST, Capture, DeliveryState, Endpoint
 from app.core.target import PausedBy, TargetDraft
 from app.db.store import Store
 from tests import factories
@@ -174,6 +174,18 @@ async def test_a_request_shows_the_worst_of_its_targets(store: Store, endpoint: 
     assert await shown() is DELIVERED
 
 
+@pytest.mark.parametrize("shown", WORST_FIRST[:-1])
+async def test_each_state_is_shown_before_less_bad_ones(store: Store, endpoint: Endpoint, shown: DeliveryState) -> None:
+    others = WORST_FIRST[WORST_FIRST.index(shown) + 1 :]
+    for number in range(len(others)):
+        await store.targets.create(endpoint.id, TargetDraft(url=f"http://127.0.0.1:300{number}/"))
+    (capture,) = await queue(store, store.endpoints.all()[0])
+    deliveries = await store.deliveries.of_capture(capture.id)
+    for delivery, state in zip(deliveries, (*others, shown), strict=True):
+        await end(store, delivery, state)
+    assert (await store.captures.page(None))[0].mirror is shown
+
+
 async def test_an_attempt_for_a_deleted_request_is_not_stored(
     store: Store, endpoint: Endpoint, events: list[Event]
 ) -> None:
@@ -244,6 +256,13 @@ class TestRetry:
         assert event.target_ids == (endpoint.targets[0].id,)
         assert event.capture_ids == tuple(captures[number].id for number in (0, 2, 3))
         assert await store.deliveries.retry(DeliveryFilter()) == 0
+
+    async def test_what_was_not_sent_is_queued_again_only_by_its_id(self, store: Store, endpoint: Endpoint) -> None:
+        (capture,) = await queue(store, endpoint)
+        unsent = await end(store, await of(store, capture), DeliveryState.NOT_SENT)
+        assert await store.deliveries.retry(DeliveryFilter(endpoint_id=endpoint.id)) == 0
+        assert await store.deliveries.retry(DeliveryFilter(delivery_ids=(unsent.id,))) == 1
+        assert (await of(store, capture)).state is QUEUED
 
     async def test_one_of_a_target_that_is_gone_stays_failed(self, store: Store, endpoint: Endpoint) -> None:
         (capture,) = await queue(store, endpoint)

@@ -323,7 +323,7 @@ async def add_any(store: Store, endpoint: Endpoint, rnd: random.Random) -> str:
         method=rnd.choice(["POST", "PUT"]),
         reply_status=rnd.choice([200, 404]),
         complete=rnd.random() < 0.9,
-        mirror=rnd.choice([DeliveryState.NONE, DeliveryState.NONE, DeliveryState.DELIVERED, DeliveryState.FAILED]),
+        mirror=rnd.choice([DeliveryState.NONE, *DeliveryState]),
         source_address=rnd.choice(SOURCES),
         provider=rnd.choice([None, "incomplete", "Stripe"]),
         event=rnd.choice([None, "bc", "É"]),

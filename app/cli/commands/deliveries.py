@@ -9,9 +9,9 @@ from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
 from app.cli.errors import Exit
 from app.cli.identifiers import REPLAY_HELP, replay_id, short_id, slug_given, with_short_ids
-from app.cli.output import GREEN, RED, JsonList
+from app.cli.output import GREEN, RED, YELLOW, JsonList
 from app.cli.table import Column, Table
-from app.cli.text import brief_time, when_text
+from app.cli.text import brief_time, state_text, when_text
 from app.cli.views import DeliveryView
 from app.core.text import ms_text
 
@@ -39,7 +39,12 @@ COLUMNS = (
     Column("TARGET", least=16, left_out=5),
     Column("ERROR", least=12, left_out=1, empty="-"),
 )
-CODES = {"delivered": GREEN, "failed": RED}
+CODES = {"delivered": GREEN, "not_sent": YELLOW, "failed": RED}
+NONE_FOUND = {
+    None: "Nothing has been forwarded yet.",
+    "failed": "No delivery has failed.",
+    "not_sent": "Every delivery could be sent.",
+}
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
@@ -47,8 +52,11 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser = commands.add_parser("deliveries", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run=list_deliveries)
     parser.add_argument("which", metavar="SLUG", nargs="?", help="the endpoint; all endpoints if omitted")
+    state = parser.add_mutually_exclusive_group()
     text = "only failed deliveries"
-    parser.add_argument("--failed", dest="state", action="store_const", const="failed", help=text)
+    state.add_argument("--failed", dest="state", action="store_const", const="failed", help=text)
+    text = "only deliveries that were not sent, because the request cannot be sent to that target"
+    state.add_argument("--not-sent", dest="state", action="store_const", const="not_sent", help=text)
     parser.add_argument("--target", type=whole_number, metavar="TARGET", help="only deliveries to this target")
     parser.add_argument("--replay", metavar="REPLAY", help=f"only deliveries of this replay: {REPLAY_HELP}")
     parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
@@ -71,7 +79,7 @@ async def list_deliveries(call: Call) -> int:
             _row(call, table, delivery, identity if call.out.terminal else delivery["id"])
             printed += 1
     if not printed:
-        call.out.message("No delivery has failed." if call.options.state else "Nothing has been forwarded yet.")
+        call.out.message(NONE_FOUND[call.options.state])
     return Exit.DONE
 
 
@@ -81,7 +89,7 @@ def _row(call: Call, table: Table, delivery: DeliveryView, identity: str) -> Non
         when_text(delivery["queued_at"]),
         delivery["endpoint"],
         short_id(delivery["request"]) if call.out.terminal else delivery["request"],
-        delivery["state"],
+        state_text(delivery["state"]),
         "-" if delivery["status"] is None else str(delivery["status"]),
         "-" if delivery["ms"] is None else ms_text(delivery["ms"]),
         str(delivery["attempt_count"]),
@@ -102,7 +110,7 @@ def next_text(delivery: DeliveryView) -> str:
 def result_text(delivery: DeliveryView) -> str:
     """The state with the number of attempts and what the last one gave."""
     count = delivery["attempt_count"]
-    text = delivery["state"] + (f" after {count:,} attempts" if count > 1 else "")
+    text = state_text(delivery["state"]) + (f" after {count:,} attempts" if count > 1 else "")
     if delivery["error"]:
         return f"{text}. {delivery['error']}"
     return text if delivery["status"] is None else f"{text}, response {delivery['status']}"

@@ -12,7 +12,7 @@ from app.cli.errors import CliError, Exit
 from app.cli.identifiers import LAST, is_last, request_id, with_short_ids
 from app.cli.output import JsonList
 from app.cli.table import Column, Table
-from app.cli.text import brief_time, visible, when_text
+from app.cli.text import brief_time, state_text, visible, when_text
 from app.cli.views import SummaryView
 from app.core.ids import id_beginning
 from app.core.raw_request import below_slug
@@ -148,7 +148,7 @@ def _row(call: Call, table: Table, request: SummaryView, identity: str, of_all: 
         *endpoint,
         request["method"],
         str(reply),
-        "-" if request["mirror"] == "none" else request["mirror"],
+        "-" if request["mirror"] == "none" else state_text(request["mirror"]),
         ("" if request["complete"] else ">") + size_text(request["size"]),
         request["provider"] or "-",
         request["event"] or request["gist"] or "-",

@@ -11,6 +11,9 @@ from app.cli.identifiers import DELIVERY_HELP, delivery_id, slug_given, target_n
 from app.core.text import count_of
 
 HELP = "send failed deliveries again, each to its target"
+DETAILS = (
+    f"{HELP}. A delivery that was not sent is sent again only by its ID: it cannot be sent until its target changes."
+)
 EXAMPLES = (
     ("Send the delivery that was queued last again", "hookline retry @last"),
     ("Send all failed deliveries of an endpoint again", "hookline retry --endpoint stripe"),
@@ -19,7 +22,7 @@ EXAMPLES = (
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
-    parser = commands.add_parser("retry", parents=shared, help=HELP, description=HELP, examples=EXAMPLES)
+    parser = commands.add_parser("retry", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run=retry)
     parser.add_argument("ids", metavar="DELIVERY", nargs="*", help=DELIVERY_HELP)
     which = parser.add_mutually_exclusive_group()

@@ -44,7 +44,7 @@ class FoundEndpoints:
 @dataclass(frozen=True)
 class SummaryShape:
     """A request in a list. `response_status` is what its sender got, `delivery` the state of its deliveries (none,
-    queued, delivered or failed), `summary` what it holds in a few words, `note` the user's note."""
+    queued, delivered, not_sent or failed), `summary` what it holds in a few words, `note` the user's note."""
 
     id: str
     endpoint: str

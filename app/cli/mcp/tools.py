@@ -145,7 +145,8 @@ class ReadTools:
         self,
         endpoint: Slug = None,
         state: Annotated[
-            Literal["queued", "delivered", "failed"] | None, Field(description="Only deliveries in this state.")
+            Literal["queued", "delivered", "not_sent", "failed"] | None,
+            Field(description="Only deliveries in this state."),
         ] = None,
         limit: Rows = 20,
     ) -> FoundDeliveries:

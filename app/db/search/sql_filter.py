@@ -22,7 +22,7 @@ _MARKS = {
     "starred": "EXISTS (SELECT 1 FROM capture_star WHERE capture_star.capture_seq = capture.seq)",
     "noted": "EXISTS (SELECT 1 FROM capture_note WHERE capture_note.capture_seq = capture.seq)",
 }
-_DELIVERED = "SELECT seq FROM capture INDEXED BY capture_mirrored WHERE mirror IN ('d', 'f') AND complete = 1"
+_ENDED = "SELECT seq FROM capture INDEXED BY capture_mirrored WHERE mirror IN ('d', 'u', 'f') AND complete = 1"
 _INCOMPLETE = "SELECT seq FROM capture INDEXED BY capture_incomplete WHERE complete = 0"
 _WAITING = "SELECT capture_seq AS seq FROM delivery INDEXED BY delivery_queued WHERE state = 'queued'"
 _SPARSE = {
@@ -30,12 +30,16 @@ _SPARSE = {
     ("is", "starred"): ("SELECT capture_seq AS seq FROM capture_star",),
     ("is", "noted"): ("SELECT capture_seq AS seq FROM capture_note",),
     ("mirror", DeliveryState.QUEUED.value): (_WAITING,),
-    ("mirror", DeliveryState.DELIVERED.value): (f"{_DELIVERED} AND mirror = 'd'", f"{_INCOMPLETE} AND mirror = 'd'"),
-    ("mirror", DeliveryState.FAILED.value): (f"{_DELIVERED} AND mirror = 'f'", f"{_INCOMPLETE} AND mirror = 'f'"),
+    **{
+        ("mirror", state.value): tuple(
+            f"{some} AND mirror = '{DELIVERY_CODE[state]}'" for some in (_ENDED, _INCOMPLETE)
+        )
+        for state in (DeliveryState.DELIVERED, DeliveryState.NOT_SENT, DeliveryState.FAILED)
+    },
 }
 """Selects of the numbers of all requests with a mark, or with a delivery result, each from a small table or index."""
 _SPARSE_OTHERS = {
-    ("mirror", DeliveryState.NONE.value): (_WAITING, _DELIVERED, f"{_INCOMPLETE} AND mirror IN ('d', 'f')"),
+    ("mirror", DeliveryState.NONE.value): (_WAITING, _ENDED, f"{_INCOMPLETE} AND mirror IN ('d', 'u', 'f')"),
 }
 """The same for all other requests."""
 

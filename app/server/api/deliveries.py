@@ -131,7 +131,7 @@ class DeliveryCalls:
         return web.Response(body=body, headers=attachment_headers(f"{delivery.id}-{int(attempt)}.bin"))
 
     async def retry(self, request: web.Request) -> web.Response:
-        """Queues a failed delivery again; 409 when it cannot be."""
+        """Queues a delivery that failed or was not sent again; 409 when it cannot be."""
         delivery, _ = await self._stored(request)
         if reason := self._no_retry_reason(delivery):
             raise Problem(409, "cannot-retry", reason)
@@ -139,7 +139,7 @@ class DeliveryCalls:
         return await self._full(*await self._stored(request))
 
     async def retry_failed(self, request: web.Request, given: RetryIn) -> web.Response:
-        """Queues failed deliveries again, of an endpoint, to a target, or all."""
+        """Queues failed deliveries again, of an endpoint, to a target, or all; not those that were not sent."""
         endpoint_id, errors = None, []
         if given.endpoint is not None:
             endpoint = self._services.endpoints.by_slug(given.endpoint)
@@ -162,8 +162,8 @@ class DeliveryCalls:
     def _no_retry_reason(self, delivery: Delivery) -> str | None:
         if delivery.replay_id is not None:
             return "It is part of a replay. Replay the request again instead."
-        if delivery.state is not DeliveryState.FAILED:
-            return f"Only a failed delivery can be retried; this one is {delivery.state.value}."
+        if delivery.state not in (DeliveryState.FAILED, DeliveryState.NOT_SENT):
+            return f"Only a delivery that failed or was not sent can be retried; this one is {delivery.state.value}."
         if delivery.target_id is None or self._services.targets.by_id(delivery.target_id) is None:
             return "Its target was removed."
         return None

@@ -7,7 +7,7 @@ import random
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, ended_state
 from app.core.model import DeliveryState
 from app.core.retry import next_attempt, uses_retry
 from app.core.target import Target
@@ -17,11 +17,11 @@ Made = list[tuple[Attempt, bytes]]
 
 
 def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
-    """The delivery after its attempt: delivered, queued for its next attempt, or failed."""
+    """The delivery after its attempt: queued for its next attempt, or ended."""
     last = made[-1][0]
     round_attempts = delivery.round_attempts + (1 if uses_retry(last) or len(made) > 1 else 0)
     round_ms = (delivery.round_ms or 0.0) + sum(attempt.ms for attempt, _ in made)
-    state, wait_us = DeliveryState.DELIVERED, None
+    state, wait_us = ended_state(last.failure), None
     if last.failure is not None:
         wait_us = next_attempt(
             target.retry,
@@ -30,7 +30,8 @@ def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
             round_ms=round_ms,
             random=random.random,
         )
-        state = DeliveryState.FAILED if wait_us is None else DeliveryState.QUEUED
+        if wait_us is not None:
+            state = DeliveryState.QUEUED
     return replace(
         delivery,
         url=last.url,

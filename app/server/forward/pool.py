@@ -137,7 +137,7 @@ class ConnectionPool:
             try:
                 context = await self._contexts.get(key.tls)
             except ClientCertificateError as error:
-                raise AttemptError(FailureKind.NOT_SENT, str(error)) from error
+                raise AttemptError(FailureKind.TLS, str(error)) from error
         connection = await _connect(key, progress)
         if context is None:
             progress.phase = Phase.EXCHANGE

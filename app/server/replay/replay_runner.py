@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from app.core.attempt_text import FAILURES, short_result
 from app.core.clock import now_us
 from app.core.deletion import Hidden
-from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, QueuedDelivery
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, QueuedDelivery, ended_state
 from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
 from app.core.ids import uuid7
@@ -274,7 +274,7 @@ class ReplayRunner:
         after = replace(
             delivery,
             url=last.url,
-            state=DeliveryState.DELIVERED if last.failure is None else DeliveryState.FAILED,
+            state=ended_state(last.failure),
             attempts=last.number,
             round_attempts=1,
             round_ms=sum(attempt.ms for attempt, _ in made),

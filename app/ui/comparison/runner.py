@@ -99,7 +99,7 @@ class ComparisonRunner(QObject):
 
     def _delivered(self, event: DeliveryChanged) -> None:
         delivery, choice = event.delivery, self._choice
-        ended = delivery.state in (DeliveryState.DELIVERED, DeliveryState.FAILED)
+        ended = delivery.state is not DeliveryState.QUEUED
         if choice is not None and ended and delivery.target_id in (choice.first, choice.second):
             self._fresh.add(delivery.capture_id)
             self._throttle.call()

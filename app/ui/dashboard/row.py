@@ -93,6 +93,7 @@ def paint_sparkline(painter: QPainter, rect: QRectF, values: Sequence[float], to
 HEIGHT = 64
 OUTCOMES = {
     DeliveryState.DELIVERED: ("check-circle", "success", "Last one delivered"),
+    DeliveryState.NOT_SENT: ("not-sent", "warning", "Last one not sent"),
     DeliveryState.FAILED: ("failed", "danger", "Last one failed"),
     DeliveryState.QUEUED: ("queued", "warning", "Waiting"),
     DeliveryState.NONE: ("forward", "text_faint", "No deliveries yet"),

@@ -30,6 +30,7 @@ ALL = "all"
 STATES = (
     (ALL, "All"),
     (DeliveryState.FAILED.value, "Failed"),
+    (DeliveryState.NOT_SENT.value, "Not sent"),
     (DeliveryState.QUEUED.value, "Waiting"),
     (DeliveryState.DELIVERED.value, "Delivered"),
 )

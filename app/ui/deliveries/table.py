@@ -199,11 +199,11 @@ class DeliveryModel(QAbstractTableModel):
         return url.partition("://")[2] or url
 
     def _detail(self, delivery: Delivery) -> str:
-        """The next attempt of a queued delivery, the error of a failed one."""
+        """The next attempt of a queued delivery, why another was not delivered."""
         if delivery.state is DeliveryState.QUEUED:
             return next_text(delivery, self.target(delivery), now_us())
         marks = ["Replay"] if delivery.replay_id is not None else []
-        if delivery.state is DeliveryState.FAILED:
+        if delivery.state is not DeliveryState.DELIVERED:
             marks.append(_reason(delivery))
         return " · ".join(filter(None, marks))
 

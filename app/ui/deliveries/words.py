@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import NamedTuple
 
 from app.core.attempt_text import FAILURES
-from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, ended_state
 from app.core.model import DeliveryState
 from app.core.target import PausedBy, Target
 from app.core.text import count_of, ms_text
@@ -22,12 +22,13 @@ class Look(NamedTuple):
 
 
 DELIVERED = Look("Delivered", "check-circle", "success")
+NOT_SENT = Look("Not sent", "not-sent", "warning")
 FAILED = Look("Failed", "failed", "danger")
 WAITING = Look("Waiting", "queued", "warning")
 PAUSED = Look("Paused", "pause", "warning")
 INTERRUPTED = Look("Interrupted", "warning", "warning")
 
-_STATES = {DeliveryState.DELIVERED: DELIVERED, DeliveryState.FAILED: FAILED}
+_STATES = {DeliveryState.DELIVERED: DELIVERED, DeliveryState.NOT_SENT: NOT_SENT, DeliveryState.FAILED: FAILED}
 
 TRIGGERS = {
     AttemptTrigger.FORWARD: "forwarded",
@@ -42,7 +43,7 @@ INTERRUPTED_MEANS = (
 )
 TARGET_DELETED = "Its target was deleted."
 REPLAY_ENDED = "Replays are not retried. Replay the request again."
-NOT_FAILED = "Only failed deliveries can be retried."
+NOT_FAILED = "Only deliveries that failed or were not sent can be retried."
 
 
 def look_of(delivery: Delivery, target: Target | None) -> Look:
@@ -55,7 +56,7 @@ def look_of(delivery: Delivery, target: Target | None) -> Look:
 def look_of_attempt(attempt: Attempt) -> Look:
     if attempt.failure is FailureKind.INTERRUPTED:
         return INTERRUPTED
-    return DELIVERED if attempt.failure is None else FAILED
+    return _STATES[ended_state(attempt.failure)]
 
 
 def result_of(attempt: Attempt) -> str:
@@ -118,7 +119,7 @@ def paused_text(target: Target) -> str:
 
 def no_retry(delivery: Delivery, target_of: Callable[[int], Target | None]) -> str | None:
     """Why a delivery cannot be retried by the user; None if it can."""
-    if delivery.state is not DeliveryState.FAILED:
+    if delivery.state not in (DeliveryState.FAILED, DeliveryState.NOT_SENT):
         return NOT_FAILED
     if delivery.replay_id is not None:
         return REPLAY_ENDED

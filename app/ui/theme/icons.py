@@ -98,6 +98,7 @@ NAMES = {
     "more": "dots-three-vertical-bold",
     "notify": "bell",
     "note": "note",
+    "not-sent": "prohibit",
     "off": "circle-dashed",
     "own-window": "arrow-square-out",
     "pause": "pause",

@@ -312,7 +312,7 @@ def test_words_to_highlight_are_those_that_must_or_may_occur() -> None:
         ("method:P", 8, ["POST", "PUT", "PATCH"], "P"),
         ("a method:po b", 11, ["POST"], "po"),
         ("method:POST", 11, [], ""),
-        ("mirror:", 7, ["none", "queued", "delivered", "failed"], ""),
+        ("mirror:", 7, ["none", "queued", "delivered", "not_sent", "failed"], ""),
         ("xyzzy:", 6, [], ""),
         ('"me', 3, [], ""),
     ],

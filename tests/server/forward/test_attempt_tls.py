@@ -223,7 +223,7 @@ async def test_client_certificate_files_that_cannot_be_used(
     }
     for (cert, key), error in expected.items():
         attempt, _ = await attempt_to(desk, serving(certificate), client_certificate=cert, client_key=key)
-        assert (attempt.failure, attempt.error) == (FailureKind.NOT_SENT, error)
+        assert (attempt.failure, attempt.error) == (FailureKind.TLS, error)
 
 
 @pytest.mark.usefixtures("trusted")

@@ -18,6 +18,7 @@ from tests.server.forward.targets import OK, Answering, Received, answering, sil
 
 ERROR = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 QUEUED, DELIVERED, FAILED = DeliveryState.QUEUED, DeliveryState.DELIVERED, DeliveryState.FAILED
+NOT_SENT = DeliveryState.NOT_SENT
 
 
 def rule(**fields: Any) -> RetryRule:
@@ -158,6 +159,30 @@ async def test_failures_in_a_row_pause_the_target_and_a_resume_sends_the_rest(st
         await stage.store.targets.resume(paused.id)
         await stage.outcomes(4)
     assert [event.state for event in stage.told] == [FAILED, FAILED, DELIVERED, DELIVERED]
+
+
+UNSENDABLE: dict[str, dict[str, Any]] = {
+    "the path": {"target": "/catch/s/../../admin"},
+    "a header": {"headers": (("X-Note", "a\rb"),)},
+}
+
+
+@pytest.mark.parametrize("what", UNSENDABLE)
+async def test_requests_that_cannot_be_sent_pause_no_target(stage: Stage, what: str) -> None:
+    async with target(answering(ERROR)) as place:
+        endpoint = await stage.endpoint(place.url, {"pause_after": 2, "retry": rule(retries=0)})
+        await stage.capture(endpoint)
+        for _ in range(3):
+            await stage.capture(endpoint, **UNSENDABLE[what])
+        await stage.forwarder.start()
+        told = await stage.outcomes(4)
+        assert [one.state for one in told] == [FAILED, NOT_SENT, NOT_SENT, NOT_SENT]
+        assert all(one.error for one in told)
+        assert stage.now(endpoint).targets[0].paused is None
+        await stage.capture(endpoint)
+        await stage.outcomes(5)
+        assert stage.now(endpoint).targets[0].paused is PausedBy.FAILURES, "they do not end a row of failures either"
+    assert len(place.received) == 2
 
 
 async def test_a_pause_during_a_retrys_wait_ends_the_wait(stage: Stage) -> None:

@@ -24,7 +24,7 @@ from app.ui.request.tabs.tabs import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
 from app.ui.widgets.question import Question
-from tests.deliveries import REFUSED, STATUS_500, finish
+from tests.deliveries import NOT_SENT, REFUSED, STATUS_500, finish, not_sent
 from tests.factories import attempt
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
@@ -240,6 +240,27 @@ class TestRows:
                 assert page.empty.title.text() == "No deliveries match"
                 page.empty.button.click()
                 await until(lambda: states(window) == ["Delivered"])
+
+        run(scene())
+
+    def test_what_was_not_sent_has_its_reason_and_is_retried_only_when_selected(
+        self, run: Scene, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                await deliver(desk, endpoint)
+                await not_sent(desk.store, await deliver(desk, endpoint, QUEUED))
+                await open_with(window, 2)
+                page = window.deliveries
+                page.filters.set_state(DeliveryState.NOT_SENT)
+                await until(lambda: states(window) == ["Not sent"])
+                assert page.model.index(0, DETAIL).data() == NOT_SENT
+                assert not page.retry_button.isEnabled()
+                page.table.selectRow(0)
+                await until(page.retry_selected.isEnabled)
+                page.retry_selected.click()
+                await until(lambda: not states(window))
 
         run(scene())
 

@@ -23,7 +23,7 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QWidget
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery
-from app.core.model import DeliveryState
+from app.core.model import WORST_FIRST, DeliveryState
 from app.core.target import Target
 from app.core.text import count_of
 from app.ui.deliveries.words import attempt_text, look_of, next_text
@@ -185,11 +185,12 @@ class AttemptList(QListView):
         self._tick.stop()
 
     def _usual_row(self) -> int:
-        """The last attempt of the first failed delivery, or else of the first one."""
+        """The last attempt of the worst delivery, the first of those."""
         rows = self.attempts.rows
-        failed = (row.delivery.id for row in rows if row.delivery.state is DeliveryState.FAILED)
-        chosen = next(failed, rows[0].delivery.id if rows else "")
-        of_it = [at for at, row in enumerate(rows) if row.delivery.id == chosen]
+        if not rows:
+            return 0
+        worst = min((row.delivery for row in rows), key=lambda one: WORST_FIRST.index(one.state))
+        of_it = [at for at, row in enumerate(rows) if row.delivery.id == worst.id]
         made = [at for at in of_it if rows[at].attempt is not None]
         return next(iter([*made[-1:], *of_it]), 0)
 

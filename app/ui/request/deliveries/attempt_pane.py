@@ -121,7 +121,7 @@ class AttemptPane(QWidget):
             self.url.updateGeometry()
             self.copy_url.text_to_copy = url
         self.method.set_method(attempt.method if attempt is not None else capture.method)
-        self.retry.setVisible(delivery.state is DeliveryState.FAILED)
+        self.retry.setVisible(delivery.state in (DeliveryState.FAILED, DeliveryState.NOT_SENT))
         self.retry.set_refusal(no_retry)
         self.copy_text.setVisible(attempt is not None)
         self.timing.setVisible(attempt is not None and attempt.failure is not FailureKind.INTERRUPTED)

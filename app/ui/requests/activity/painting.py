@@ -36,7 +36,8 @@ class ChartPicture:
 
 
 def colours(tokens: Tokens) -> tuple[str, str, str, str]:
-    """Of plain, delivered, failed and incomplete requests: blue, its strong form, red and amber, apart in lightness."""
+    """Of plain, delivered, failed requests, and those not sent or incomplete: blue, its strong form, red and amber,
+    apart in lightness."""
     return tokens.chart_plain, tokens.chart_delivered, tokens.chart_failed, tokens.chart_incomplete
 
 
@@ -109,11 +110,12 @@ def heights(bar: Bar, scale: float) -> tuple[int, int, int, int]:
     higher.
     """
     usual, full = bar.plain + bar.delivered, round(max(LEAST, bar.total * scale))
+    lacking = bar.not_sent + bar.incomplete
     if usual and full <= LOW:
         full = LOW
-        failed, incomplete = (1, 0) if bar.failed else (0, int(bar.incomplete > 0))
+        failed, incomplete = (1, 0) if bar.failed else (0, int(lacking > 0))
     else:
-        odd = [max(LEAST, count * scale) if count else 0.0 for count in (bar.failed, bar.incomplete)]
+        odd = [max(LEAST, count * scale) if count else 0.0 for count in (bar.failed, lacking)]
         room = full - LEAST if usual else full
         shrink = min(1.0, room / sum(odd)) if any(odd) else 1.0
         failed, incomplete = (max(1, round(height * shrink)) if height else 0 for height in odd)

@@ -49,6 +49,7 @@ TITLE_GAP = 8
 STATES = {
     DeliveryState.QUEUED: ("queued", "warning"),
     DeliveryState.DELIVERED: ("check-circle", "success"),
+    DeliveryState.NOT_SENT: ("not-sent", "warning"),
     DeliveryState.FAILED: ("failed", "danger"),
 }
 Index = QModelIndex | QPersistentModelIndex

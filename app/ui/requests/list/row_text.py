@@ -14,6 +14,7 @@ MINUTE = 60_000_000
 STATE_WORDS = {
     DeliveryState.QUEUED: "waiting to be forwarded",
     DeliveryState.DELIVERED: "forwarded",
+    DeliveryState.NOT_SENT: "not sent",
     DeliveryState.FAILED: "forwarding failed",
 }
 

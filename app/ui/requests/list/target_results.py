@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QToolTip
 
 from app.core.delivery import Delivery
 from app.core.events import DeliveriesQueued, DeliveryChanged, Subscriptions
-from app.core.model import DeliveryState, Summary
+from app.core.model import WORST_FIRST, DeliveryState, Summary
 from app.core.text import count_of
 from app.ui.latest_only import Latest
 from app.ui.requests.list.model import SUMMARY_ROLE, RequestModel
@@ -23,7 +23,12 @@ from app.ui.tasks import Tasks
 
 KEPT = 500
 """Requests whose results are remembered."""
-_WORDS = ((DeliveryState.FAILED, "failed"), (DeliveryState.QUEUED, "waiting"), (DeliveryState.DELIVERED, "delivered"))
+_WORDS = {
+    DeliveryState.FAILED: "failed",
+    DeliveryState.NOT_SENT: "not sent",
+    DeliveryState.QUEUED: "waiting",
+    DeliveryState.DELIVERED: "delivered",
+}
 
 
 class TargetResults(QObject):
@@ -94,6 +99,6 @@ def targets_text(deliveries: Sequence[Delivery]) -> str:
     states = Counter(one.state for one in deliveries if one.replay_id is None)
     if len(states) < 2:
         return ""
-    (first, word), *others = ((states[state], word) for state, word in _WORDS if states[state])
+    (first, word), *others = ((states[state], _WORDS[state]) for state in WORST_FIRST if states[state])
     rest = "".join(f", {count} {word}" for count, word in others)
     return f"{first} of {count_of(states.total(), 'target')} {word}{rest}"

@@ -34,6 +34,7 @@ DELIVERED, FAILED, QUEUED = DeliveryState.DELIVERED, DeliveryState.FAILED, Deliv
         ((FAILED, FAILED), ""),
         ((DELIVERED, FAILED), "1 of 2 targets failed, 1 delivered"),
         ((QUEUED, DELIVERED, DELIVERED), "1 of 3 targets waiting, 2 delivered"),
+        ((QUEUED, DELIVERED, DeliveryState.NOT_SENT), "1 of 3 targets not sent, 1 waiting, 1 delivered"),
         ((QUEUED, DELIVERED, FAILED, FAILED), "2 of 4 targets failed, 1 waiting, 1 delivered"),
     ],
 )
