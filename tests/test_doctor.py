@@ -21,7 +21,7 @@ from app.db.folder import lock_folder
 from app.db.search.index.index_file import IndexFile
 from app.db.store import Store
 from app.doctor import checks, examine
-from tests import factories
+from tests import damage, factories
 from tests.db.helpers import add_many, last_seen
 
 
@@ -199,6 +199,25 @@ def test_a_large_database_is_checked_for_a_limited_time(data: Path, monkeypatch:
     assert found.state == "warning"
     assert "hookline doctor --full" in (found.advice or "")
     assert by_name(data, full=True)["Database"].state == "ok"
+
+
+def test_damaged_bodies_are_found_by_a_full_check(data: Path) -> None:
+    with closing(sqlite3.connect(data / "hookline.db")) as connection:
+        (first,) = connection.execute("SELECT id FROM capture ORDER BY seq LIMIT 1").fetchone()
+    damage.change_body(data, first)
+    assert by_name(data)["Database"].state == "ok"
+    found = by_name(data, full=True)["Database"]
+    assert found.state == "problem"
+    assert "has 1 damaged body, not what was received" in found.text
+    assert found.text.endswith(f"The first is of request {first}.")
+
+
+def test_a_trigger_that_is_not_ours_is_found(data: Path) -> None:
+    with closing(sqlite3.connect(data / "hookline.db")) as connection:
+        connection.execute("CREATE TRIGGER evil AFTER INSERT ON capture BEGIN DELETE FROM capture; END")
+    found = by_name(data)["Database"]
+    assert found.state == "problem"
+    assert found.text.endswith("was changed by another program: the trigger evil is not Hookline's.")
 
 
 def test_an_index_that_lacks_requests_or_is_damaged(data: Path) -> None:

@@ -139,10 +139,10 @@ class ApiClient(TunnelClient):
         """End it; returns it once it has ended."""
         return cast(BackupView, await self.json("POST", "/backup/cancel"))
 
-    async def bytes_of(self, *path: str) -> AsyncGenerator[bytes, None]:
+    async def bytes_of(self, *path: str, **params: str) -> AsyncGenerator[bytes, None]:
         """The bytes of `requests`, ID, `body`, of `refused`, ID, `raw`, or of another such path: as sent, piece by
         piece."""
-        async with self.stream("GET", path_of(*path)) as response:
+        async with self.stream("GET", path_of(*path), params=params) as response:
             # aiter_raw: a body sent in gzip stays in gzip
             async for piece in response.aiter_raw():
                 yield piece

@@ -255,6 +255,7 @@ class RequestView(SummaryView):
     headers: list[tuple[str, str]]
     trailers: list[tuple[str, str]]
     sha256: str
+    damaged: bool
     scheme: str
     source: SourceView
     delivery_id: str | None
@@ -359,4 +360,5 @@ class BackupView(TypedDict):
     done_bytes: int
     total_bytes: int
     size: int
+    damaged_bodies: int
     problem: str | None

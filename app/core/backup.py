@@ -15,7 +15,8 @@ Report = Callable[[BackupStep, int, int], None]
 
 class Backup(Record, frozen=True):
     """The last backup of this run of the program. `problem` is set once it has failed; `size` is the file's, 0 until
-    it is done; `total_bytes` is 0 until it is known."""
+    it is done; `total_bytes` is 0 until it is known. `damaged_bodies` do not match their SHA-256: they were damaged
+    before."""
 
     path: str
     state: Literal["running", "done", "failed", "cancelled"] = "running"
@@ -23,6 +24,7 @@ class Backup(Record, frozen=True):
     done_bytes: int = 0
     total_bytes: int = 0
     size: int = 0
+    damaged_bodies: int = 0
     problem: str | None = None
 
 
@@ -30,6 +32,7 @@ class BackupContents(Record, frozen=True):
     """What a checked backup holds. `newest_at` is when its newest request was received, None without one.
 
     `expired` requests are past their retention and are deleted after a start; `queued` deliveries are sent then.
+    `damaged_bodies` do not match their SHA-256.
     """
 
     size: int
@@ -38,6 +41,7 @@ class BackupContents(Record, frozen=True):
     newest_at: int | None
     expired: int
     queued: int
+    damaged_bodies: int = 0
 
 
 def progress_text(step: str, done: int, total: int) -> str:
@@ -52,6 +56,14 @@ def contents_text(contents: BackupContents) -> str:
     newest = "" if contents.newest_at is None else f", the newest from {time_text(contents.newest_at, None)[:19]}"
     counts = f"{count_of(contents.endpoints, 'endpoint')} and {count_of(contents.requests, 'request')}"
     return f"{counts}{newest} ({size_text(contents.size)})"
+
+
+def damaged_text(bodies: int) -> str:
+    """That a backup has so many damaged bodies; empty for none."""
+    if not bodies:
+        return ""
+    verb = "does" if bodies == 1 else "do"
+    return f"{count_of(bodies, 'body', 'bodies')} in it {verb} not match the SHA-256 of what was received."
 
 
 def start_text(contents: BackupContents) -> str:

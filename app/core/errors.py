@@ -31,6 +31,16 @@ class NotFoundError(HooklineError):
     """The endpoint or request does not exist (any more)."""
 
 
+class DamagedBodyError(HooklineError):
+    """The stored body is not what was received."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The stored body is damaged: it does not match the SHA-256 of what was received."
+            " An older backup may have it intact."
+        )
+
+
 class StorageUnavailableError(HooklineError):
     """The store cannot write now: disk full, database locked or deleted. Retrying later can work."""
 

@@ -178,7 +178,12 @@ class CaptureRepository(Protocol):
     async def get(self, capture_id: str) -> Capture | None: ...
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
-        """At most `length` bytes of the body as sent, from `offset`. Raises NotFoundError."""
+        """At most `length` bytes of the body as sent, from `offset`. Raises NotFoundError, and DamagedBodyError if the
+        whole body is read and does not match its SHA-256, or some of it is missing."""
+        ...
+
+    async def check_body(self, capture: Capture) -> None:
+        """Read the whole body, however long. Raises what `body` does."""
         ...
 
     async def mark_read(self, ids: Sequence[str], read: bool = True) -> None:

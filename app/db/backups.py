@@ -14,11 +14,12 @@ from threading import Lock, Thread
 
 from msgspec.structs import replace
 
-from app.core.backup import Backup, BackupStep
+from app.core.backup import Backup, BackupStep, damaged_text
 from app.core.errors import BackupError
 from app.core.file_names import kind_unless_file
 from app.core.text import size_text
 from app.db.backup_errors import backup_errors
+from app.db.body_check import damaged_bodies
 from app.db.connection import file_identity
 from app.db.copy import copy_database, find_damage, remove_database, size_of_copy, sync_folder
 from app.db.disk_reserve import reserve_size
@@ -90,7 +91,7 @@ class Backups:
     async def _run(self, path: Path, overwrite: bool) -> None:
         try:
             with backup_errors(_failure(path)):
-                size = await asyncio.to_thread(self._write, path, overwrite)
+                size, damaged = await asyncio.to_thread(self._write, path, overwrite)
         except BackupCancelledError:
             self._end(state="cancelled")
         except BackupError as error:
@@ -100,7 +101,9 @@ class Backups:
             self._end(state="failed", problem="The backup failed because of an internal error; see Hookline's log.")
             raise
         else:
-            self._end(state="done", size=size)
+            self._end(state="done", size=size, damaged_bodies=len(damaged))
+            if damaged:
+                log.warning("%s: %s The first request is %s.", path, damaged_text(len(damaged)), damaged[0])
 
     def _end(self, **changed: object) -> None:
         assert self._latest is not None
@@ -126,8 +129,9 @@ class Backups:
                 " Free some space, or choose another disk."
             )
 
-    def _write(self, path: Path, overwrite: bool) -> int:
-        """Returns the size of the finished file."""
+    def _write(self, path: Path, overwrite: bool) -> tuple[int, list[str]]:
+        """Returns the size of the finished file, and the requests in it whose bodies are damaged: the others must not
+        remain without a backup because of them."""
         half = part_of(path)
         self._record([*self._remove_unfinished(), half])
         try:
@@ -136,9 +140,10 @@ class Backups:
                 raise BackupError(f"Another program is writing a backup to {path}, too. Choose another name.")
             if problem := find_damage(half, self._report, thorough=False):
                 raise BackupError(f"The copy is damaged ({problem}), so no backup was made. Run hookline doctor.")
+            damaged = damaged_bodies(half, self._report)
             size = half.stat().st_size
             _give_name(half, path, overwrite)
-            return size
+            return size, damaged
         finally:
             self._remove_unfinished(half)
 

@@ -6,12 +6,13 @@ import asyncio
 import sqlite3
 from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from functools import partial
+from hashlib import sha256
 
 import msgspec
 from peewee import SqliteDatabase, fn
 
 from app.core.deletion import Hidden, Mark
-from app.core.errors import InvalidFieldsError, NotFoundError
+from app.core.errors import DamagedBodyError, InvalidFieldsError, NotFoundError
 from app.core.events import Event, RequestNoted, RequestsChanged, RequestsRemoved, RequestsStarred
 from app.core.model import PART_SIZE, Capture, Counts, DeliveryState, PageKey, Summary
 from app.core.rules import FieldError, note_error, trimmed_note
@@ -263,8 +264,21 @@ class Captures:
         return await self._readers.run(lambda database: queries.get(database, capture_id))
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
-        """Bytes of the body as sent, from `offset`, at most `length`; NotFoundError when the request is not stored."""
+        """Bytes of the body as sent, from `offset`, at most `length`; NotFoundError when the request is not stored,
+        DamagedBodyError when bytes are missing, or the whole body does not match its SHA-256."""
         return await self._readers.run(lambda database: queries.body(database, capture_id, offset, length))
+
+    async def check_body(self, capture: Capture) -> None:
+        """Read the whole body in parts; raises as `body`."""
+        digest = sha256()
+
+        def part(database: SqliteDatabase, offset: int) -> None:
+            digest.update(queries.body(database, capture.id, offset, PART_SIZE))
+
+        for offset in range(0, capture.size, PART_SIZE):
+            await self._readers.run(partial(part, offset=offset))
+        if digest.hexdigest() != capture.sha256:
+            raise DamagedBodyError
 
     async def mark_read(self, ids: Sequence[str], read: bool = True) -> None:
         """Mark requests read, or unread; publishes RequestsChanged with those that changed."""

@@ -9,18 +9,20 @@ from pathlib import Path
 
 from peewee import SqliteDatabase
 
-from app.core.backup import BackupStep
+from app.core.backup import BackupStep, Report
 from app.core.clock import rfc3339
 from app.core.doctor import Finding, ok, problem, warning
 from app.core.errors import DataFolderError, MissingDatabaseError
 from app.core.sizes import MIB
 from app.core.text import count_of, size_text
+from app.db.body_check import damaged_bodies
 from app.db.clock_check import find_problem, last_seen
 from app.db.connection import FILE_NAME, companions, trouble
 from app.db.copy import find_damage, quiet_uri, snapshot
 from app.db.disk_reserve import INDEX_NAME, size_of
 from app.db.folder import require_database
 from app.db.migrations import MIGRATIONS, OLDEST, applied
+from app.db.schema_check import schema_problem
 
 DATABASE, INDEX, CLOCK = "Database", "Search index", "Clock"
 LOG_LARGE = 256 * MIB
@@ -34,7 +36,8 @@ class _OutOfTimeError(Exception):
 
 
 def check_database(folder: Path, *, full: bool) -> Finding:
-    """Whether the file is sound, and this version can use it. `full` also checks indexes and parents, however long."""
+    """Whether the file is sound, and this version can use it. `full` also checks indexes, parents and the
+    SHA-256 of bodies, however long."""
     path = folder / FILE_NAME
     if not size_of(path):
         return _missing(folder)
@@ -47,7 +50,9 @@ def check_database(folder: Path, *, full: bool) -> Finding:
     try:
         with snapshot(path) as connection:
             names = applied(connection, path, [name for name, _ in MIGRATIONS])
-        found = find_damage(path, report, thorough=full)
+            older = len(MIGRATIONS) - len([name for name in names if name != OLDEST])
+            changed = None if older else schema_problem(connection)
+        found = _find_problem(path, report, changed, full=full)
     except _OutOfTimeError:
         advice = "To check all of it, however long that takes: hookline doctor --full"
         return warning(DATABASE, f"{_described(path)}; not checked to its end within {QUICK_S:g} s.", advice)
@@ -56,14 +61,27 @@ def check_database(folder: Path, *, full: bool) -> Finding:
     except DataFolderError as error:
         return problem(DATABASE, str(error), None)
     if found is not None:
-        return problem(DATABASE, f"{path} is damaged: {found}.", RESTORE)
+        return found
     log_size = size_of(companions(path)[0]) or 0
     if log_size > LOG_LARGE:
         advice = "Close other programs that have the database open, then restart Hookline."
         return warning(DATABASE, f"{_described(path)}, but its log has grown to {size_text(log_size)}.", advice)
-    older = len(MIGRATIONS) - len([name for name in names if name != OLDEST])
     version = f"; {count_of(older, 'migration')} will be applied at the next start" if older else ""
     return ok(DATABASE, f"{_described(path)}, sound{version}")
+
+
+def _find_problem(path: Path, report: Report, changed: str | None, *, full: bool) -> Finding | None:
+    found = find_damage(path, report, thorough=full)
+    if found is not None:
+        return problem(DATABASE, f"{path} is damaged: {found}.", RESTORE)
+    if changed is not None:
+        return problem(DATABASE, f"{path} was changed by another program: {changed}.", RESTORE)
+    if full and (damaged := damaged_bodies(path, report)):
+        number = count_of(len(damaged), "damaged body", "damaged bodies")
+        text = f"{path} has {number}, not what was received (by their SHA-256). The first is of request"
+        advice = "An older backup may have them intact. They are neither forwarded nor replayed."
+        return problem(DATABASE, f"{text} {damaged[0]}.", advice)
+    return None
 
 
 def check_index(folder: Path, *, in_use: bool) -> Finding:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from hashlib import sha256
 from typing import Any
 
 from msgspec.structs import replace
@@ -107,7 +108,7 @@ class Deliveries:
                     if capture.size <= TINY_BODY:
                         bodies[capture.seq] = row[-1] or b""
             return [
-                QueuedDelivery(delivery=DELIVERY.record(row), capture=capture, body=bodies.get(capture.seq))
+                QueuedDelivery(delivery=DELIVERY.record(row), capture=capture, body=_intact(capture, bodies))
                 for row, capture in zip(rows, captures, strict=True)
             ]
 
@@ -222,7 +223,7 @@ class Deliveries:
             with database.atomic():
                 captures = queries.by_ids(database, capture_ids)
                 bodies = _short_bodies(database, captures)
-            return {capture.id: (capture, bodies.get(capture.seq)) for capture in captures}
+            return {capture.id: (capture, _intact(capture, bodies)) for capture in captures}
 
         return await self._readers.run(job)
 
@@ -343,6 +344,12 @@ def _short_bodies(database: SqliteDatabase, captures: Sequence[Capture]) -> dict
             chosen.append(capture.seq)
             room -= capture.size
     return queries.first_parts(database, chosen) if chosen else {}
+
+
+def _intact(capture: Capture, bodies: Mapping[int, bytes]) -> bytes | None:
+    """The body; None if it is long, or damaged: whoever reads it then gets that error."""
+    body = bodies.get(capture.seq)
+    return body if body is not None and sha256(body).hexdigest() == capture.sha256 else None
 
 
 def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> ModelSelect[DeliveryModel]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Sequence
+from hashlib import sha256
 from typing import Any
 
 import msgspec
 from peewee import JOIN, SQL, Expression, ModelSelect, SqliteDatabase, Tuple
 
 from app.core.deletion import Hidden
-from app.core.errors import NotFoundError
+from app.core.errors import DamagedBodyError, NotFoundError
 from app.core.model import PART_SIZE, Capture, Counts, PageKey, Summary
 from app.db.raw_sql import json_list, raw, sql_list
 from app.db.records import CAPTURE, SUMMARY
@@ -103,15 +104,16 @@ def by_ids(database: SqliteDatabase, ids: Sequence[str]) -> list[Capture]:
 
 
 def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | None) -> bytes:
-    """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there."""
+    """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there,
+    DamagedBodyError when bytes are missing, or a whole body does not match its SHA-256."""
     with database.atomic():
-        row = CaptureModel.select(CaptureModel.seq, CaptureModel.size).where(
+        row = CaptureModel.select(CaptureModel.seq, CaptureModel.size, CaptureModel.sha256).where(
             (CaptureModel.id == capture_id) & visible()
         )
         found = next(iter(row.tuples().execute(database)), None)
         if found is None:
             raise NotFoundError("This request is no longer stored.")
-        seq, size = found
+        seq, size, digest = found
         end = size if length is None else min(size, offset + length)
         if end <= offset:
             return b""
@@ -119,6 +121,10 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
         key = BodyModel.key.between(seq * PARTS_PER_BODY + first, seq * PARTS_PER_BODY + last)
         parts = BodyModel.select(BodyModel.data).where(key).order_by(BodyModel.key).tuples().execute(database)
         data = b"".join(bytes(part) for (part,) in parts)
+    if len(data) != min(size, (last + 1) * PART_SIZE) - first * PART_SIZE:
+        raise DamagedBodyError
+    if length is None and not offset and sha256(data).hexdigest() != digest:
+        raise DamagedBodyError
     start = offset - first * PART_SIZE
     return data[start : start + end - offset]
 

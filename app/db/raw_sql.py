@@ -5,6 +5,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 
 | file | why |
 |---|---|
+| `body_check.py` | a backup's file or the store's, read in one pass |
 | `bulk_delete.py` | joins in a fixed order (`CROSS JOIN`): from the few marks to their requests |
 | `cleanup.py` | pragmas |
 | `clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
@@ -28,6 +29,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `response_times.py` | any number of rows in one statement, for each capture |
 | `retention.py` | purges: joins in a fixed order |
 | `schema.py` | indexes with conditions, and triggers |
+| `schema_check.py` | files that may be of another program |
 | `search/index/entries.py` | background steps that read the search text of requests |
 | `search/index/group.py` | full-text tables, and others for each group of requests: no models |
 | `search/index/index_file.py` | the same, in a file of its own |

@@ -29,6 +29,7 @@ from app.core.errors import BackupError, DamagedDatabaseError
 from app.core.file_names import kind_unless_file
 from app.core.text import size_text
 from app.db.backup_errors import backup_errors
+from app.db.body_check import damaged_bodies
 from app.db.connection import (
     BUSY_S,
     FILE_NAME,
@@ -46,6 +47,7 @@ from app.db.folder import lock_folder
 from app.db.migrations import MIGRATIONS, OLDEST, applied
 from app.db.queries import visible
 from app.db.schema import CaptureModel, DeliveryModel, EndpointModel
+from app.db.schema_check import schema_problem
 
 STAGED_NAME = f"{FILE_NAME}.restoring"
 KEPT_NAME = f"{FILE_NAME}.replaced-"
@@ -95,8 +97,13 @@ def stage(folder: Path, file: Path, report: Report, spare: int = START_MIN_FREE)
             if problem := find_damage(staged, report, thorough=True):
                 raise BackupError(f"{file} is damaged: {problem}. Choose another backup; nothing was changed.")
             open_writer(staged).close()
+            with snapshot(staged) as connection:
+                if problem := schema_problem(connection):
+                    raise BackupError(
+                        f"{file} was changed by another program: {problem}. Choose another backup; nothing was changed."
+                    )
             _remove_copies(folder)  # the backup itself is the copy from before the migration
-            contents = _contents(staged)
+            contents = _contents(staged, len(damaged_bodies(staged, report)))
             sync_folder(folder)
             return contents
     except DamagedDatabaseError as error:
@@ -176,16 +183,16 @@ def _require_room(folder: Path, file: Path, spare: int, *, copies: int) -> None:
         )
 
 
-def _contents(staged: Path) -> BackupContents:
+def _contents(staged: Path, damaged: int) -> BackupContents:
     database = reader_database(staged)
     database.connect()
     try:
-        return _counted(database, staged.stat().st_size)
+        return _counted(database, staged.stat().st_size, damaged)
     finally:
         database.close()
 
 
-def _counted(database: SqliteDatabase, size: int) -> BackupContents:
+def _counted(database: SqliteDatabase, size: int, damaged: int) -> BackupContents:
     past = CaptureModel.received_at < now_us() - EndpointModel.retention_days * DAY_US
     expired = CaptureModel.select().join(EndpointModel, on=CaptureModel.endpoint == EndpointModel.id)
     newest = CaptureModel.select(fn.max(CaptureModel.received_at)).where(visible()).bind(database).scalar()
@@ -196,6 +203,7 @@ def _counted(database: SqliteDatabase, size: int) -> BackupContents:
         newest_at=newest,
         expired=expired.where(past & visible()).bind(database).count(),
         queued=DeliveryModel.select().where(DeliveryModel.state == "queued").bind(database).count(),
+        damaged_bodies=damaged,
     )
 
 

@@ -246,7 +246,7 @@ class ReplayedRequest(FullDelivery, frozen=True):
 
 class Request(Summary, frozen=True):
     """A captured request in full. `body` is as sent; `decoded_body` is without its content coding (gzip and others),
-    None if it cannot be decoded."""
+    None if it cannot be decoded. `damaged`: what is stored does not match `sha256`, and `get` raises ProblemError."""
 
     http_version: str
     headers: Headers
@@ -256,6 +256,7 @@ class Request(Summary, frozen=True):
     scheme: str
     delivery_id: str | None
     deliveries: tuple[Delivery, ...]
+    damaged: bool = False
     body: bytes = b""
     decoded_body: bytes | None = b""
 

@@ -81,9 +81,9 @@ class Requests:
         """A request with headers and body."""
         return self._transport.run(read(request_id))
 
-    def body(self, request_id: str, *, decoded: bool = False) -> bytes:
-        """The body as sent, or without its content coding."""
-        return self._transport.send(_body(request_id, decoded))
+    def body(self, request_id: str, *, decoded: bool = False, damaged: bool = False) -> bytes:
+        """The body as sent, or without its content coding. ProblemError if it is damaged, unless that is `damaged`."""
+        return self._transport.send(_body(request_id, decoded, damaged))
 
     def mark(self, request_id: str, **marks: Unpack[Marks]) -> Request:
         """Change the given marks; returns the request without its body."""
@@ -139,9 +139,9 @@ class AsyncRequests:
         """A request with headers and body."""
         return await self._transport.run(read(request_id))
 
-    async def body(self, request_id: str, *, decoded: bool = False) -> bytes:
+    async def body(self, request_id: str, *, decoded: bool = False, damaged: bool = False) -> bytes:
         """The body as sent, or without its content coding."""
-        return await self._transport.send(_body(request_id, decoded))
+        return await self._transport.send(_body(request_id, decoded, damaged))
 
     async def mark(self, request_id: str, **marks: Unpack[Marks]) -> Request:
         """Change the given marks; returns the request without its body."""
@@ -209,8 +209,9 @@ def _get(request_id: str) -> Call[Request]:
     return Call("GET", path_of("requests", request_id), decode_as(Request))
 
 
-def _body(request_id: str, decoded: bool) -> Call[bytes]:
-    return Call("GET", path_of("requests", request_id, "body"), _content, {"decoded": "true"} if decoded else None)
+def _body(request_id: str, decoded: bool = False, damaged: bool = False) -> Call[bytes]:
+    params = {name: "true" for name, wanted in (("decoded", decoded), ("damaged", damaged)) if wanted}
+    return Call("GET", path_of("requests", request_id, "body"), _content, params or None)
 
 
 def _content(response: httpx.Response) -> bytes:

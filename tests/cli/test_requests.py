@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+from tests import damage
 from tests.cli.conftest import Program, Run
 from tests.cli.sending import send
+from tests.cli.stored import store_requests
 
 pytestmark = pytest.mark.usefixtures("empty_store")
 UNKNOWN = "01938f7e-0000-7000-8000-000000000000"
@@ -65,3 +68,19 @@ def test_on_a_terminal_a_wrong_search_is_pointed_at(
 
 def test_no_requests_at_all(run: Run) -> None:
     assert "No requests are stored yet" in run("requests").err
+
+
+def test_a_damaged_body_is_printed_only_if_it_is_asked_for(run: Run, folder: Path) -> None:
+    (request,) = store_requests(folder, "orders", [{"body": b"as sent"}])
+    assert "Damaged:" not in run("show", request).out
+    damage.change_body(folder, request)
+    done = run("show", request)
+    assert done.code == 0
+    assert "Damaged: the stored body does not match the SHA-256." in done.out
+    assert "as sen" not in done.out
+    for part in ("--body", "--raw", "--curl"):
+        done = run("show", request, part)
+        assert (done.code, "as sen" in done.out) == (3, False), part
+        assert "The stored body is damaged" in done.err
+    assert "as sen" in run("show", request, "--damaged").out
+    assert run("show", request, "--json").json["damaged"] is True

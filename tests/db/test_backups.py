@@ -23,7 +23,7 @@ from app.db import backups
 from app.db.backups import part_of
 from app.db.copy import copy_database, find_damage
 from app.db.store import Store
-from tests import factories
+from tests import damage, factories
 from tests.db.helpers import BODY, add, add_many, eventually
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -241,6 +241,28 @@ async def test_a_damaged_copy_is_not_kept(store: Store, place: Path, monkeypatch
     assert "damaged" in (failed.problem or "")
     assert (place / "a.db").read_text() == "the last good one"
     assert not part_of(place / "a.db").exists()
+
+
+async def test_damaged_bodies_are_counted_and_the_others_backed_up(
+    store: Store, endpoint: Endpoint, place: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    captured = await add_many(store, endpoint.id, 5)
+    seq = store.captures.new_seq()
+    await store.captures.add_part(seq, 0, bytes(MIB))
+    long = factories.capture(bytes(2 * MIB), seq=seq, endpoint_id=endpoint.id)
+    await store.captures.add(long, bytes(MIB), 1)
+    await store.captures.add_part(store.captures.new_seq(), 0, bytes(MIB))  # of no request yet
+    await add(store, endpoint.id, b"")
+    assert (await backup(store, place / "a.db")).damaged_bodies == 0
+    damage.change_body(tmp_path, captured[1].id)
+    damage.lose_body(tmp_path, captured[3].id)
+    damage.change_body(tmp_path, long.id, 1)
+    done = await backup(store, place / "b.db")
+    assert (done.state, done.damaged_bodies) == ("done", 3)
+    assert len(stored(place / "b.db")) == 7
+    assert f"3 bodies in it do not match the SHA-256 of what was received. The first request is {captured[1].id}." in (
+        caplog.text
+    )
 
 
 async def test_a_file_that_another_program_put_in_place_is_not_taken_for_the_backup(

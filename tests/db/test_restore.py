@@ -23,7 +23,7 @@ from app.core.model import DeliveryState
 from app.db.folder import lock_folder, require_database
 from app.db.restore import KEPT_NAME, STAGED_NAME, discard_staged, restore, restore_staged, stage
 from app.db.store import Store
-from tests import factories
+from tests import damage, factories
 from tests.db.helpers import add, add_many, query, write
 
 ROOT = Path(__file__).parents[2]
@@ -494,3 +494,56 @@ async def test_a_start_deletes_what_a_killed_restore_left(data: Path, backup: Pa
     os.link(data / "hookline.db", data / f"{KEPT_NAME}20260101-000000")
     discard_staged(data)
     assert names(data) == ["hookline.db"]
+
+
+def rewritten(old: str, new: str) -> str:
+    """Change the statement that is stored as a table's."""
+    return (
+        "PRAGMA writable_schema = ON;"
+        f" UPDATE sqlite_schema SET sql = replace(sql, '{old}', '{new}') WHERE sql LIKE '%{old}%';"
+        " PRAGMA writable_schema = OFF"
+    )
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        (
+            "CREATE TRIGGER evil AFTER INSERT ON capture BEGIN DELETE FROM capture WHERE seq = NEW.seq; END",
+            "the trigger evil is not Hookline's",
+        ),
+        ("CREATE VIEW shown AS SELECT * FROM capture", "the view shown is not Hookline's"),
+        ("CREATE TABLE other (x)", "the table other is not Hookline's"),
+        ("CREATE INDEX slow ON capture (abs(random()))", None),
+        ("CREATE INDEX slow ON capture (upper(target))", "the index slow is not Hookline's"),
+        ("ALTER TABLE capture ADD COLUMN extra TEXT", "the table capture was changed"),
+        ("DROP TRIGGER capture_use_ends", "the trigger capture_use_ends is missing"),
+        ("DROP INDEX capture_list; CREATE INDEX capture_list ON capture (id)", "the index capture_list was changed"),
+        (rewritten("BETWEEN 1 AND 90", "BETWEEN 1 AND 91"), "the table endpoint was changed"),
+    ],
+)
+async def test_a_backup_with_other_tables_or_triggers_changes_nothing(
+    data: Path, backup: Path, statement: str, message: str | None
+) -> None:
+    with closing(sqlite3.connect(backup)) as connection:
+        if message is None:
+            with pytest.raises(sqlite3.OperationalError):  # SQLite itself refuses it
+                connection.executescript(statement)
+            return
+        connection.executescript(statement)
+    before = contents_of(data)
+    with pytest.raises(BackupError, match=f"was changed by another program: {message}"):
+        restore(data, backup, silent, accept)
+    assert contents_of(data) == before
+
+
+async def test_damaged_bodies_are_counted_in_the_question(data: Path, backup: Path, tmp_path: Path) -> None:
+    (tmp_path / "copy").mkdir()
+    file = shutil.copyfile(backup, tmp_path / "copy" / "hookline.db")
+    ids = [name for (name,) in query(file.parent, "SELECT id FROM capture")]
+    damage.change_body(file.parent, ids[0])
+    damage.lose_body(file.parent, ids[1])
+    asked: list[BackupContents] = []
+    restore(data, file, silent, asked.append)
+    assert asked[0].damaged_bodies == 2
+    assert endpoint_in(data / "hookline.db") == "new"

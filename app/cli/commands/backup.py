@@ -9,6 +9,7 @@ from typing import Any
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.options import absolute_path
+from app.core.backup import damaged_text
 from app.core.text import size_text
 
 HELP = "write a backup of the database to a file, also while Hookline captures"
@@ -43,4 +44,6 @@ async def backup(call: Call) -> int:
         call.out.json(ended)
     else:
         call.out.line(f"Backed up to {ended['path']} ({size_text(ended['size'])}).")
+        if ended["damaged_bodies"]:
+            call.out.message(damaged_text(ended["damaged_bodies"]) + " To see the first: hookline doctor --full")
     return Exit.DONE

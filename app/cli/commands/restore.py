@@ -11,7 +11,7 @@ from app.cli.confirm import add_yes, confirm
 from app.cli.errors import Exit
 from app.cli.options import absolute_path
 from app.cli.progress_line import ProgressLine
-from app.core.backup import BackupContents, BackupStep, contents_text, progress_text, start_text
+from app.core.backup import BackupContents, BackupStep, contents_text, damaged_text, progress_text, start_text
 
 HELP = "replace the database by a backup; the database is kept beside it"
 DETAILS = (
@@ -55,11 +55,14 @@ async def restore(call: LocalCall) -> int:
                 "requests": contents.requests,
                 "expired": contents.expired,
                 "queued": contents.queued,
+                "damaged_bodies": contents.damaged_bodies,
                 "previous_database": None if kept is None else str(kept),
             }
         )
         return Exit.DONE
     call.out.line(f"Restored {contents_text(contents)}.")
+    if contents.damaged_bodies:
+        call.out.message(damaged_text(contents.damaged_bodies))
     if start_text(contents):
         call.out.line(start_text(contents))
     if kept is not None:
@@ -70,4 +73,5 @@ async def restore(call: LocalCall) -> int:
 def _question(folder: Path, file: Path, contents: BackupContents) -> str:
     holds = f"{file} holds {contents_text(contents)}."
     question = f"Replace the database in {folder} by it? The database is kept beside it."
-    return " ".join(filter(None, (holds, start_text(contents), question)))
+    damage = damaged_text(contents.damaged_bodies)
+    return " ".join(filter(None, (holds, damage, start_text(contents), question)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import codecs
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Any
 
@@ -42,6 +43,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
         ("raw", "the whole request as bytes: request line, headers, body and trailers"),
     ):
         part.add_argument(f"--{name}", dest="part", action="store_const", const=name, help=f"print {text}")
+    parser.add_argument("--damaged", action="store_true", help="print a damaged body too, as it is stored")
 
 
 async def show(call: Call) -> int:
@@ -62,20 +64,25 @@ async def show(call: Call) -> int:
     elif part == "curl":
         await _curl(call, request)
     else:
-        await print_request(call, request)
+        await print_request(call, request, damaged=call.options.damaged)
     return Exit.DONE
 
 
 async def _write(call: Call, request: RequestView, before: bytes = b"", after: bytes = b"") -> None:
-    async with aclosing(call.api.bytes_of("requests", request["id"], "body")) as body:
+    async with aclosing(_body(call, request, call.options.damaged)) as body:
         await write_bytes(call.out, body, before, after)
+
+
+def _body(call: Call, request: RequestView, damaged: bool) -> AsyncGenerator[bytes, None]:
+    params = {"damaged": "true"} if damaged else {}
+    return call.api.bytes_of("requests", request["id"], "body", **params)
 
 
 async def _curl(call: Call, request: RequestView) -> None:
     capture, status = _capture(request), await call.api.status()
     body = None
     if request["size"] <= PASTE_MAX:
-        body = b"".join([piece async for piece in call.api.bytes_of("requests", request["id"], "body")])
+        body = b"".join([piece async for piece in _body(call, request, call.options.damaged)])
     command = curl_command(capture, body, status["base_url"]) + "\n"
     if call.out.terminal:
         call.out.untrusted(command)
@@ -117,8 +124,8 @@ def _headers(out: Output, request: RequestView) -> None:
         out.line(f"{name}: {value}")
 
 
-async def print_request(call: Call, request: RequestView) -> None:
-    """Print all of it, and the beginning of a text body."""
+async def print_request(call: Call, request: RequestView, *, damaged: bool = False) -> None:
+    """Print all of it, and the beginning of a text body; of a damaged one only if `damaged`."""
     out = call.out
     out.line(f"{request['method']} {request['target']} HTTP/{request['http_version']}")
     out.field("ID", request["id"])
@@ -135,16 +142,12 @@ async def print_request(call: Call, request: RequestView) -> None:
             out.field(name, value)
     out.field("Size", size_text(request["size"]) + ("" if request["complete"] else ", then the sender disconnected"))
     out.field("SHA-256", request["sha256"])
+    if request["damaged"]:
+        out.field("Damaged", "the stored body does not match the SHA-256. An older backup may have it intact.")
     reply = request["reply"]
     took = "" if reply["ms"] is None else f" after {ms_text(reply['ms'])}"
     out.field("Response", f"{reply['status']}{took}")
-    if request["starred"]:
-        out.field("Starred", "yes")
-    if request["note"]:
-        first, *rest = request["note"].splitlines()
-        out.field("Note", first)
-        for line in rest:
-            out.line(f"  {line}")
+    _marks(out, request)
     for delivery in request["deliveries"]:
         delivery_lines(out, delivery)
     out.line()
@@ -154,9 +157,23 @@ async def print_request(call: Call, request: RequestView) -> None:
         out.line("Trailers, sent after the body:")
         for name, value in request["trailers"]:
             out.line(f"{name}: {value}")
-    if request["size"]:
+    if request["damaged"] and not damaged:
         out.line()
-        await _preview(call, request)
+        out.line(f"(To print what is stored of the body: hookline show {request['id']} --damaged)")
+    elif request["size"]:
+        out.line()
+        await _preview(call, request, damaged)
+
+
+def _marks(out: Output, request: RequestView) -> None:
+    """Print the user's marks."""
+    if request["starred"]:
+        out.field("Starred", "yes")
+    if request["note"]:
+        first, *rest = request["note"].splitlines()
+        out.field("Note", first)
+        for line in rest:
+            out.line(f"  {line}")
 
 
 def delivery_lines(out: Output, delivery: DeliveryView) -> None:
@@ -168,10 +185,10 @@ def delivery_lines(out: Output, delivery: DeliveryView) -> None:
         out.line(f"  Attempts: hookline delivery {delivery['id']}")
 
 
-async def _preview(call: Call, request: RequestView) -> None:
+async def _preview(call: Call, request: RequestView, damaged: bool) -> None:
     """Print the body's beginning if it is text, otherwise how to get it."""
     start = b""
-    async with aclosing(call.api.bytes_of("requests", request["id"], "body")) as body:
+    async with aclosing(_body(call, request, damaged)) as body:
         async for piece in body:
             start += piece
             if len(start) > PREVIEW:
@@ -180,7 +197,7 @@ async def _preview(call: Call, request: RequestView) -> None:
     # A character cut in two by the limit does not make the body binary.
     text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(start[:PREVIEW], final=complete)
     text = text.replace("\r\n", "\n")
-    rest = f"hookline show {request['id']} --body > FILE"
+    rest = f"hookline show {request['id']} --body{' --damaged' if damaged else ''} > FILE"
     if not is_text(text):
         call.out.line(f"({size_text(request['size'])} that are not text. To get them: {rest})")
         return

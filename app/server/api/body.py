@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
-from app.core.errors import NotFoundError
+from app.core.errors import DamagedBodyError, NotFoundError
 from app.core.model import PART_SIZE, Capture
 from app.core.repositories import CaptureRepository
 from app.server.api.problems import Problem
@@ -46,6 +46,15 @@ async def send_body(
     if request.method != "HEAD":
         await _stream(request, response, first, parts)
     return response
+
+
+async def is_damaged(captures: CaptureRepository, capture: Capture) -> bool:
+    """Whether the stored body is not what was received."""
+    try:
+        await captures.check_body(capture)
+    except DamagedBodyError:
+        return True
+    return False
 
 
 async def stored_parts(captures: CaptureRepository, capture: Capture) -> AsyncIterator[bytes]:

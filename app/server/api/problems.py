@@ -13,6 +13,7 @@ from aiohttp.typedefs import Handler
 
 from app.core.errors import (
     BackupError,
+    DamagedBodyError,
     DataFolderError,
     HooklineError,
     InvalidFieldsError,
@@ -48,6 +49,7 @@ KINDS = {
     "cannot-decode": Kind(422, "The body cannot be decoded"),
     "cannot-replay": Kind(409, "The request cannot be replayed"),
     "cannot-retry": Kind(409, "This delivery cannot be retried"),
+    "damaged-body": Kind(500, "The stored body is damaged"),
     "forbidden-host": Kind(403, "The Host is not a loopback address"),
     "forbidden-origin": Kind(403, "Browsers may not call this API"),
     "internal": Kind(500, "Internal error"),
@@ -148,6 +150,8 @@ def problem_of(error: HooklineError) -> Problem:
         return Problem(409, "port-in-use", text)
     if isinstance(error, BackupError):
         return Problem(409, "cannot-back-up", text)
+    if isinstance(error, DamagedBodyError):
+        return Problem(500, "damaged-body", text)
     if isinstance(error, NotFoundError):
         return Problem(404, "not-found", text)
     if isinstance(error, StorageUnavailableError | DataFolderError):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from app.core.clock import rfc3339
 from app.core.model import Capture, Endpoint, PageKey
 from app.core.search.parse import parse
-from app.server.api.body import send_body
+from app.server.api.body import is_damaged, send_body
 from app.server.api.parameters import (
     ENDPOINT,
     KEEP,
@@ -48,6 +48,7 @@ BEFORE = place("before", "Only those received before this time or request.")
 BEGINNING = beginning("request")
 FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, BEGINNING, SEARCH, AFTER, BEFORE, *PAGING)
 DECODED = flag("decoded", "Without the content coding, such as gzip.")
+DAMAGED = flag("damaged", "Also a damaged body, as it is stored.")
 
 
 class RequestCalls:
@@ -76,8 +77,8 @@ class RequestCalls:
                 self.body,
                 "Download a request's body",
                 ATTACHMENT,
-                (DECODED,),
-                problems=("cannot-decode",),
+                (DECODED, DAMAGED),
+                problems=("cannot-decode", "damaged-body"),
             ),
             Route("PATCH", one, self.change, "Mark a request", Returns(RequestOut), body=marks),
             Route("DELETE", one, self.delete, "Delete a request", NO_CONTENT),
@@ -134,9 +135,12 @@ class RequestCalls:
         return await self.read(request)
 
     async def body(self, request: web.Request) -> web.StreamResponse:
-        """The body's bytes as sent; with `decoded=true`, without their content coding."""
+        """The body's bytes as sent; with `decoded=true`, without their content coding. A body that does not match its
+        SHA-256 any more is a problem, unless `damaged=true` asks for it."""
         decode = DECODED.of(request) or False
         capture, _ = await stored_request(self._services, request.match_info["id"])
+        if not DAMAGED.of(request):
+            await self._services.captures.check_body(capture)
         return await send_body(request, capture, self._services.captures, decode=decode)
 
     async def delete(self, request: web.Request) -> web.Response:
@@ -175,4 +179,5 @@ async def full_request(services: ApiServices, capture_id: str) -> RequestOut | N
 async def _in_full(services: ApiServices, capture: Capture, endpoint: Endpoint) -> RequestOut:
     deliveries = await services.deliveries.of_capture(capture.id)
     last = await services.deliveries.last_attempts([one.id for one in deliveries]) if deliveries else {}
-    return request_out(capture, endpoint, deliveries, last)
+    damaged = await is_damaged(services.captures, capture)
+    return request_out(capture, endpoint, deliveries, last, damaged=damaged)

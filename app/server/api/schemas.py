@@ -224,12 +224,14 @@ class FullDeliveryOut(DeliveryOut, frozen=True):
 
 
 class RequestOut(SummaryOut, frozen=True):
-    """A captured request in full, without its body. `trailers` follow a chunked body; they are not forwarded."""
+    """A captured request in full, without its body. `trailers` follow a chunked body; they are not forwarded.
+    `damaged`: the stored body does not match `sha256`, which is of the body as it was received."""
 
     http_version: str
     headers: Headers
     trailers: Headers
     sha256: str
+    damaged: bool
     source: SourceAddress
     scheme: str
     delivery_id: str | None

@@ -105,7 +105,12 @@ def summary_out(row: Summary, slug: str) -> SummaryOut:
 
 
 def request_out(
-    capture: Capture, endpoint: Endpoint, deliveries: Sequence[Delivery], last: Mapping[str, Attempt]
+    capture: Capture,
+    endpoint: Endpoint,
+    deliveries: Sequence[Delivery],
+    last: Mapping[str, Attempt],
+    *,
+    damaged: bool,
 ) -> RequestOut:
     """`last` has the last attempts of the deliveries, by their ids."""
     return _from_record(
@@ -114,6 +119,7 @@ def request_out(
         endpoint=endpoint.slug,
         source=_source(capture),
         reply=_reply(capture),
+        damaged=damaged,
         deliveries=tuple(delivery_out(delivery, endpoint, last.get(delivery.id)) for delivery in deliveries),
     )
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 import msgspec
 
 from app.core.delivery import FailureKind, QueuedDelivery, RequestEdit
-from app.core.errors import NotFoundError
+from app.core.errors import DamagedBodyError, NotFoundError
 from app.core.forward_target import escapes_path, sub_path, target_below
 from app.core.hop_by_hop import hop_by_hop
 from app.core.model import PART_SIZE, Capture
@@ -34,24 +34,30 @@ _PATH_MAX = 200
 
 
 class StoredBody:
-    """A stored body, read part by part while it is sent; at most two parts are in memory."""
+    """A stored body, read part by part while it is sent; at most two parts are in memory.
+
+    `problem`: why `begin` found that it cannot be sent.
+    """
 
     def __init__(self, captures: CaptureRepository, capture: Capture) -> None:
         self._captures, self._capture = captures, capture
         self._first: bytes | None = None
+        self.problem: str | None = None
 
     async def begin(self) -> None:
-        """Read the first part, so that a store that cannot be read is noticed before anything is sent.
-
-        Raises NotFoundError or StorageUnavailableError.
-        """
-        if self._first is None:
-            self._first = await self._part(0)
-
-    @property
-    def found(self) -> bool:
-        """Whether `begin` has found it."""
-        return self._first is not None
+        """Compare all of it with its SHA-256 and read the first part, so that what is wrong with it, or with the store,
+        is noticed before anything is sent. Raises StorageUnavailableError."""
+        captures, capture = self._captures, self._capture
+        try:
+            if capture.size > PART_SIZE:
+                await captures.check_body(capture)
+                self._first = await self._part(0)
+            else:
+                self._first = await captures.body(capture.id)
+        except NotFoundError:
+            self.problem = "The captured request was deleted before it could be forwarded."
+        except DamagedBodyError as error:
+            self.problem = f"Not sent. {error}"
 
     @property
     def first_part(self) -> bytes:
@@ -60,8 +66,7 @@ class StoredBody:
         return self._first
 
     async def parts(self) -> AsyncIterator[bytes]:
-        """The whole body, also a second time. Raises as `begin`."""
-        await self.begin()
+        """The whole body, also a second time. NotFoundError or StorageUnavailableError."""
         assert self._first is not None
         yield self._first
         for offset in range(PART_SIZE, self._capture.size, PART_SIZE):
@@ -124,9 +129,8 @@ def make_request(
     url = _url(capture, target, edit)
     content = edit.body if edit.body is not None else queued.body if queued.body is not None else body
     assert content is not None
-    if isinstance(content, StoredBody) and not content.found:
-        text = "The captured request was deleted before it could be forwarded."
-        raise AttemptError(FailureKind.NOT_SENT, text)
+    if isinstance(content, StoredBody) and content.problem is not None:
+        raise AttemptError(FailureKind.NOT_SENT, content.problem)
     size = len(content) if isinstance(content, bytes) else capture.size
     if edit.headers is not None:
         headers = edited_headers(edit.headers, url.authority, instance_id, size)

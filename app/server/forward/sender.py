@@ -6,12 +6,10 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind, QueuedDelivery, RequestEdit, Timing
-from app.core.errors import NotFoundError
 from app.core.record import Headers
 from app.core.repositories import CaptureRepository
 from app.core.target import Target
@@ -66,8 +64,7 @@ class AttemptSender:
         body = None
         if queued.body is None and (edit is None or edit.body is None):
             body = StoredBody(self._captures, queued.capture)
-            with suppress(NotFoundError):  # making the request reports it
-                await body.begin()
+            await body.begin()
         instance_id = "" if to_hookline else self._instance_id
         run = _Run(self._pool, instance_id, queued, target, body, edit, cut_off)
         first = await run.attempt(trigger, number, fresh=False)

@@ -43,6 +43,8 @@ async def load_request(capture_id: str, services: Services) -> EditableRequest |
     codings = decompressor.codings(capture.headers)
     if decompressor.unsupported_reason(codings):
         return EditableRequest(capture, source, "This body is compressed in a way that Hookline does not know.", "")
+    if damage := await source.damage():
+        return EditableRequest(capture, source, damage, "")
     plain = await read_plain(source, EDITABLE_MAX) or b""
     text = await asyncio.get_running_loop().run_in_executor(None, editable_text, plain, capture.content_type)
     return EditableRequest(capture, source, text, ", ".join(codings))

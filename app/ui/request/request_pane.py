@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import partial
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.media_types import media_type
+from app.core.errors import StorageUnavailableError
 from app.core.events import RequestsIdentified, Subscriptions
 from app.core.model import Capture, DeliveryState
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_bars import NoticesBar
 from app.ui.request.body.body_pane import BodyPane
-from app.ui.request.body.body_source import of_capture
+from app.ui.request.body.body_source import BodySource, of_capture
 from app.ui.request.body.source_pane import EMPTY_WIDTH
 from app.ui.request.deleted_notice import DeletionWatcher
 from app.ui.request.header import RequestHeader
@@ -34,6 +36,8 @@ NOT_STORED = "This request is no longer stored"
 HOW_DELETED = "It was deleted manually, by retention, or to stay within a storage limit."
 STILL_READABLE = "You can still read and copy it here."
 """Used after the request was deleted."""
+
+SHOWN_DAMAGED = "It is shown as it is stored, and neither forwarded nor replayed."
 
 LEAST_HEIGHT = 200
 """Pixels of a tab. The tallest would need more: on a small screen the window would scroll while a note is written."""
@@ -86,9 +90,11 @@ class RequestPane(QFrame):
         self._tab_wanted: tuple[str, int] | None = None
         """A request that opens with this tab next time."""
         self._latest = Latest(tasks, "detail: load")
+        self._latest_check = Latest(tasks, "detail: check")
         self._tasks = tasks
         self.header = RequestHeader(theme, self)
         self.deleted_bar = NoticesBar(theme, self)
+        self.damaged_bar = NoticesBar(theme, self)
         self.tabs = RequestTabs(theme, self)
         self.body = BodyPane(theme, tasks, self)
         self.fields = HeadersTab(theme, self)
@@ -165,6 +171,7 @@ class RequestPane(QFrame):
         self._capture_id, self._capture, self._focus_when_loaded, self._reopened = None, None, False, False
         self._forget_deletion()
         self._latest.stop()
+        self._latest_check.stop()
         self.body.stop()
         self.deliveries.clear()
         self.raw.stop()
@@ -210,6 +217,7 @@ class RequestPane(QFrame):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.deleted_bar)
+        column.addWidget(self.damaged_bar)
         column.addWidget(self.header)
         column.addLayout(bar)
         column.addWidget(line(content))
@@ -254,10 +262,18 @@ class RequestPane(QFrame):
         self.body.show_source(source)
         self.raw.show_capture(capture)
         self.tokens.show_tokens(capture, source)
+        self.damaged_bar.say([])
+        self._latest_check.run(partial(self._check, source))
         self.opened.emit(capture.id)
         if self._focus_when_loaded:
             self._focus_when_loaded = False
             self.take_focus()
+
+    async def _check(self, source: BodySource) -> None:
+        with suppress(StorageUnavailableError):  # showing it reports that
+            damage = await source.damage()
+            if damage and not self._latest_check.superseded:
+                self.damaged_bar.say([damage, SHOWN_DAMAGED])
 
     def _tab_of_request(self, capture: Capture, query: bool) -> int:
         wanted, self._tab_wanted = self._tab_wanted, None

@@ -9,7 +9,7 @@ from PySide6.QtCore import QStandardPaths, QTimer, Slot
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from app.core.backup import Backup, BackupContents, contents_text, progress_text, start_text
+from app.core.backup import Backup, BackupContents, contents_text, damaged_text, progress_text, start_text
 from app.core.errors import HooklineError
 from app.core.text import size_text
 from app.ui.services import Services
@@ -149,7 +149,7 @@ class BackupRows(QWidget):
         """What became of the backup."""
         done = backup is not None and backup.state == "done"
         self.backup_row.set_error(backup.problem if backup is not None else None)
-        self.result.setText(f"Backed up to {backup.path} ({size_text(backup.size)})." if backup and done else "")
+        self.result.setText(_result_text(backup) if backup is not None and done else "")
         self.result.setVisible(done)
         self.show_button.setVisible(done)
 
@@ -220,11 +220,16 @@ def question_text(file: Path, contents: BackupContents, *, tunnel_stops: bool) -
     """`tunnel_stops`: it runs, and does not start with Hookline."""
     parts = (
         f"{file.name} holds {contents_text(contents)}.",
+        damaged_text(contents.damaged_bodies),
         start_text(contents),
         "The current database is kept in the data folder, with everything captured since the backup.",
         "The tunnel stops. Start it again after the restart." if tunnel_stops else "",
     )
     return " ".join(filter(None, parts))
+
+
+def _result_text(backup: Backup) -> str:
+    return f"Backed up to {backup.path} ({size_text(backup.size)}). {damaged_text(backup.damaged_bodies)}".rstrip()
 
 
 async def choose_target(over: QWidget) -> Path | None:

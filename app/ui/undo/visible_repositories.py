@@ -46,6 +46,9 @@ class VisibleCaptures:
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
         return await self._stored.body(capture_id, offset, length)
 
+    async def check_body(self, capture: Capture) -> None:
+        await self._stored.check_body(capture)
+
     async def star(self, ids: Sequence[str], starred: bool = True) -> None:
         await self._stored.star(ids, starred)
 

@@ -8,6 +8,7 @@ import hashlib
 import os
 import zlib
 from collections.abc import Callable
+from pathlib import Path
 
 import brotli
 import httpx
@@ -15,6 +16,7 @@ import pytest
 
 from app.core.model import PART_SIZE, Capture
 from app.server.api.body import DECODED_MAX
+from tests import damage
 from tests.codings import packed_zstd
 from tests.server.api.conftest import TOKEN, Desk, problem
 
@@ -164,3 +166,18 @@ async def test_a_request_deleted_between_its_head_and_its_body_is_not_found(
     monkeypatch.setattr(desk.store.captures, "get", deleted_then)
     problem(await desk.client.get(f"/requests/{capture}/body"), 404, "not-found")
     assert caplog.records == []
+
+
+@pytest.mark.parametrize("size", [3, 2 * PART_SIZE])
+async def test_a_damaged_body_is_a_problem_unless_it_is_asked_for(desk: Desk, tmp_path: Path, size: int) -> None:
+    capture = await stored(desk, b"a" * size)
+    assert (await desk.client.get(f"/requests/{capture}")).json()["damaged"] is False
+    damage.change_body(tmp_path, capture, (size - 1) // PART_SIZE)
+    for decoded in ("", "?decoded=true"):
+        response = await desk.client.get(f"/requests/{capture}/body{decoded}")
+        told = problem(response, 500, "damaged-body")
+        assert "does not match the SHA-256" in told["detail"]
+    assert (await desk.client.head(f"/requests/{capture}/body")).status_code == 500
+    assert (await desk.client.get(f"/requests/{capture}")).json()["damaged"] is True
+    response = await desk.client.get(f"/requests/{capture}/body?damaged=true")
+    assert response.content == b"a" * (size - 1) + b"X"

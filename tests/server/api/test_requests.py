@@ -83,6 +83,7 @@ async def test_one_in_full(desk: Desk) -> None:
         "trailers": [["X-A", "ÿé"], ["X-B", "2"]],
         "size": 2,
         "sha256": made.sha256,
+        "damaged": False,
         "content_type": "application/json",
         "source": {"address": "127.0.0.1", "port": 50_000},
         "scheme": "http",

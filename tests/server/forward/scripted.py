@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from app.core.delivery import Attempt, AttemptTrigger, RequestEdit
 from app.core.errors import NotFoundError
+from app.core.model import Capture
 from app.core.repositories import CaptureRepository
 from app.server.forward.sender import AttemptSender
 from tests import factories
@@ -133,6 +134,10 @@ class Bodies:
         if body is None:
             raise NotFoundError("gone")
         return body[offset:][:length]
+
+    async def check_body(self, capture: Capture) -> None:
+        if self.body_of_all is None and capture.id not in self.bodies:
+            raise NotFoundError("gone")
 
 
 class Desk:

@@ -12,11 +12,13 @@ from contextlib import closing
 import msgspec
 import pytest
 
+from app.core.delivery import FailureKind
 from app.core.events import StorageTrouble
 from app.core.model import PART_SIZE, DeliveryState, Forward
 from app.db import writer as writer_module
 from app.server.forward import forwarder
 from app.server.forward.lazy_sender import LazySender
+from tests import damage
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, answering, silent, target
 
@@ -415,3 +417,20 @@ async def test_a_sub_path_out_of_the_forward_urls_path_is_never_sent(stage: Stag
         assert delivery.error == "Not forwarded: the path /../../admin would leave the forward URL's path."
         await stage.outcome(endpoint, target=f"/catch/{endpoint.slug}/orders")
     assert [received.line for received in place.received] == ["POST /hooks/app/orders HTTP/1.1"]
+
+
+@pytest.mark.parametrize("size", [10, 2 * PART_SIZE], ids=["short", "long"])
+async def test_a_damaged_body_is_not_sent_and_holds_up_none(stage: Stage, size: int) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        damaged = await stage.capture(endpoint, b"a" * size)
+        damage.change_body(stage.folder, damaged.id)
+        await stage.capture(endpoint, b"intact")
+        await stage.forwarder.start()
+        first, second = await stage.outcomes(2)
+    attempt = await stage.attempt(first)
+    assert (attempt.failure, attempt.size) == (FailureKind.NOT_SENT, 0)
+    assert attempt.error is not None
+    assert attempt.error.startswith("Not sent. The stored body is damaged: it does not match the SHA-256")
+    assert second.state is DeliveryState.DELIVERED
+    assert [received.body for received in place.received] == [b"intact"]

@@ -22,7 +22,7 @@ from app.core.replay.spec import (
     ReplaySpec,
     ReplayState,
 )
-from tests import factories
+from tests import damage, factories
 from tests.server.forward.targets import OK, Received, answering, silent, target
 from tests.server.replay.conftest import ReplayStage, paths
 
@@ -298,3 +298,17 @@ async def test_a_wrong_replay_is_refused(stage: ReplayStage) -> None:
         await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=("x",)), destination=to))
     with pytest.raises(InvalidFieldsError):
         await stage.replays.start(ReplaySpec(source=ChosenRequests(ids=()), concurrency=0))
+
+
+async def test_a_damaged_body_is_not_sent(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        damaged, intact = await stage.captures(endpoint, 2)
+        damage.change_body(stage.folder, damaged.id)
+        done = await stage.replay(MatchingRequests(endpoint_id=endpoint.id))
+    assert [received.body for received in place.received] == [b"1"]
+    assert (done.progress.sent, done.progress.delivered) == (2, 1)
+    (delivery,) = await stage.store.deliveries.of_capture(damaged.id)
+    assert "damaged" in (delivery.error or "")
+    (delivery,) = await stage.store.deliveries.of_capture(intact.id)
+    assert delivery.state is DeliveryState.DELIVERED

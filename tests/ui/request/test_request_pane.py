@@ -18,10 +18,12 @@ from app.core.clock import DAY_US, now_us
 from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE, DeliveryState
 from app.core.text import clock_time, day_text, full_time
+from app.ui.replay.editable_request import load_request
 from app.ui.request.body.body_export import SaveError, write_body
 from app.ui.request.body.body_source import of_capture
 from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, QUERY
 from app.ui.shell.main_window import SIDE_BY_SIDE_WIDTH
+from tests import damage
 from tests.deliveries import STATUS_500, finish
 from tests.factories import attempt
 from tests.ui.requests.page_desk import open_body, open_page
@@ -232,6 +234,30 @@ def test_a_body_is_saved_and_copied_as_it_was_sent(run: Run, tmp_path: Path) -> 
             )
             shown.detail.body.copy.click()
             await until(lambda: QGuiApplication.clipboard().text() == '{"é":\t1}')
+
+    run(check())
+
+
+def test_a_damaged_body_is_shown_with_what_is_wrong(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            detail = shown.detail
+            harmed, intact = await shown.add(b"harmed, or not?"), await shown.add(b"intact")
+            damage.change_body(tmp_path, harmed.id)
+            shown.page.open_request(harmed.id)
+            await until(detail.damaged_bar.isVisible)
+            assert detail.damaged_bar.text.text().startswith(
+                "The stored body is damaged: it does not match the SHA-256"
+            )
+            await until(lambda: detail.body.code.toPlainText().startswith("harmed, or not"))
+            detail.body.copy.click()
+            await until(lambda: "The stored body is damaged" in detail.body._toast._text.text())
+            editable = await load_request(harmed.id, shown.desk.services)
+            assert editable is not None
+            assert "damaged" in str(editable.body)
+            shown.page.open_request(intact.id)
+            await until(lambda: detail.body.code.toPlainText() == "intact")
+            assert not detail.damaged_bar.isVisible()
 
     run(check())
 

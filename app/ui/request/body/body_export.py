@@ -148,7 +148,7 @@ class BodySave(QObject):
     async def _save(self, source: BodySource) -> None:
         path = await save_as(source, self._over, self._what)
         if path is not None:
-            self._toast.say(f"Saved as {path}.")
+            self._toast.say(f"Saved as {path}.{await _damage(source)}")
 
 
 class BodyCopy(QObject):
@@ -188,7 +188,7 @@ class BodyCopy(QObject):
         else:
             message = await copy_text(source, self._what, self._mime_type)
         if message is not None:
-            self._toast.say(message)
+            self._toast.say(message + await _damage(source))
         elif source is self._source() and isValid(self._button):
             self._offer(source)
 
@@ -214,7 +214,12 @@ class BodyCopy(QObject):
             return
         data = await source.read(0, COPY_MAX)
         QGuiApplication.clipboard().setText(await asyncio.get_running_loop().run_in_executor(None, form, data))
-        self._toast.say(f"Copied the {self._what}{text.removeprefix('Copy')}.")
+        self._toast.say(f"Copied the {self._what}{text.removeprefix('Copy')}.{await _damage(source)}")
+
+
+async def _damage(source: BodySource) -> str:
+    """What is added to a notice about a damaged body."""
+    return " The stored body is damaged." if await source.damage() else ""
 
 
 def _base64(data: bytes) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 from app.core.bodies import decompressor
 from app.core.bodies.body_reader import CHUNK
 from app.core.delivery import Attempt
 from app.core.delivery_repositories import DeliveryRepository
+from app.core.errors import DamagedBodyError
 from app.core.model import PART_SIZE, Capture
 from app.core.record import Headers
 from app.core.repositories import CaptureRepository
@@ -19,10 +21,15 @@ READ = 1024 * 1024
 """Bytes read at once when a whole body is processed."""
 
 
+async def _intact() -> None:
+    """Only the bodies of requests are stored with a hash."""
+
+
 @dataclass(frozen=True)
 class BodySource:
     """`read(offset, length)` returns the bytes as they were sent. A saved file is called `file_name`, or `name` with
-    the extension of its type if there is none.
+    the extension of its type if there is none. `check` reads all of it, and raises DamagedBodyError if it is not what
+    was received.
     """
 
     size: int
@@ -31,6 +38,15 @@ class BodySource:
     name: str
     read: Callable[[int, int], Awaitable[bytes]]
     file_name: str | None = None
+    check: Callable[[], Awaitable[None]] = _intact
+
+    async def damage(self) -> str:
+        """What is wrong with it, as a sentence; empty if it is intact."""
+        try:
+            await self.check()
+        except DamagedBodyError as error:
+            return str(error)
+        return ""
 
 
 def of_capture(capture: Capture, captures: CaptureRepository) -> BodySource:
@@ -43,10 +59,12 @@ def of_capture(capture: Capture, captures: CaptureRepository) -> BodySource:
         if capture.size > PART_SIZE:
             return await captures.body(capture.id, offset, length)
         if not kept:
-            kept.append(await captures.body(capture.id))
+            kept.append(await captures.body(capture.id, 0, PART_SIZE))
         return kept[0][offset : offset + length]
 
-    return BodySource(capture.size, capture.headers, capture.content_type, f"request-{capture.id[:13]}", read)
+    check = partial(captures.check_body, capture)
+    name = f"request-{capture.id[:13]}"
+    return BodySource(capture.size, capture.headers, capture.content_type, name, read, check=check)
 
 
 def of_attempt(attempt: Attempt, deliveries: DeliveryRepository) -> BodySource:

@@ -39,7 +39,8 @@ def raw_of_capture(capture: Capture, captures: CaptureRepository) -> tuple[BodyS
         return data
 
     name = f"request-{capture.id[:13]}"
-    return BodySource(end + len(tail), (), "", name, read, file_name=f"{name}.http"), head
+    check = partial(captures.check_body, capture)
+    return BodySource(end + len(tail), (), "", name, read, file_name=f"{name}.http", check=check), head
 
 
 class RawLoader(QObject):

@@ -72,6 +72,7 @@ class DragFiles:
         paths: list[Path] = []
         for capture in captures:
             source = of_capture(capture, self._services.captures)
+            await source.check()  # a file that was dropped somewhere cannot say that it is damaged
             path = _free(folder / file_name(source), paths)
             await write_body(source, path)
             paths.append(path)

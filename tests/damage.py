@@ -1,0 +1,34 @@
+"""Changes stored bodies, as a disk or another program may."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+from app.db.schema import PARTS_PER_BODY
+
+
+def change_body(folder: Path, capture_id: str, part: int = 0) -> None:
+    """Change the last byte of a part of this request's body."""
+    _execute(
+        folder,
+        "UPDATE capture_body SET data = CAST(substr(data, 1, length(data) - 1) || x'58' AS BLOB) WHERE key = ?",
+        _key(folder, capture_id, part),
+    )
+
+
+def lose_body(folder: Path, capture_id: str, part: int = 0) -> None:
+    """Delete a part of this request's body."""
+    _execute(folder, "DELETE FROM capture_body WHERE key = ?", _key(folder, capture_id, part))
+
+
+def _key(folder: Path, capture_id: str, part: int) -> int:
+    with closing(sqlite3.connect(folder / "hookline.db")) as connection:
+        (seq,) = connection.execute("SELECT seq FROM capture WHERE id = ?", (capture_id,)).fetchone()
+        return int(seq) * PARTS_PER_BODY + part
+
+
+def _execute(folder: Path, statement: str, key: int) -> None:
+    with closing(sqlite3.connect(folder / "hookline.db")) as connection, connection:
+        assert connection.execute(statement, (key,)).rowcount == 1
