@@ -14,6 +14,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card, line
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, restyle
 from app.ui.widgets.meter import Meter
+from app.ui.widgets.side_by_side import SideBySide
 
 _CELLS = (
     ("received", "Received", "since start", "Requests that reached the capture port since this window opened"),
@@ -29,11 +30,11 @@ _CELLS = (
 )
 
 
-class Stats(QWidget):
+class Stats(SideBySide):
     """Each `show_*` method updates one part."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(metrics.SPACE_3, parent)
         self._values = {key: label("0", "title", self) for key, _, _, _ in _CELLS}
         self._plan = label("", "title", self)
         self._plan_note = ElidedLabel("", "small", self)
@@ -41,12 +42,12 @@ class Stats(QWidget):
         self._size = label("—", "title", self)
         self._size_note = FittingLabel("small", self)
         self._size_meter = Meter("Storage", theme, self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(metrics.SPACE_3)
-        row.addWidget(self._session_card(), 13)
-        row.addWidget(self._figure_card("Endpoints", self._plan, self._plan_note, self._meter), 5)
-        row.addWidget(self._figure_card("Storage", self._size, self._size_note, self._size_meter), 5)
+        session, figures = QHBoxLayout(), QHBoxLayout()
+        session.addWidget(self._session_card())
+        figures.addWidget(self._figure_card("Endpoints", self._plan, self._plan_note, self._meter), 1)
+        figures.addWidget(self._figure_card("Storage", self._size, self._size_note, self._size_meter), 1)
+        figures.setSpacing(metrics.SPACE_3)
+        self.add_parts((session, 13), (figures, 10))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
 
     def show_session_stats(self, session_stats: SessionStats) -> None:

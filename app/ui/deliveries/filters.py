@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
-from PySide6.QtGui import QPaintEvent, QResizeEvent
+from PySide6.QtGui import QPaintEvent
 from PySide6.QtWidgets import (
-    QBoxLayout,
     QComboBox,
     QHBoxLayout,
     QSizePolicy,
@@ -25,6 +24,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.side_by_side import SideBySide
 
 ALL = "all"
 STATES = (
@@ -41,20 +41,21 @@ BESIDE_TEXT = 44
 """Pixels that a box needs for its margins and arrow."""
 
 
-class DeliveryFilters(QWidget):
+class DeliveryFilters(SideBySide):
     """`changed` carries the new filter."""
 
     changed = Signal(object)
 
     def __init__(self, endpoints: EndpointRepository, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__(metrics.SPACE_2, parent)
         self._endpoints = endpoints
         self.state = Segmented(STATES, self)
         self.state.set_current(ALL)
         self.endpoint = FilterBox(ALL_ENDPOINTS, 14, self)
         self.target = FilterBox(ALL_TARGETS, 20, self)
         self.replays = FilterBox(ALL_REPLAYS, 12, self)
-        for box, name in ((self.endpoint, "Endpoint"), (self.target, "Target"), (self.replays, "Replays")):
+        self._boxes = (self.endpoint, self.target, self.replays)
+        for box, name in zip(self._boxes, ("Endpoint", "Target", "Replays"), strict=True):
             box.setAccessibleName(name)
         for text, replay in REPLAYS:
             self.replays.addItem(text, replay)
@@ -71,19 +72,17 @@ class DeliveryFilters(QWidget):
         self.reset.clicked.connect(self.clear)
 
     def minimumSizeHint(self) -> QSize:
-        """The wider of both lines: side by side, they would keep the page from becoming narrower."""
-        width = max(part.minimumSize().width() for part in self._lines)
+        """Of the states alone: boxes that have too little room elide their text, and never make the page wider."""
+        width = self.state.minimumSizeHint().width() + metrics.SPACE_2 + self.reset.minimumSizeHint().width()
         return QSize(width, super().minimumSizeHint().height())
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._fit()
-
-    def _fit(self) -> None:
-        """One line, or two if the page is too narrow for it."""
-        needed = sum(part.minimumSize().width() for part in self._lines) + self._rows.spacing()
-        direction = QBoxLayout.Direction
-        self._rows.setDirection(direction.LeftToRight if needed <= self.width() else direction.TopToBottom)
+    def fit(self, one_line: bool) -> None:
+        """The link is beside the states if the boxes have a line of their own, which it has no room in."""
+        super().fit(one_line)
+        if one_line:
+            self._line_of_boxes.insertWidget(len(self._boxes), self.reset)
+        else:
+            self._line_of_states.addWidget(self.reset)
 
     def current(self) -> DeliveryFilter:
         state = self.state.current()
@@ -124,19 +123,15 @@ class DeliveryFilters(QWidget):
         self._emit()
 
     def _lay_out(self) -> None:
-        states, boxes = self._lines = QHBoxLayout(), QHBoxLayout()
+        states, boxes = self._line_of_states, self._line_of_boxes = QHBoxLayout(), QHBoxLayout()
         states.addWidget(self.state)
         states.addStretch(1)
-        for widget in (self.endpoint, self.target, self.replays, self.reset):
+        for widget in (*self._boxes, self.reset):
             boxes.addWidget(widget)
         boxes.addStretch(1)
-        self._rows = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._rows.setContentsMargins(0, 0, 0, 0)
         for line in (states, boxes):
             line.setSpacing(metrics.SPACE_2)
-            self._rows.addLayout(line)
-        self._rows.setSpacing(metrics.SPACE_2)
-        self._rows.setStretch(1, 1)
+        self.add_parts((states, 0), (boxes, 1))
         # Its space is kept: the boxes would change places when a filter is set.
         policy = self.reset.sizePolicy()
         policy.setRetainSizeWhenHidden(True)
