@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from system import BUILD, FONTS, QT_LIBRARIES, TRIAL, install_system, output, say
+from system import BUILD, FONTS, QT_LIBRARIES, TEST_FONTS, TRIAL, install_system, output, say
 
 if TYPE_CHECKING:
     from system import Packages
@@ -25,7 +25,8 @@ OTHERS = ("python3.14", "python3.13", "python3.12", "python3.11")
 ROOT = Path(__file__).resolve().parent.parent
 RUN, DEV = "run", "dev"
 VENV = ".venv"
-# System packages besides those of Qt: each is an option of the same name.
+SYSTEM = {RUN: QT_LIBRARIES, DEV: QT_LIBRARIES + TEST_FONTS}
+# System packages besides those: each is an option of the same name.
 EXTRAS = {
     "fonts": (FONTS, "also the fonts that the screenshots show"),
     "build": (BUILD, "also the system packages that make Hookline's packages"),
@@ -134,10 +135,10 @@ def usable(venv: Path, version: tuple[int, ...]) -> bool:
 
 
 def set_up(root: Path, kind: str, extra: Packages = (), name: str = VENV) -> None:
-    """All steps, each skipped when there is nothing to do; `extra`: system packages besides what Qt needs."""
+    """All steps, each skipped when there is nothing to do; `extra`: system packages besides those of `kind`."""
     venv = root / name
     python, version = find_python()
-    wanted, ready = QT_LIBRARIES + extra, usable(venv, version)
+    wanted, ready = SYSTEM[kind] + extra, usable(venv, version)
     if not ready and not can_make_venv(python):
         wanted += ((f"python{version[0]}.{version[1]}-venv", "python3-venv"),)
     install_system(wanted)

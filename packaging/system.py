@@ -30,6 +30,8 @@ QT_LIBRARIES = (
     ("libxkbcommon-x11-0",),
 )
 FONTS = (("fonts-inter",), ("fonts-jetbrains-mono",))
+# The wide and the narrow font that the tests measure with (tests/fonts.py).
+TEST_FONTS = (("fonts-dejavu-core",), ("fonts-yanone-kaffeesatz",))
 # What `make package` starts, and the libraries of Wayland, which go into the bundle as those of X11 do.
 BUILD = (
     ("appstream",),

@@ -1,6 +1,7 @@
 """What all tests share.
 
 `--samples FOLDER`: every file below it is shown as a body would be, and a table of them ends the test output.
+`--font wide|narrow|FILES`: the only fonts that the program finds; wide unless told.
 """
 
 from __future__ import annotations
@@ -8,8 +9,10 @@ from __future__ import annotations
 import compileall
 import gc
 import os
+import shutil
 import signal
 import sys
+import tempfile
 from collections.abc import Generator, Iterator
 from functools import cache
 from pathlib import Path
@@ -19,6 +22,7 @@ import pytest
 
 from app.core.providers import provider
 from app.core.tunnel import spec
+from tests.fonts import WIDE, configuration
 
 ROOT = Path(__file__).parents[1]
 MEMORY = Path("/dev/shm")
@@ -33,8 +37,11 @@ Row = list[Any]
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Declare the option."""
+    """Declare the options."""
     parser.addoption("--samples", metavar="FOLDER", help="show every file below this folder as a body, and list them")
+    parser.addoption(
+        "--font", metavar="FILES", default=WIDE, help="wide, narrow, or the files of a font, as LiberationSans-*"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -53,6 +60,7 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
         # OpenSSL would read the system's authorities at the start of each program, and aiohttp has it do so twice.
         os.environ["SSL_CERT_FILE"] = str(AUTHORITY)
+        _choose_font(config)
     sys.dont_write_bytecode = False  # of the tests and hypothesis; pytest alone can compile them
     import hypothesis  # after it
 
@@ -64,6 +72,19 @@ def pytest_configure(config: pytest.Config) -> None:
     folder = config.getoption("--samples")
     if folder and not Path(folder).is_dir():
         raise pytest.UsageError(f"--samples: {folder} is no folder.")
+
+
+def _choose_font(config: pytest.Config) -> None:
+    """For this process, those of xdist and the programs that tests start, before any starts Qt. Where DejaVu Sans is
+    not installed, the tests have the fonts of the machine.
+    """
+    choice, folder = config.getoption("--font"), Path(tempfile.mkdtemp(prefix="hookline-fonts-"))
+    config.add_cleanup(lambda: shutil.rmtree(folder))
+    chosen = configuration(choice, folder)
+    if chosen is not None:
+        os.environ["FONTCONFIG_FILE"] = str(chosen)
+    elif choice != WIDE:
+        raise pytest.UsageError(f"--font: {choice} is not installed.")
 
 
 def _has_room_in_memory() -> bool:

@@ -101,33 +101,47 @@ def test_without_root_prints_the_line_to_type(
     assert "sudo apt-get install --no-install-recommends libgl1\n" in capsys.readouterr().err
 
 
+def line_to_type(folder: Path, packages: str) -> list[str]:
+    """The words of the one line that `environment` prints for its `packages`. It runs for real, as somebody without
+    root, on a system that has nothing.
+    """
+    for name, prints in (("dpkg-query", ""), ("apt-get", ""), ("apt-cache", "Package: any")):
+        program(folder, name, prints)
+    (folder / "sudo").write_text("#!/bin/sh\nexit 1\n", "utf-8")
+    (folder / "sudo").chmod(0o755)
+    start = "import os, sys, environment, system; os.geteuid = lambda: 1000; "
+    start += f"system.install_system(environment.{packages})"
+    told = subprocess.run(
+        [sys.executable, "-c", start],
+        env={"PATH": f"{folder}:/usr/bin:/bin", "PYTHONPATH": str(ROOT / "packaging")},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stderr
+    (line,) = [line for line in told.splitlines() if "sudo apt-get install" in line]
+    return line.split()
+
+
 @posix
 @pytest.mark.parametrize(
     ("option", "program_of"), [("build", "rpm"), ("trial", "debootstrap"), ("fonts", "fonts-inter")]
 )
 def test_each_option_names_its_system_packages_in_one_line(tmp_path: Path, option: str, program_of: str) -> None:
-    """Run for real, as somebody without root, on a system that has nothing."""
-    for name, prints in (("dpkg-query", ""), ("apt-get", ""), ("apt-cache", "Package: any")):
-        program(tmp_path, name, prints)
-    (tmp_path / "sudo").write_text("#!/bin/sh\nexit 1\n", "utf-8")
-    (tmp_path / "sudo").chmod(0o755)
-    start = "import os, sys, environment, system; os.geteuid = lambda: 1000; "
-    start += f"system.install_system(environment.EXTRAS[{option!r}][0])"
-    told = subprocess.run(
-        [sys.executable, "-c", start],
-        env={"PATH": f"{tmp_path}:/usr/bin:/bin", "PYTHONPATH": str(ROOT / "packaging")},
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stderr
-    lines = [line for line in told.splitlines() if "sudo apt-get install" in line]
-    assert len(lines) == 1
-    assert program_of in lines[0].split()
+    assert program_of in line_to_type(tmp_path, f"EXTRAS[{option!r}][0]")
+
+
+@posix
+def test_work_on_the_code_also_needs_the_fonts_of_the_tests(tmp_path: Path) -> None:
+    own = set(line_to_type(tmp_path, "SYSTEM['dev']")) - set(line_to_type(tmp_path, "SYSTEM['run']"))
+    assert own == {"fonts-dejavu-core", "fonts-yanone-kaffeesatz"}
 
 
 def test_no_system_package_is_listed_twice() -> None:
     names = [
-        name for group in (system.QT_LIBRARIES, system.FONTS, system.BUILD, system.TRIAL) for e in group for name in e
+        name
+        for group in (system.QT_LIBRARIES, system.TEST_FONTS, system.FONTS, system.BUILD, system.TRIAL)
+        for e in group
+        for name in e
     ]
     assert sorted(names) == sorted(set(names))
 

@@ -18,11 +18,15 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QFontDatabase
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.ui.loop import new_loop
+from app.ui.theme import fonts
 from app.ui.undo import pending_delete
+from app.ui.widgets.badge import method_font
+from tests.fonts import FILES, NARROW, WIDE, configuration
 from tests.ui.stock_qasync import DEPRECATED, STOCK_QASYNC
 
 
@@ -30,6 +34,44 @@ def pytest_configure(config: pytest.Config) -> None:
     """Let stock qasync use what is deprecated."""
     if STOCK_QASYNC:
         config.addinivalue_line("filterwarnings", DEPRECATED)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """With a font that the user chose, a test of `each_font` runs once."""
+    if "each_font" in metafunc.fixturenames:
+        choice = metafunc.config.getoption("--font")
+        metafunc.parametrize("each_font", FILES if choice == WIDE else [choice], indirect=True)
+
+
+@pytest.fixture(scope="session")
+def narrow_font(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What FONTCONFIG_FILE has to name for programs to find only that."""
+    found = configuration(NARROW, tmp_path_factory.mktemp(NARROW))
+    if found is None:
+        pytest.skip("no narrow font is installed: fonts-yanone-kaffeesatz in Debian and Ubuntu")
+    return found
+
+
+@pytest.fixture
+def each_font(request: pytest.FixtureRequest, qapp: QApplication, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The test runs with the wide font, then with the narrow one; for those that measure what has room."""
+    if request.param == request.config.getoption("--font"):
+        yield
+        return
+    chosen: Path = request.getfixturevalue("narrow_font")
+    monkeypatch.setenv("FONTCONFIG_FILE", str(chosen))
+    added = [QFontDatabase.addApplicationFont(str(file)) for file in sorted(chosen.with_name("fonts").iterdir())]
+    families = QFontDatabase.applicationFontFamilies(added[0])
+    monkeypatch.setattr(fonts, "UI_FAMILIES", families)
+    monkeypatch.setattr(fonts, "MONO_FAMILIES", families)
+    before = qapp.font()
+    qapp.setFont(fonts.ui_font())
+    method_font.cache_clear()
+    yield
+    qapp.setFont(before)
+    method_font.cache_clear()
+    for number in added:
+        QFontDatabase.removeApplicationFont(number)
 
 
 @pytest.fixture

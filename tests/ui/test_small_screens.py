@@ -39,6 +39,7 @@ ROOT = Path(__file__).parents[2]
         (1920, 1080, "2", [960, 540]),
     ],
 )
+@pytest.mark.usefixtures("each_font")
 def test_every_window_and_dialog_fits(tmp_path: Path, width: int, height: int, scale: str, logical: list[int]) -> None:
     screens = tmp_path / "screens.json"
     screens.write_text(json.dumps({"screens": [{"name": "s", "x": 0, "y": 0, "width": width, "height": height}]}))
@@ -61,6 +62,7 @@ def test_every_window_and_dialog_fits(tmp_path: Path, width: int, height: int, s
     assert first[1] > 0.88 * min(800, logical[1]), "as large as there is room"
 
 
+@pytest.mark.usefixtures("each_font")
 def test_no_page_scrolls_sideways_at_1080p_and_200_percent(run: Run, tmp_path: Path) -> None:
     """Nor with figures of some length."""
 
@@ -92,6 +94,7 @@ def test_no_page_scrolls_sideways_at_1080p_and_200_percent(run: Run, tmp_path: P
         ),
     ],
 )
+@pytest.mark.usefixtures("each_font")
 def test_a_request_beside_its_list_does_not_scroll_sideways_at_150_percent(
     run: Run, tmp_path: Path, content_type: str, body: bytes
 ) -> None:

@@ -120,6 +120,7 @@ class TestAbout:
 
         run(scene())
 
+    @pytest.mark.usefixtures("each_font")
     def test_a_long_path_cuts_nothing_off(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:

@@ -67,6 +67,7 @@ def choose(window: MainWindow, text: str) -> None:
 
 
 class TestColumns:
+    @pytest.mark.usefixtures("each_font")
     def test_the_target_is_the_widest_and_all_fits(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):
@@ -139,6 +140,7 @@ class TestColumns:
 
         run(scene())
 
+    @pytest.mark.usefixtures("each_font")
     def test_a_target_has_room_where_columns_are_hidden(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, window):

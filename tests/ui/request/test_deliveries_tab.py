@@ -77,6 +77,7 @@ def test_every_attempt_has_its_number_trigger_result_and_duration(run: Run, tmp_
     run(check())
 
 
+@pytest.mark.usefixtures("each_font")
 def test_the_attempts_have_the_room_they_need_whenever_the_tab_is_opened(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:

@@ -328,6 +328,7 @@ def test_themes_and_narrow_windows_are_drawn(run: Run, tmp_path: Path) -> None:
     run(check())
 
 
+@pytest.mark.usefixtures("each_font")
 def test_the_time_of_arrival_is_whole_in_a_narrow_head(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:

@@ -81,6 +81,7 @@ def names_end(shown: PageDesk, width: int = WIDTH) -> int:
     return left + 20 - PROVIDER_LEFT
 
 
+@pytest.mark.usefixtures("each_font")
 def test_the_column_of_endpoints_is_as_wide_as_their_names_within_a_limit(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path, name="Orders") as shown:

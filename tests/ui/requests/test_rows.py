@@ -175,6 +175,7 @@ def test_a_mark_is_drawn_once_for_each_theme_and_scale(run: Run) -> None:
     run(check())
 
 
+@pytest.mark.usefixtures("each_font")
 def test_a_line_below_the_name_says_how_long_requests_are_kept_and_where_they_go(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         target = "http://localhost:3000/" + "hooks/" * 40

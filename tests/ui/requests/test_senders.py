@@ -8,13 +8,14 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QRect
-from PySide6.QtGui import QColor, QImage, QPainter, QPixmap
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPixmap
 
 from app.core.events import RequestsIdentified
 from app.core.gist.gist import gist
 from app.ui.request.title import Title, title_of
 from app.ui.requests.list.delegate import tooltip
-from app.ui.requests.list.row_title import TitlePainter
+from app.ui.requests.list.row_title import GAP, TitlePainter
+from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.tokens import LIGHT
 from tests.core.gist.samples import KINDS, Kind
 from tests.factories import capture
@@ -67,10 +68,12 @@ def test_what_senders_call_their_events_is_plain_text() -> None:
     assert tooltip(summary, NAMES).split("\n")[0] == "<b>\\x1b[31m\\u202egpj · Stripe"
 
 
-@pytest.mark.usefixtures("qapp")
+@pytest.mark.usefixtures("each_font")
 def test_an_event_is_whole_rather_than_cut_for_a_scrap_of_its_path() -> None:
-    """As in a list that is 320 pixels wide."""
-    painter, width = TitlePainter(), 120
+    """As in a narrow list: it has room for the event and four characters."""
+    painter = TitlePainter()
+    event = QFontMetrics(ui_font(BASE, QFont.Weight.DemiBold)).horizontalAdvance("invoice.paid")
+    width = event + GAP + QFontMetrics(mono_font(SMALL)).horizontalAdvance("/eu") + 4
 
     def drawn(path: str) -> QImage:
         picture = QImage(width, 32, QImage.Format.Format_RGB32)

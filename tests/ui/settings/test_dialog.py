@@ -111,6 +111,7 @@ class TestSettings:
 
         run(scene())
 
+    @pytest.mark.usefixtures("each_font")
     def test_the_example_of_a_url_is_not_cut(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:

@@ -19,6 +19,7 @@ from tests.ui.waiting import settle, until
 
 Scene = Callable[..., Any]
 SIZE = (960, 540)
+pytestmark = pytest.mark.usefixtures("each_font")
 
 
 @pytest.mark.parametrize("plan", Plan)

@@ -323,6 +323,7 @@ class TestOrder:
         run(scene())
 
 
+@pytest.mark.usefixtures("each_font")
 def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(run: Scene, tmp_path: Path) -> None:
     async def scene() -> None:
         async with shown(tmp_path) as (desk, window):
@@ -340,6 +341,7 @@ def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(run: Scene, tmp_
 
 
 class TestMany:
+    @pytest.mark.usefixtures("each_font")
     def test_what_is_chosen_is_in_view_and_the_foot_too(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with shown(tmp_path, endpoints=30, plan=Plan.PRO) as (desk, window):

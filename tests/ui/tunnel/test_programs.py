@@ -70,6 +70,7 @@ class TestChoosing:
         run(scene())
 
     @pytest.mark.parametrize("installed", [True, False])
+    @pytest.mark.usefixtures("each_font")
     def test_what_is_said_of_a_program_is_never_cut_off(self, run: Scene, tmp_path: Path, installed: bool) -> None:
         async def scene() -> None:
             programs = [

@@ -122,6 +122,7 @@ class TestField:
         value = interface.valueInterface()
         assert (value.currentValue(), value.minimumValue(), value.maximumValue()) == (30, 1, 90)
 
+    @pytest.mark.usefixtures("each_font")
     def test_the_text_does_not_run_into_the_unit(self, qtbot: QtBot) -> None:
         field = NumberField("Delay", 0, 30_000, unit="ms")
         qtbot.addWidget(field)

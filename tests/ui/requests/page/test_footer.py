@@ -18,6 +18,7 @@ SMALL = (894, 466)
 """1366 by 768 pixels at 150 %, less the frame of a window."""
 
 
+@pytest.mark.usefixtures("each_font")
 def test_a_number_is_never_cut_off(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):

@@ -75,6 +75,7 @@ def test_all_is_offered_where_more_is_stored_than_loaded(run: Run, tmp_path: Pat
     run(check())
 
 
+@pytest.mark.usefixtures("each_font")
 def test_where_room_is_short_the_offer_is_not_cut(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
@@ -87,17 +88,24 @@ def test_where_room_is_short_the_offer_is_not_cut(run: Run, tmp_path: Path) -> N
             shown.page.splitter.setSizes([340, 660])
             shown.page._pause.set(True)
             await settle()
-            bar.say("200 selected", offer="Select all 1,000,450")
-            assert not bar.text.isVisible()
-            assert bar.select_all.text() == "All 1,000,450"
-            assert bar.select_all.accessibleName() == "Select all 1,000,450"
             row = bar.select_all.parentWidget().layout()
-            assert row.sizeHint().width() <= bar.width()
-            assert not bar.buttons[0].isVisible(), "R and the menu replay too"
+            whole: list[tuple[bool, bool, bool]] = []
+            for digits in range(4, 18):
+                bar.say("200 selected", offer=f"Select all {10**digits:,}")
+                assert row.sizeHint().width() <= bar.width()
+                words = bar.select_all.text()
+                whole.append((bar.text.isVisible(), words.startswith("Select all "), bar.buttons[0].isVisible()))
+                if not any(whole[-1]):
+                    break
+            assert whole == sorted(whole, reverse=True)
+            assert whole[-1] == (False, False, False), "the last is Replay: R and the menu replay too"
+            assert words == f"All {10**digits:,}"
+            assert bar.select_all.accessibleName() == f"Select {words[0].lower()}{words[1:]}"
+            bar.say("200 selected", offer="Select all 450")
             shown.page.splitter.setSizes([600, 400])
             await until(bar.text.isVisible)
             assert bar.buttons[0].isVisible()
-            assert bar.select_all.text().startswith("Select all ")
+            assert bar.select_all.text() == "Select all 450"
 
     run(check())
 
