@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QWidget
 
-from app.__main__ import show_window
 from app.cli.options import WindowOptions
+from app.start import show_window
 from benchmarks.lines import Line
 from benchmarks.programs import ROOT, BenchError
 from benchmarks.screen import with_screen

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 import msgspec
-import platformdirs
 
 FOLDER_VARIABLE = "HOOKLINE_DATA_DIR"
 
@@ -30,6 +29,8 @@ class Running(msgspec.Struct, frozen=True):
 
 def usual_folder() -> Path | None:
     """The system's folder for a user's application data; None when the user's home folder is unknown."""
+    import platformdirs  # start-up time: as long as all else here, where a folder is given
+
     try:
         return platformdirs.user_data_path("hookline", appauthor=False)
     except RuntimeError:
@@ -52,12 +53,8 @@ def find_running(folder: Path) -> ApiAddress | None:
 
 def _is_local(url: str) -> bool:
     """Whether the token may be sent there: to a port of this machine."""
-    try:
-        parts = urlsplit(url)
-        port = parts.port
-    except ValueError:
-        return False
-    return (parts.scheme, parts.hostname) == ("http", "127.0.0.1") and port is not None
+    found = re.fullmatch(r"http://127\.0\.0\.1:(\d{1,5})", url, re.ASCII)
+    return found is not None and int(found[1]) < 2**16
 
 
 def _is_own_process(pid: int) -> bool:

@@ -7,9 +7,6 @@ import math
 import re
 
 from app.core.clock import now_us, rfc3339
-from app.core.search.filter_values import read_moment
-from app.core.search.query import QueryError
-from app.core.search.tokens import Text
 from app.core.sizes import parse_size
 
 
@@ -76,6 +73,10 @@ def scale(text: str) -> float:
 
 def moment(text: str) -> str:
     """RFC 3339, from a local time, a day, or how long ago."""
+    from app.core.search.filter_values import read_moment  # start-up time: few commands take one
+    from app.core.search.query import QueryError  # as above
+    from app.core.search.tokens import Text  # as above
+
     size = len(text)
     try:
         point = read_moment(Text(characters=text, quoted=(False,) * size, offsets=tuple(range(size)), end=size))

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from argparse import Namespace
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from app.cli.output import Output
 from app.cli.services import CliServices
@@ -15,8 +14,7 @@ if TYPE_CHECKING:
     from app.cli.client import ApiClient
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(NamedTuple):
     """Its parsed options, where it prints, and the API."""
 
     options: Namespace
@@ -27,8 +25,7 @@ class Call:
 Command = Callable[[Call], Awaitable[int]]
 
 
-@dataclass(frozen=True)
-class LocalCall:
+class LocalCall(NamedTuple):
     """The call of a command that opens no store by itself: it follows a running program, reads files, or serves."""
 
     options: Namespace

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from typing import cast
+from typing import Any, cast
 
-import httpx
-
-from app.cli.transport import NO_READ_TIMEOUT, path_of, query_of
+from app.cli.transport import path_of, query_of
 from app.cli.tunnel_client import TunnelClient
 from app.cli.views import (
     AccountView,
@@ -22,6 +20,7 @@ from app.cli.views import (
     StatusView,
     SummaryView,
 )
+from hookline.calls import Call, Response, decode_as
 
 NO_CONTENT = 204
 SLACK_S = 30.0
@@ -61,8 +60,7 @@ class ApiClient(TunnelClient):
 
     async def remove(self, slug: str) -> None:
         """Delete an endpoint with all its requests."""
-        async with self.stream("DELETE", path_of("endpoints", slug)):
-            pass
+        await self.order("DELETE", path_of("endpoints", slug))
 
     async def requests(
         self,
@@ -89,11 +87,8 @@ class ApiClient(TunnelClient):
     ) -> tuple[RequestView | None, str]:
         """The next request that matches, None if there is none in time; and the position for the next call."""
         params = {**query_of(endpoint=slug, q=query, after=after), "timeout": f"{timeout_s:.3f}"}
-        patience = httpx.Timeout(timeout_s + SLACK_S, connect=5)
-        async with self.stream("GET", "/requests/wait", params=params, timeout=patience) as response:
-            await response.aread()
-            found = None if response.status_code == NO_CONTENT else cast(RequestView, response.json())
-            return found, response.headers["Hookline-Position"]
+        call = Call("GET", "/requests/wait", _waited, params, timeout_s=timeout_s + SLACK_S)
+        return await self.send(call)
 
     async def mark(self, request_id: str, marks: RequestMarks) -> RequestView:
         """Change the given marks; returns the request."""
@@ -101,20 +96,17 @@ class ApiClient(TunnelClient):
 
     async def mark_all_read(self, slug: str) -> None:
         """Mark all requests of an endpoint as read."""
-        async with self.stream("POST", path_of("endpoints", slug) + "/read", timeout=NO_READ_TIMEOUT):
-            pass
+        await self.order("POST", path_of("endpoints", slug) + "/read", timeout_s=None)
 
     async def delete(self, request_id: str) -> None:
         """Delete a request with its body and deliveries."""
-        async with self.stream("DELETE", path_of("requests", request_id)):
-            pass
+        await self.order("DELETE", path_of("requests", request_id))
 
     async def clear(self, slug: str, keep: Sequence[str] = ()) -> None:
         """Delete all requests of an endpoint, except `starred` or `noted` ones if `keep` names them."""
         path = path_of("endpoints", slug) + "/requests"
         # takes minutes for a million
-        async with self.stream("DELETE", path, params=query_of(keep=",".join(keep)), timeout=NO_READ_TIMEOUT):
-            pass
+        await self.order("DELETE", path, params=query_of(keep=",".join(keep)), timeout_s=None)
 
     async def refused(self, count: int) -> AsyncIterator[RefusalView]:
         """The newest `count` refused requests."""
@@ -139,10 +131,12 @@ class ApiClient(TunnelClient):
         """End it; returns it once it has ended."""
         return cast(BackupView, await self.json("POST", "/backup/cancel"))
 
-    async def bytes_of(self, *path: str, **params: str) -> AsyncGenerator[bytes, None]:
+    def bytes_of(self, *path: str, **params: str) -> AsyncGenerator[bytes, None]:
         """The bytes of `requests`, ID, `body`, of `refused`, ID, `raw`, or of another such path: as sent, piece by
         piece."""
-        async with self.stream("GET", path_of(*path), params=params) as response:
-            # aiter_raw: a body sent in gzip stays in gzip
-            async for piece in response.aiter_raw():
-                yield piece
+        return self.pieces(path_of(*path), params)
+
+
+def _waited(response: Response) -> tuple[RequestView | None, str]:
+    found = None if response.status == NO_CONTENT else decode_as(dict[str, Any])(response)
+    return cast(RequestView | None, found), response.headers["hookline-position"]

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
-import httpx
-
+from app.cli.blocking import run_blocking
 from app.cli.client import ApiClient
 from app.cli.errors import CliError, Exit
 from app.cli.services import CliServices
 from app.core.errors import FolderInUseError
-from hookline.client.transport import async_http
+from hookline.errors import NoResponseError
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running
 
 DATABASE = "hookline.db"
-PATIENCE_S, PAUSE_S = 10.0, 0.05
+PATIENCE_S, PAUSE_S, RESPONSE_S = 10.0, 0.05, 5.0
 
 
 @asynccontextmanager
@@ -31,6 +28,8 @@ async def connect(
     A folder without data is created, or gets some, only with `create`. The call that can do `without_data` gets an
     empty store in its place.
     """
+    from tempfile import TemporaryDirectory  # start-up time: few commands need it
+
     async with AsyncExitStack() as stack:
         if without_data and running_api(folder) is None and _has_no_data(folder):
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="hookline-")))
@@ -41,6 +40,8 @@ async def connect(
 
 async def _find_or_open_api(folder: Path, services: CliServices, stack: AsyncExitStack, create: bool) -> ApiAddress:
     """The running program's API, else one opened on the stack."""
+    import asyncio  # start-up time, see `app.cli.blocking`
+
     wait_until = time.monotonic() + PATIENCE_S
     while True:
         address = running_api(folder)
@@ -82,13 +83,27 @@ def _has_no_data(folder: Path) -> bool:
 
 
 async def responds(address: ApiAddress) -> bool:
-    """Whether the API accepts the token. `/account` comes from memory; `/status` counts expired requests."""
+    """Whether the API accepts the token; CliError if it is busy."""
+    async with ApiClient(address) as api:
+        return await accepts(api)
+
+
+async def accepts(api: ApiClient) -> bool:
+    """As `responds`. `/account` comes from memory; `/status` counts expired requests."""
     try:
-        async with async_http(address, httpx.Timeout(5)) as http:
-            return (await http.get("/account")).is_success
-    except httpx.TimeoutException as error:
-        raise CliError(
-            f"Hookline at {address.url} is busy and does not respond. Try again.", Exit.ENVIRONMENT
-        ) from error
-    except httpx.TransportError:
+        await api.order("GET", "/account", timeout_s=RESPONSE_S)
+    except CliError as error:
+        if isinstance(error.__cause__, NoResponseError):
+            text = f"Hookline at {api.address.url} is busy and does not respond. Try again."
+            raise CliError(text, Exit.ENVIRONMENT) from error
         return False
+    return True
+
+
+def blocking_client(folder: Path) -> ApiClient | None:
+    """A client of the running program for `run_blocking`; None if none runs."""
+    address = running_api(folder)
+    if address is None:
+        return None
+    api = ApiClient(address, blocking=True)
+    return api if run_blocking(accepts(api)) else None

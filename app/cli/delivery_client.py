@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from typing import cast
 
-from app.cli.transport import NO_READ_TIMEOUT, Params, Transport, path_of, query_of
+from app.cli.transport import Params, Transport, path_of, query_of
 from app.cli.views import ComparedView, DeliveryView, FullDeliveryView, RetriedView, TargetFields, TargetView
 
 
@@ -26,8 +26,7 @@ class DeliveryClient(Transport):
         return cast(TargetView, await self.json("POST", _target(slug, target_id) + "/resume"))
 
     async def remove_target(self, slug: str, target_id: int) -> None:
-        async with self.stream("DELETE", _target(slug, target_id)):
-            pass
+        await self.order("DELETE", _target(slug, target_id))
 
     async def deliveries(
         self,
@@ -75,7 +74,7 @@ class DeliveryClient(Transport):
         """Queue failed deliveries again: of an endpoint, to a target, or all."""
         which = {"endpoint": endpoint, "target": target}
         # takes minutes for a million
-        return cast(RetriedView, await self.json("POST", "/deliveries/retry", which, timeout=NO_READ_TIMEOUT))
+        return cast(RetriedView, await self.json("POST", "/deliveries/retry", which, timeout_s=None))
 
 
 def _target(slug: str, target_id: int) -> str:

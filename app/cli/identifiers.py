@@ -5,12 +5,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable
 from typing import TYPE_CHECKING, TypeVar
-from uuid import UUID
 
 from app.cli.errors import CliError, Exit
 from app.cli.text import visible, when_text
 from app.cli.views import DeliveryView, EndpointView, ReplayView, SummaryView, TargetView
-from app.core.ids import BEGINNING_MIN, id_beginning
+from app.core.ids import BEGINNING_MIN, id_beginning, whole_id
 from app.core.rules import slug_error
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ async def request_id(api: ApiClient, text: str) -> str:
     if is_last(text):
         return await _last(api, text.partition(":")[2] or None)
     try:
-        return str(UUID(text))
+        return whole_id(text)
     except ValueError:
         beginning = id_beginning(text)
     if beginning is None:
@@ -91,7 +90,7 @@ async def delivery_id(api: ApiClient, text: str) -> str:
         nothing = "Nothing has been forwarded yet." if slug is None else f"Endpoint {slug!r} has no deliveries."
         raise CliError(nothing, Exit.FAILURE)
     try:
-        return str(UUID(text))
+        return whole_id(text)
     except ValueError:
         beginning = id_beginning(text)
     if beginning is None:

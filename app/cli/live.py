@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncGenerator
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from pathlib import Path
-
-import httpx
 
 from app.cli.client import ApiClient
 from app.cli.connect import responds, running_api
@@ -19,7 +17,7 @@ from hookline.running import ApiAddress
 
 RETRY_S, START_S = 0.5, 0.1
 """Between two looks whether it is back, or has started."""
-PATIENCE = httpx.Timeout(45, connect=5)
+PATIENCE_S = 45.0
 """Three heartbeats: a connection that brings none is dead."""
 
 
@@ -91,10 +89,10 @@ async def events(
         try:
             async with (
                 ApiClient(found) as api,
-                api.stream("GET", "/events", params={**params, **after}, timeout=PATIENCE) as response,
+                aclosing(api.pieces("/events", {**params, **after}, timeout_s=PATIENCE_S)) as pieces,
             ):
-                program.connected()
-                async for piece in response.aiter_bytes():
+                async for piece in pieces:
+                    program.connected()
                     for event in parser.feed(piece):
                         yield event
         except UnavailableError:

@@ -9,6 +9,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app import __version__
 from app.cli.call import Call, LocalCall
@@ -20,6 +21,9 @@ from app.cli.output import Output
 from app.cli.parser import SERVE, VERSION, WINDOW, parse
 from app.cli.services import CliServices
 from app.core.errors import HooklineError
+
+if TYPE_CHECKING:
+    from app.cli.client import ApiClient
 
 __all__ = ["CliServices", "main"]
 
@@ -103,7 +107,13 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
         return services.window(window_options(options, folder))
     if options.command == SERVE:
         return services.serve(serve_options(options, folder))
-    import asyncio  # start-up time: `hookline version` needs neither the loop nor HTTP
+    if hasattr(options, "run") and not hasattr(options, "waits"):
+        from app.cli.blocking import run_blocking  # start-up time: `hookline version` needs no HTTP
+        from app.cli.connect import blocking_client  # as above
+
+        if (api := blocking_client(folder)) is not None:
+            return run_blocking(_with_api(options, out, api))
+    import asyncio  # start-up time, see `app.cli.blocking`
 
     if hasattr(options, "run_local"):
         code: int = asyncio.run(options.run_local(LocalCall(options, out, folder, services)))
@@ -116,6 +126,11 @@ async def _on_store(options: argparse.Namespace, out: Output, folder: Path, serv
 
     create, without_data = getattr(options, "creates", False), getattr(options, "without_data", False)
     async with connect(folder, services, create=create, without_data=without_data) as api:
+        return await _with_api(options, out, api)
+
+
+async def _with_api(options: argparse.Namespace, out: Output, api: ApiClient) -> int:
+    async with api:
         code: int = await options.run(Call(options=options, out=out, api=api))
         return code
 

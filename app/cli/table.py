@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Collection, Iterable, Sequence
 from types import TracebackType
 from typing import Self
@@ -82,6 +81,8 @@ class Table:
         titles = [column.title for column in self._columns]
         texts = zip(*(row for row, _ in self._pending), strict=True)
         measured = [_measure(column, cells) for column, cells in zip(self._columns, texts, strict=True)]
+        import shutil  # start-up time: it loads archives too
+
         self._widths, self._shortened = fit(self._columns, measured, shutil.get_terminal_size().columns)
         self._print(titles, [BOLD] * len(titles))
         for cells, codes in self._pending:

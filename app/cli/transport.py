@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from types import TracebackType
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import httpx
-
+from app.cli.blocking import BlockingTransport
 from app.cli.errors import CliError, Exit, UnavailableError
-from hookline.client.errors import ApiError, ProblemError
-from hookline.client.transport import (
-    NO_READ_TIMEOUT,
-    TIMEOUT,
-    AsyncTransport,
-    Call,
-    Params,
-    decode_as,
-    path_of,
-    query_of,
-)
+from hookline.calls import TIMEOUT_S, Call, Params, T, decode_as, nothing, path_of, query_of
+from hookline.errors import ApiError, ProblemError
 from hookline.running import ApiAddress
 
-__all__ = ["NO_READ_TIMEOUT", "Params", "Transport", "path_of", "query_of"]
+if TYPE_CHECKING:
+    from hookline.client.async_transport import AsyncTransport
+
+__all__ = ["Params", "Transport", "path_of", "query_of"]
 
 JsonObject = dict[str, Any]
 
@@ -33,10 +25,14 @@ CODES = {400: Exit.USAGE, 404: Exit.FAILURE, 422: Exit.USAGE}
 
 
 class Transport:
-    """One connection to the API. Every method raises CliError for an error response, or when there is none."""
+    """Connections to the API. Every method raises CliError for an error response, or when there is none.
 
-    def __init__(self, address: ApiAddress) -> None:
-        self._api = AsyncTransport(address)
+    Made with `blocking` it needs no event loop, see `app.cli.blocking`.
+    """
+
+    def __init__(self, address: ApiAddress, *, blocking: bool = False) -> None:
+        self.address = address
+        self._api = BlockingTransport(address) if blocking else _async_transport(address)
 
     async def __aenter__(self) -> Self:
         return self
@@ -55,6 +51,12 @@ class Transport:
         except ApiError as error:
             raise _command_error(error) from error
 
+    async def send(self, call: Call[T]) -> T:
+        try:
+            return await self._api.send(call)
+        except ApiError as error:
+            raise _command_error(error) from error
+
     async def json(
         self,
         method: str,
@@ -62,28 +64,32 @@ class Transport:
         content: Mapping[str, Any] | None = None,
         params: Params | None = None,
         *,
-        timeout: httpx.Timeout = TIMEOUT,
+        timeout_s: float | None = TIMEOUT_S,
     ) -> JsonObject:
+        return await self.send(Call(method, path, decode_as(JsonObject), params, content, timeout_s))
+
+    async def order(
+        self, method: str, path: str, params: Params | None = None, *, timeout_s: float | None = TIMEOUT_S
+    ) -> None:
+        """A call that returns nothing."""
+        await self.send(Call(method, path, nothing, params, timeout_s=timeout_s))
+
+    async def pieces(
+        self, path: str, params: Params | None = None, *, timeout_s: float | None = TIMEOUT_S
+    ) -> AsyncGenerator[bytes, None]:
+        """What GET returns, piece by piece."""
         try:
-            return await self._api.send(Call(method, path, decode_as(JsonObject), params, content, timeout))
+            async with self._api.stream(path, params, timeout_s=timeout_s) as pieces:
+                async for piece in pieces:
+                    yield piece
         except ApiError as error:
             raise _command_error(error) from error
 
-    @asynccontextmanager
-    async def stream(
-        self,
-        method: str,
-        path: str,
-        content: Mapping[str, Any] | None = None,
-        params: Params | None = None,
-        *,
-        timeout: httpx.Timeout = TIMEOUT,
-    ) -> AsyncIterator[httpx.Response]:
-        try:
-            async with self._api.stream(method, path, content, params, timeout=timeout) as response:
-                yield response
-        except ApiError as error:
-            raise _command_error(error) from error
+
+def _async_transport(address: ApiAddress) -> AsyncTransport:
+    from hookline.client.async_transport import AsyncTransport  # start-up time: most commands need neither
+
+    return AsyncTransport(address)
 
 
 def _command_error(error: ApiError) -> CliError:

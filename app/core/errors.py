@@ -5,10 +5,13 @@ Each message says what happened, where, and what to do about it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from app.core.rules import FieldError
+if TYPE_CHECKING:  # start-up time: commands need the errors, and few of them the rules
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from app.core.rules import FieldError
 
 
 class HooklineError(Exception):

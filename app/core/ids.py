@@ -52,6 +52,13 @@ def id_beginning(text: str) -> str | None:
     return "-".join(digits[first:last] for first, last in _GROUPS if first < len(digits))
 
 
+def whole_id(text: str) -> str:
+    """A whole UUID in its usual form; ValueError for any other text."""
+    from uuid import UUID  # start-up time: it loads platform too, and few commands take an id
+
+    return str(UUID(text))
+
+
 def new_slug() -> str:
     """A slug that cannot be guessed: 24 characters of a-z and 0-9."""
     return "".join(SystemRandom().choices(_ALPHABET, k=SLUG_LENGTH))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Sequence
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from typing import TYPE_CHECKING
 from unicodedata import normalize
 from urllib.parse import SplitResult, unquote, urlsplit
+
+if TYPE_CHECKING:
+    from ipaddress import IPv4Address, IPv6Address
 
 CAPTURE_PATH = "/catch/"
 ALL_ADDRESSES = ("0.0.0.0", "::", "")
@@ -45,6 +47,9 @@ def _host(name: str) -> str:
 
 def _address(name: str) -> IPv4Address | IPv6Address | None:
     """The address for `name`; resolvers also accept 127.1, 0x7f000001 and 2130706433."""
+    import socket  # start-up time: few commands check a URL
+    from ipaddress import IPv4Address, IPv6Address, ip_address  # as above
+
     try:
         address = ip_address(name)
     except ValueError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from ipaddress import IPv6Address
 from unicodedata import category
 from urllib.parse import urlsplit
 
@@ -165,6 +164,8 @@ def forward_url_error(url: str, own_bases: Sequence[str] = (), label: str = "For
 
 
 def _has_ipv6_address(netloc: str) -> bool:
+    from ipaddress import IPv6Address  # start-up time: few commands check a URL
+
     found = _IPV6_NETLOC.fullmatch(netloc)
     try:
         return found is not None and bool(IPv6Address(found[1]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from ipaddress import ip_address
 from typing import Annotated, Any, Literal, get_type_hints
 
 import msgspec
@@ -152,6 +151,8 @@ def _host_error(host: str) -> str | None:
     """An address of this computer: `localhost` or a literal IP address."""
     if host == "localhost":
         return None
+    from ipaddress import ip_address  # start-up time: few commands check it
+
     try:
         ip_address(host)
     except ValueError:

@@ -11,17 +11,9 @@ The distribution is called hookline, and so is this package. The program itself 
 to be imported by others.
 """
 
+from hookline.calls import Call
 from hookline.client.client import AsyncClient, Client
-from hookline.client.errors import (
-    ApiError,
-    FieldProblem,
-    NotFoundError,
-    ProblemError,
-    UnreachableError,
-    WaitTimeoutError,
-)
 from hookline.client.events import Event
-from hookline.client.headers import Headers
 from hookline.client.records import (
     Attempt,
     Delivery,
@@ -40,7 +32,15 @@ from hookline.client.records import (
     Target,
     TunnelChange,
 )
-from hookline.client.transport import Call
+from hookline.errors import (
+    ApiError,
+    FieldProblem,
+    NotFoundError,
+    ProblemError,
+    UnreachableError,
+    WaitTimeoutError,
+)
+from hookline.headers import Headers
 
 __all__ = [
     "ApiError",

@@ -8,16 +8,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from hookline.calls import Call, Steps, T, decode_as
+from hookline.client.async_transport import AsyncTransport
 from hookline.client.deliveries import AsyncDeliveries, Deliveries
 from hookline.client.endpoints import AsyncEndpoints, Endpoints
-from hookline.client.errors import UnreachableError
 from hookline.client.events import Event, EventType, async_follow, event_filter, follow
 from hookline.client.records import Refusal, Status
 from hookline.client.replays import AsyncReplays, Replays
 from hookline.client.requests import AsyncRequests, Requests
 from hookline.client.targets import AsyncTargets, Targets
-from hookline.client.transport import AsyncTransport, Call, Steps, T, Transport, decode_as
+from hookline.errors import UnreachableError
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running, usual_folder
+from hookline.transport import Transport
 
 
 class Client:

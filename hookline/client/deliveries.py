@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from typing import Literal
 
+from hookline.calls import Call, decode_as, path_of, query_of
+from hookline.client.async_transport import AsyncTransport
 from hookline.client.records import Delivery, FullDelivery
-from hookline.client.transport import (
-    NO_READ_TIMEOUT,
-    AsyncTransport,
-    Call,
-    Transport,
-    decode_as,
-    path_of,
-    query_of,
-)
+from hookline.transport import Transport
 
 PATH = "/deliveries"
 
@@ -102,6 +96,4 @@ def _retry_failed(endpoint: str | None, target: int | None) -> Call[int]:
     which = {"endpoint": endpoint, "target": target}
     decode = decode_as(dict[str, int])
     # takes minutes for a million
-    return Call(
-        "POST", f"{PATH}/retry", lambda response: decode(response)["queued"], content=which, timeout=NO_READ_TIMEOUT
-    )
+    return Call("POST", f"{PATH}/retry", lambda response: decode(response)["queued"], content=which, timeout_s=None)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
+from hookline.calls import Call, decode_as, nothing, path_of
+from hookline.client.async_transport import AsyncTransport
 from hookline.client.records import Endpoint, WhenFull
-from hookline.client.transport import AsyncTransport, Call, Transport, decode_as, nothing, path_of
+from hookline.transport import Transport
 
 PATH = "/endpoints"
 

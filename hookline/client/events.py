@@ -7,9 +7,8 @@ import time
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator
 from typing import Literal
 
-import httpx
-
-from hookline.client.errors import ProblemError, UnreachableError
+from hookline.calls import Params, decoded, query_of
+from hookline.client.async_transport import AsyncTransport
 from hookline.client.event_stream import EventParser, ServerEvent
 from hookline.client.records import (
     DeliverySummary,
@@ -21,13 +20,14 @@ from hookline.client.records import (
     Summary,
     TunnelChange,
 )
-from hookline.client.transport import AsyncTransport, Params, Transport, decoded, query_of
+from hookline.errors import ProblemError, UnreachableError
+from hookline.transport import Transport
 
 EventType = Literal["captured", "delivered", "endpoint", "refused", "replay", "tunnel"]
 EventData = Summary | DeliverySummary | EndpointChange | Refusal | Replay | TunnelChange | Gap
 
 PATH = "/events"
-TIMEOUT = httpx.Timeout(45, connect=5)
+TIMEOUT_S = 45.0
 """Hookline writes something every 15 s."""
 UNAVAILABLE = 503
 """It is stopping, or too many callers follow events."""
@@ -91,8 +91,8 @@ def follow(transport: Transport, params: Params, after: str | None, patience: fl
     while True:
         parser.restart()
         try:
-            with transport.stream("GET", PATH, params=params, timeout=TIMEOUT, headers=_headers(parser)) as response:
-                for data in response.iter_raw():
+            with transport.stream(PATH, params, timeout_s=TIMEOUT_S, headers=_headers(parser)) as pieces:
+                for data in pieces:
                     tries.connected()
                     yield from decoded_events(parser.feed(data))
             error = UnreachableError("Hookline ended the stream of events. Is it still running?")
@@ -113,9 +113,9 @@ async def async_follow(
     while True:
         parser.restart()
         try:
-            opened = transport.stream("GET", PATH, params=params, timeout=TIMEOUT, headers=_headers(parser))
-            async with opened as response:
-                async for data in response.aiter_raw():
+            opened = transport.stream(PATH, params, timeout_s=TIMEOUT_S, headers=_headers(parser))
+            async with opened as pieces:
+                async for data in pieces:
                     tries.connected()
                     for event in decoded_events(parser.feed(data)):
                         yield event

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from hookline.client.headers import Headers
+from hookline.headers import Headers
 
 DeliveryState = Literal["none", "queued", "delivered", "not_sent", "failed"]
 ReplayState = Literal["queued", "running", "paused", "done", "cancelled", "interrupted"]

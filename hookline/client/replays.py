@@ -6,8 +6,10 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, TypedDict, Unpack
 
+from hookline.calls import Call, decode_as, path_of
+from hookline.client.async_transport import AsyncTransport
 from hookline.client.records import FullReplay, Replay
-from hookline.client.transport import AsyncTransport, Call, Transport, decode_as, path_of
+from hookline.transport import Transport
 
 PATH = "/replays"
 

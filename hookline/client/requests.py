@@ -7,23 +7,15 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple, TypedDict, Unpack
 
-import httpx
 import msgspec
 
-from hookline.client.errors import ProblemError, WaitTimeoutError
+from hookline.calls import Call, Response, Steps, decode_as, nothing, path_of, query_of
+from hookline.client.async_transport import AsyncTransport
 from hookline.client.records import ReplayedRequest, Request, Summary
-from hookline.client.transport import (
-    NO_READ_TIMEOUT,
-    AsyncTransport,
-    Call,
-    Steps,
-    Transport,
-    decode_as,
-    nothing,
-    path_of,
-    query_of,
-)
+from hookline.errors import ProblemError, WaitTimeoutError
+from hookline.transport import Transport
 
+OK = 200
 PATH = "/requests"
 CANNOT_DECODE = "cannot-decode"
 WAIT_MAX_S = 300.0
@@ -214,7 +206,7 @@ def _body(request_id: str, decoded: bool = False, damaged: bool = False) -> Call
     return Call("GET", path_of("requests", request_id, "body"), _content, params or None)
 
 
-def _content(response: httpx.Response) -> bytes:
+def _content(response: Response) -> bytes:
     return response.content
 
 
@@ -222,7 +214,7 @@ def wait_call(endpoint: str | None, q: str, after: str | None, timeout: float) -
     """One turn of waiting, of at most `WAIT_MAX_S` seconds."""
     seconds = max(0.0, min(timeout, WAIT_MAX_S))
     params = {**query_of(endpoint=endpoint, q=q, after=after), "timeout": f"{seconds:.3f}"}
-    return Call("GET", f"{PATH}/wait", _waited, params, timeout=httpx.Timeout(seconds + 60, connect=5))
+    return Call("GET", f"{PATH}/wait", _waited, params, timeout_s=seconds + 60)
 
 
 def wait_steps(endpoint: str | None, q: str, after: str | None, timeout: float) -> Steps[Request]:
@@ -238,9 +230,9 @@ def wait_steps(endpoint: str | None, q: str, after: str | None, timeout: float) 
             raise WaitTimeoutError(f"No matching request was stored within {timeout:g} s.")
 
 
-def _waited(response: httpx.Response) -> Waited:
-    request = decode_as(Request)(response) if response.status_code == httpx.codes.OK else None
-    return Waited(request, response.headers.get("Hookline-Position", ""))
+def _waited(response: Response) -> Waited:
+    request = decode_as(Request)(response) if response.status == OK else None
+    return Waited(request, response.headers.get("hookline-position", ""))
 
 
 def _mark(request_id: str, marks: Mapping[str, Any]) -> Call[Request]:
@@ -254,9 +246,9 @@ def _delete(request_id: str) -> Call[None]:
 def _clear(endpoint: str, keep: Sequence[Mark]) -> Call[None]:
     path = path_of("endpoints", endpoint, "requests")
     # takes minutes for a million
-    return Call("DELETE", path, nothing, query_of(keep=",".join(keep)), timeout=NO_READ_TIMEOUT)
+    return Call("DELETE", path, nothing, query_of(keep=",".join(keep)), timeout_s=None)
 
 
 def _replay(request_id: str, fields: Mapping[str, Any]) -> Call[ReplayedRequest]:
     path = path_of("requests", request_id, "replay")
-    return Call("POST", path, decode_as(ReplayedRequest), content=fields, timeout=NO_READ_TIMEOUT)
+    return Call("POST", path, decode_as(ReplayedRequest), content=fields, timeout_s=None)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack
 
+from hookline.calls import Call, decode_as, nothing, path_of
+from hookline.client.async_transport import AsyncTransport
 from hookline.client.records import Target
-from hookline.client.transport import AsyncTransport, Call, Transport, decode_as, nothing, path_of
+from hookline.transport import Transport
 
 
 class RetryFields(TypedDict, total=False):

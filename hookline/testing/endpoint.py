@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Unpack, overload
 
+from hookline.calls import Steps, page_call
 from hookline.client.client import AsyncClient, Client
-from hookline.client.errors import NotFoundError
 from hookline.client.records import Endpoint, Refusal, Request
-from hookline.client.transport import Steps, page_call
+from hookline.errors import NotFoundError
 from hookline.running import ApiAddress
 from hookline.testing.matchers import MatcherArguments, Matchers
 from hookline.testing.near_misses import miss_message, read_nearest, title

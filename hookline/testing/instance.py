@@ -9,8 +9,8 @@ import sys
 import threading
 from pathlib import Path
 
+from hookline.calls import Call, nothing
 from hookline.client.client import Client
-from hookline.client.transport import Call, nothing
 from hookline.running import FOLDER_VARIABLE, find_running
 
 ROOT = Path(__file__).resolve().parents[2]

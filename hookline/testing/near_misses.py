@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from textwrap import indent
 
-from hookline.client.errors import NotFoundError
+from hookline.calls import Steps
 from hookline.client.records import Refusal, Request
 from hookline.client.requests import with_body
-from hookline.client.transport import Steps
+from hookline.errors import NotFoundError
 from hookline.testing.matchers import Matchers, Mismatch
 
 NEAREST = 3

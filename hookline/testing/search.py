@@ -6,10 +6,10 @@ import time
 from datetime import UTC, datetime, timedelta
 from threading import Lock
 
-from hookline.client.errors import NotFoundError
+from hookline.calls import Steps
 from hookline.client.records import Request
 from hookline.client.requests import Waited, wait_call, with_body
-from hookline.client.transport import Steps
+from hookline.errors import NotFoundError
 from hookline.testing.matchers import Matchers
 
 

@@ -41,7 +41,9 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexFile]
     """Ten requests, numbered from 0."""
     monkeypatch.setattr(group, "FEW", 0)
     with closing(IndexFile(tmp_path / "search.db", "store", 99)) as made:
-        rows = [entry(number, f"/catch/s{number}/a?page=next", headers(number), encoded(body(number))) for number in TEN]
+        rows = [
+            entry(number, f"/catch/s{number}/a?page=next", headers(number), encoded(body(number))) for number in TEN
+        ]
         made.add(rows, 9, ())
         yield made
 

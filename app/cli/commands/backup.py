@@ -26,7 +26,7 @@ EXAMPLES = (
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("backup", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run=backup)
+    parser.set_defaults(run=backup, waits=True)
     parser.add_argument("file", metavar="FILE", type=Path, help="the file to write")
     parser.add_argument("--force", action="store_true", default=False, help="replace the file if it exists")
 

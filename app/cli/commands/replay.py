@@ -50,7 +50,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
         examples=EXAMPLES,
         argument_default=argparse.SUPPRESS,
     )
-    parser.set_defaults(run=replay, background=False)
+    parser.set_defaults(run=replay, waits=True, background=False)
     parser.add_argument("ids", metavar="ID", nargs="*", default=[], help=ID_HELP)
     add_fields(parser)
     text = "do not wait for the end, which hookline replays shows; Hookline must be running"

@@ -42,7 +42,7 @@ VERBS = {"pause": "send no more until it is resumed", "resume": "continue it", "
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("replays", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
-    parser.set_defaults(run=replays, verb=None)
+    parser.set_defaults(run=replays, waits=True, verb=None)
     parser.add_argument("id", metavar="REPLAY", nargs="?", help=REPLAY_HELP)
     verbs = parser.add_mutually_exclusive_group()
     for verb, text in VERBS.items():

@@ -53,6 +53,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     verb = Noun(commands, "tunnel", HELP, shared, examples=EXAMPLES).verb
     verb("list", list_programs, "list the tunnel programs that Hookline can run").set_defaults(without_data=True)
     begin = verb("start", start, "start a tunnel, and wait for its public URL; another one is stopped")
+    begin.set_defaults(waits=True)
     _add_program(begin)
     begin.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE", help=_VALUE_HELP)
     verb("stop", stop, "stop the tunnel")

@@ -14,7 +14,7 @@ from app.cli.identifiers import request_id
 from app.cli.mcp.serializers import Serializer
 from app.cli.mcp.shapes import EndpointShape, ReplayResults, SentShape
 from app.cli.mcp.tools import RESPONSE_BYTES, Connect, ReadTools, RequestId, calling
-from app.cli.transport import NO_READ_TIMEOUT, path_of
+from app.cli.transport import path_of
 from app.cli.views import FullDeliveryView
 
 _SEND_S = 60.0
@@ -39,7 +39,7 @@ class ActingTools:
         async with calling(self._connect) as api:
             path = path_of("requests", await request_id(api, request), "replay")
             fields = {} if url is None else {"url": url}
-            made = await api.json("POST", path, fields, timeout=NO_READ_TIMEOUT)  # each target has its own
+            made = await api.json("POST", path, fields, timeout_s=None)  # each target has its own
         deliveries = [await self._read.full_delivery(cast(FullDeliveryView, one)) for one in made["deliveries"]]
         return ReplayResults(deliveries)
 

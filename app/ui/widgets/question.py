@@ -93,7 +93,8 @@ class Question(Dialog):
 
 
 async def ask(parent: QWidget, theme: Theme, title: str, text: str, confirm: str, *, kind: Kind = "danger") -> bool:
-    """Ask over `parent`; False also if that was closed meanwhile. The question closes if the waiting task is cancelled."""
+    """Ask over `parent`; False also if that was closed meanwhile. The question closes if the waiting task is
+    cancelled."""
     return isValid(parent) and await Question(title, text, confirm, theme, parent, kind=kind).answer()
 
 

@@ -19,7 +19,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QColor, QGuiApplication, QImage, QTextDocument
 from PySide6.QtWidgets import QApplication, QTextBrowser
 
-from app.__main__ import DRAW
+from app.start import DRAW
 from app.ui.request.body import render_process
 from app.ui.request.body.page_view import PageView
 from app.ui.request.body.render_process import ARGUMENT, DrawRequest, draw_apart, drawn

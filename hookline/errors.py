@@ -20,6 +20,10 @@ class UnreachableError(ApiError):
     """No Hookline is running, or it does not respond."""
 
 
+class NoResponseError(UnreachableError):
+    """It does not respond in time."""
+
+
 class WaitTimeoutError(ApiError, TimeoutError):
     """No matching request was stored in time."""
 

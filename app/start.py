@@ -1,0 +1,196 @@
+"""Runs a command line with what it needs: serve, the window, the store."""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from app import __version__
+from app.cli.errors import Exit
+from app.cli.main import CliServices
+from app.cli.main import main as run_command_line
+from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
+from app.core.backup import BackupContents, Report
+from app.core.doctor import Finding
+from app.core.errors import HooklineError
+from app.core.launch_request import LaunchRequest
+from app.system import child_environment, one_file
+from app.system.installation import is_bundle, portable_folder
+from hookline.running import ApiAddress
+
+if TYPE_CHECKING:
+    from app.gui import Ready
+
+DRAW = "--draw"
+"""The argument with which the packaged window starts itself to draw something: not for users."""
+FIRST_ENDPOINT = "My first endpoint"
+"""The endpoint that a start without a window creates, so that its URL can be printed at once."""
+
+
+def start(given: Sequence[str]) -> int:
+    """Run one command; returns the process's exit code."""
+    one_file.end_with_unpacker()
+    if given == [DRAW]:
+        return _draw()
+    child_environment.restore_environment()
+    # Where click and rich are installed, httpx loads its own command line: 40 ms of the 250 that a command takes.
+    sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+    services = CliServices(
+        serve=_serve,
+        window=show_window,
+        open_api=_open_api,
+        selftest=_selftest,
+        portable_folder=portable_folder,
+        is_bundle=is_bundle,
+        stored_slugs=_stored_slugs,
+        stored_ids=_stored_ids,
+        stored_targets=_stored_targets,
+        stored_replays=_stored_replays,
+        stored_deliveries=_stored_deliveries,
+        require_database=_require_database,
+        restore=_restore,
+        doctor=_doctor,
+    )
+    return run_command_line(given, services)
+
+
+def _draw() -> int:
+    from app.ui.request.body.render_process import main as draw  # start-up time, and Qt: for this process alone
+
+    return draw()
+
+
+def _require_database(folder: Path) -> None:
+    from app.db.folder import require_database  # start-up time, as in `_serve`
+
+    require_database(folder)
+
+
+def _restore(folder: Path, file: Path, report: Report, confirm: Callable[[BackupContents], None]) -> Path | None:
+    from app.db.restore import restore  # start-up time, as in `_serve`
+
+    return restore(folder, file, report, confirm)
+
+
+def _doctor(folder: Path, full: bool) -> Iterable[Finding]:
+    from app.doctor import examine  # start-up time, as in `_serve`
+
+    return examine(folder, full=full)
+
+
+@contextmanager
+def _loading() -> Iterator[None]:
+    """Modules stay. Looking for garbage while they load, and later among them, took a tenth of the processor time of a
+    start of `hookline serve`, and a quarter of that of a command on the store.
+    """
+    before, enabled = len(sys.modules), gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if len(sys.modules) > before:
+            gc.freeze()
+        if enabled:
+            gc.enable()
+
+
+def _serve(options: ServeOptions) -> int:
+    with _loading():
+        from app.serve import run_headless  # start-up time: `hookline version` needs no server
+
+    return run_headless(options)
+
+
+def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None = None) -> int:
+    """Show the window until it is closed, or the one that is already open; `on_ready` as in `run_window`."""
+    from app.system.display import why_no_display  # start-up time, here and below: commands need no window
+    from app.system.qt_libraries import set_utf8_locale, why_no_qt  # as above
+
+    reason = why_no_display()
+    if reason is not None and (options.link or options.new_endpoint):
+        raise HooklineError(f"{reason} A link or the form for a new endpoint needs the window.")
+    if reason is not None:
+        print(f"{reason} Serving without a window; press Ctrl-C to stop.", file=sys.stderr, flush=True)
+        return _serve(msgspec.structs.replace(options.headless(), endpoints=(FIRST_ENDPOINT,), tail=True))
+    gc.disable()  # until the window's own collector takes over: everything imported from here on stays
+    set_utf8_locale()
+    if lacking := why_no_qt():
+        return _tell(lacking)
+    # Only a start with a display may import Qt, and one that finds an open window needs only this part.
+    from app.ui.plain_imports import load_qt
+
+    load_qt()
+    from app.ui.single_instance import ask  # after it
+
+    if ask(options.data_dir, LaunchRequest(__version__, options.launch_action)):
+        return 0
+    from app.gui import run_window  # start-up time, see above
+
+    return run_window(options, on_ready)
+
+
+def _tell(lacking: str) -> int:
+    """Print why no window can open, or show it in a dialog when there is no terminal."""
+    from app.system.qt_libraries import show_desktop_dialog  # start-up time, see above
+
+    print(f"hookline: {lacking}", file=sys.stderr, flush=True)
+    if not sys.stderr.isatty():
+        show_desktop_dialog(lacking)
+    return Exit.ENVIRONMENT
+
+
+def _selftest(options: SelftestOptions) -> int:
+    from app.selftest.run import run_selftest  # start-up time: other commands need none of it
+
+    return run_selftest(options)
+
+
+def _stored_slugs(folder: Path) -> list[tuple[str, str]]:
+    from app.db.completion import stored_slugs  # start-up time: no other command needs sqlite3 so early
+
+    return stored_slugs(folder)
+
+
+def _stored_ids(folder: Path, beginning: str) -> list[tuple[str, str]]:
+    from app.db.completion import stored_ids  # start-up time, see above
+
+    return stored_ids(folder, beginning)
+
+
+def _stored_targets(folder: Path) -> list[tuple[str, str]]:
+    from app.db.completion import stored_targets  # start-up time, see above
+
+    return stored_targets(folder)
+
+
+def _stored_replays(folder: Path) -> list[tuple[str, str]]:
+    from app.db.completion import stored_replays  # start-up time, see above
+
+    return stored_replays(folder)
+
+
+def _stored_deliveries(folder: Path, beginning: str) -> list[tuple[str, str]]:
+    from app.db.completion import stored_deliveries  # start-up time, see above
+
+    return stored_deliveries(folder, beginning)
+
+
+@asynccontextmanager
+async def _open_api(folder: Path) -> AsyncIterator[ApiAddress]:
+    """The local API on a free port, for one command while no program runs on `folder`."""
+    with _loading():
+        from app.application import Application  # start-up time: only a command that needs the store pays for it
+
+    application = Application(folder)
+    try:
+        await application.open()
+        url = await application.listen_api(0)
+        yield ApiAddress(url=url, token=application.token)
+    finally:
+        await application.close()

@@ -1,0 +1,145 @@
+"""Calls of the local API, whatever sends them: what each asks, and typed results or an `ApiError`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Any, Generic, NamedTuple, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from hookline.errors import ApiError, FieldProblem, NotFoundError, ProblemError
+from hookline.headers import Headers
+
+T = TypeVar("T")
+
+Params = Mapping[str, str | Sequence[str]]
+"""Query parameters; a list gives one several times."""
+
+CONNECT_TIMEOUT_S = 5.0
+TIMEOUT_S = 60.0
+"""How long a response, or the next part of it, may take; None in its place: for ever."""
+PAGE = 500
+"""The largest page of a list."""
+PATH = "/api/v1"
+KIND = "urn:hookline:problem:"
+
+
+class Response(msgspec.Struct, frozen=True):
+    """A response that was read; the names of its headers are in lower case."""
+
+    url: str
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class Call(NamedTuple, Generic[T]):
+    """One call of the API, not yet made. `decode` makes its result of a successful response, which was read."""
+
+    method: str
+    path: str
+    decode: Callable[[Response], T]
+    params: Params | None = None
+    content: Mapping[str, Any] | None = None
+    timeout_s: float | None = TIMEOUT_S
+
+
+Steps = Generator[Call[Any], Any, T]
+"""Calls made one after the other: each `yield` gets a call's result, or its ApiError. Returns the result of all."""
+
+
+class Page(msgspec.Struct, Generic[T], frozen=True):
+    """A part of a list; `next` is the cursor of what follows. `unexamined` counts requests that a search leaves out
+    although they may match."""
+
+    items: tuple[T, ...]
+    next: str | None
+    unexamined: int = 0
+
+
+def decode_as(kind: type[T]) -> Callable[[Response], T]:
+    """Decodes a response's JSON as `kind`; ApiError for what is not such JSON."""
+
+    return lambda response: decoded(response.content, kind)
+
+
+def decoded(text: bytes, kind: type[T]) -> T:
+    """JSON as `kind`; ApiError for what is not such JSON."""
+    try:
+        return msgspec.json.decode(text, type=kind, dec_hook=_decoded)
+    except msgspec.DecodeError as error:
+        message = f"Hookline's response is not understood: {error}. Its version may not fit this library's."
+        raise ApiError(message) from error
+
+
+def nothing(_: Response) -> None:
+    """Decodes a response without a body."""
+
+
+def page_call(path: str, params: Params, kind: type[T], count: int | None, cursor: str | None) -> Call[Page[T]]:
+    """The call for the part of a list from `cursor` on, of at most `count` items."""
+    limit = PAGE if count is None else min(count, PAGE)
+    given = {**params, "limit": str(limit), **({"cursor": cursor} if cursor else {})}
+    return Call("GET", path, decode_as(Page[kind]), given)  # type: ignore[valid-type]
+
+
+def query_of(**params: str | None) -> dict[str, str]:
+    """The query parameters that are given."""
+    return {name: value for name, value in params.items() if value}
+
+
+def path_of(*parts: str) -> str:
+    return "".join("/" + quote(part, safe="") for part in parts)
+
+
+def problem_of(response: Response) -> ProblemError:
+    """The error for a problem document (RFC 9457); the messages of its fields are more specific than its summary."""
+    status = response.status
+    try:
+        problem = msgspec.json.decode(response.content, type=_Problem)
+    except msgspec.DecodeError:
+        text = f"{response.url} responded with {status}, but not as Hookline does."
+        return ProblemError(status, "", f"{text} Check which program runs there.")
+    messages = " ".join(error.message for error in problem.errors)
+    kind = NotFoundError if status == 404 else ProblemError
+    return kind(
+        status,
+        problem.type.removeprefix(KIND),
+        messages or problem.detail or problem.title,
+        fields=problem.errors,
+        span=problem.span,
+        suggestion=problem.suggestion,
+    )
+
+
+class _Problem(msgspec.Struct, frozen=True):
+    title: str
+    type: str = ""
+    detail: str = ""
+    errors: tuple[FieldProblem, ...] = ()
+    span: tuple[int, int] | None = None
+    suggestion: str | None = None
+
+
+def body_of(content: Mapping[str, Any] | None) -> bytes | None:
+    """A call's content as JSON."""
+    return None if content is None else msgspec.json.encode(content, enc_hook=_encoded)
+
+
+def headers_of(token: str, headers: Mapping[str, str] | None, body: bytes | None) -> dict[str, str]:
+    """All headers of a call."""
+    kind = {} if body is None else {"Content-Type": "application/json"}
+    return {"Authorization": f"Bearer {token}", **(headers or {}), **kind}
+
+
+def _decoded(kind: type[Any], value: Any) -> Any:
+    if kind is Headers:
+        return Headers(value)
+    raise NotImplementedError(kind)
+
+
+def _encoded(value: Any) -> Any:
+    if isinstance(value, Headers):
+        return value.pairs
+    raise NotImplementedError(type(value))

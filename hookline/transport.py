@@ -1,0 +1,217 @@
+"""Makes calls of the local API over blocking connections.
+
+On sockets, because to load httpx, `http.client` or h11 takes as long as all else that a command does. What is read is
+the HTTP/1.1 of Hookline's own API: a body has a length or chunks.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, cast
+from urllib.parse import quote, urlencode, urlsplit
+
+from hookline.calls import (
+    CONNECT_TIMEOUT_S,
+    PATH,
+    TIMEOUT_S,
+    Call,
+    Params,
+    Response,
+    Steps,
+    T,
+    body_of,
+    headers_of,
+    nothing,
+    page_call,
+    problem_of,
+)
+from hookline.errors import ApiError, NoResponseError, UnreachableError
+from hookline.running import ApiAddress
+
+_PIECE = _LINE_MAX = 64 * 1024
+
+
+class Transport:
+    """Connections to the API, kept between calls. Every method raises ApiError. Threads may share it."""
+
+    def __init__(self, address: ApiAddress) -> None:
+        self._address = address
+        self._idle: list[_Connection] = []
+
+    def close(self) -> None:
+        while self._idle:
+            self._idle.pop().close()
+
+    def send(self, call: Call[T]) -> T:
+        """The result of a call."""
+        with self._exchange(call) as response:
+            return call.decode(response.read())
+
+    def run(self, steps: Steps[T]) -> T:
+        """Make the calls of `steps`; returns their result."""
+        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
+        try:
+            call = next(steps)
+            while True:
+                try:
+                    result = self.send(call)
+                except ApiError as error:
+                    call = steps.throw(error)
+                else:
+                    call = steps.send(result)
+        except StopIteration as end:
+            return cast(T, end.value)
+
+    def items(
+        self,
+        path: str,
+        params: Params,
+        kind: type[T],
+        count: int | None = None,
+        unexamined: Callable[[int], None] | None = None,
+    ) -> Iterator[T]:
+        """The first `count` items of a list, or all (None), page by page. `unexamined` gets each page's number."""
+        cursor: str | None = None
+        while count is None or count > 0:
+            page = self.send(page_call(path, params, kind, count, cursor))
+            if unexamined is not None:
+                unexamined(page.unexamined)
+            yield from page.items
+            cursor = page.next
+            if cursor is None:
+                return
+            count = None if count is None else count - len(page.items)
+
+    @contextmanager
+    def stream(
+        self,
+        path: str,
+        params: Params | None = None,
+        *,
+        timeout_s: float | None = TIMEOUT_S,
+        headers: Mapping[str, str] | None = None,
+    ) -> Iterator[Iterator[bytes]]:
+        """The body of a successful response to GET, piece by piece."""
+        with self._exchange(Call("GET", path, nothing, params, timeout_s=timeout_s), headers) as response:
+            yield response.pieces()
+
+    @contextmanager
+    def _exchange(self, call: Call[Any], headers: Mapping[str, str] | None = None) -> Iterator[_Connection]:
+        """A connection with a successful response whose body is still to be read."""
+        query = f"?{urlencode(call.params, doseq=True, quote_via=quote)}" if call.params else ""
+        body = body_of(call.content)
+        fields = headers_of(self._address.token, headers, body)
+        with _as_api_errors(self._address.url):
+            connection = self._request(call.method, f"{PATH}{call.path}{query}", fields, body or b"", call.timeout_s)
+            try:
+                if not 200 <= connection.status < 300:
+                    raise problem_of(connection.read())
+                yield connection
+            finally:
+                if connection.is_reusable():
+                    self._idle.append(connection)
+                else:
+                    connection.close()
+
+    def _request(
+        self, method: str, target: str, headers: dict[str, str], body: bytes, timeout_s: float | None
+    ) -> _Connection:
+        """A connection on which the response has begun."""
+        while self._idle:
+            connection = self._idle.pop()
+            if connection.is_open():
+                connection.request(method, target, headers, body, timeout_s)
+                return connection
+            connection.close()
+        connection = _Connection(self._address.url)
+        try:
+            connection.request(method, target, headers, body, timeout_s)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+
+class _Connection:
+    """`status` and `headers` are those of the response that has begun, the names in lower case."""
+
+    def __init__(self, url: str) -> None:
+        parts = urlsplit(url)
+        self._url, self._host = url, parts.netloc
+        self._socket = socket.create_connection((parts.hostname, parts.port), CONNECT_TIMEOUT_S)
+        self._file = self._socket.makefile("rb")
+        self._at_end = False
+        self.status, self.headers = 0, dict[str, str]()
+
+    def close(self) -> None:
+        self._file.close()
+        self._socket.close()
+
+    def is_open(self) -> bool:
+        """Whether Hookline has not closed it meanwhile."""
+        return not select.select([self._socket], [], [], 0)[0]
+
+    def is_reusable(self) -> bool:
+        """Whether the response was read to its end, and another request may follow."""
+        return self._at_end and self.headers.get("connection", "").lower() != "close"
+
+    def request(self, method: str, target: str, headers: dict[str, str], body: bytes, timeout_s: float | None) -> None:
+        """Send a request, and receive the head of its response."""
+        self._socket.settimeout(timeout_s)
+        fields = {"Host": self._host, "Content-Length": str(len(body)), **headers}
+        lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
+        self._socket.sendall("\r\n".join(lines).encode("latin-1") + body)
+        self._at_end = False
+        version, _, rest = self._line().partition(" ")
+        if not version.startswith("HTTP/1.") or not rest[:3].isdigit():
+            raise _NotHttpError(f"it responded {version[:40]!r}, which is not HTTP")
+        self.status = int(rest[:3])
+        pairs = (line.partition(":") for line in iter(self._line, ""))
+        self.headers = {name.lower(): value.strip() for name, _, value in pairs}
+
+    def pieces(self) -> Iterator[bytes]:
+        """The body of the response, as it comes."""
+        if self.headers.get("transfer-encoding", "").lower() == "chunked":
+            while size := int(self._line().partition(";")[0], 16):
+                yield from self._bytes(size)
+                self._line()
+            while self._line():
+                pass  # trailers
+        else:
+            yield from self._bytes(int(self.headers.get("content-length", "0")))
+        self._at_end = True
+
+    def read(self) -> Response:
+        """The whole response."""
+        return Response(self._url, self.status, self.headers, b"".join(self.pieces()))
+
+    def _line(self) -> str:
+        line = self._file.readline(_LINE_MAX)
+        if not line.endswith(b"\n"):
+            raise ConnectionError("it closed the connection")
+        return line.decode("latin-1").rstrip("\r\n")
+
+    def _bytes(self, size: int) -> Iterator[bytes]:
+        while size:
+            data = self._file.read1(min(size, _PIECE))
+            if not data:
+                raise ConnectionError("it closed the connection")
+            yield data
+            size -= len(data)
+
+
+class _NotHttpError(OSError):
+    """What responds is not Hookline."""
+
+
+@contextmanager
+def _as_api_errors(url: str) -> Iterator[None]:
+    try:
+        yield
+    except TimeoutError as error:
+        raise NoResponseError(f"Hookline at {url} does not respond. Try again.") from error
+    except (OSError, ValueError) as error:
+        raise UnreachableError(f"Hookline at {url} cannot be reached: {error}. Is it still running?") from error
