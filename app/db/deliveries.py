@@ -39,8 +39,9 @@ from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
 
 _RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = ? RETURNING seq"
-_QUEUED = SQL("t1.state = 'queued'")
-"""Not a parameter: SQLite uses the index of queued deliveries only when it sees the state."""
+_QUEUED = SQL("t1.state = 'queued' AND t1.replay_id IS NULL")
+"""What the forwarder sends; replays send theirs. No parameters: SQLite uses the index of queued deliveries only when it
+sees the state."""
 
 _NEVER = 2**62
 """Later than any moment, in microseconds."""
@@ -173,9 +174,10 @@ class Deliveries:
         return await self._results.store(results, then_begin, cost)
 
     def _result(self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]]) -> Result:
-        target = self._targets.by_id(delivery.target_id) if delivery.target_id is not None else None
-        pause_after = target.pause_after if target is not None and delivery.replay_id is None else 0
-        return Result(delivery, made, None if target is None else target.id, pause_after)
+        of_target = None if delivery.replay_id is not None else delivery.target_id
+        target = None if of_target is None else self._targets.by_id(of_target)
+        number, pause_after = (None, 0) if target is None else (target.id, target.pause_after)
+        return Result(delivery, made, number, pause_after)
 
     def _stored(self, results: Sequence[Result], stored: Sequence[Stored]) -> None:
         grown: dict[int, int] = {}

@@ -351,7 +351,10 @@ class DeliveryModel(StoreModel):
         table_name = "delivery"
         indexes = (
             SQL("CREATE INDEX delivery_capture ON delivery (capture_seq, seq)"),
-            SQL("CREATE INDEX delivery_queued ON delivery (target_id, seq, due_at, started_at) WHERE state = 'queued'"),
+            SQL(
+                "CREATE INDEX delivery_queued ON delivery (target_id, seq, due_at, started_at, replay_id)"
+                " WHERE state = 'queued'"
+            ),
             SQL("CREATE INDEX delivery_failed ON delivery (endpoint_id, seq) WHERE state = 'failed'"),
             SQL("CREATE INDEX delivery_not_sent ON delivery (endpoint_id, seq) WHERE state = 'not_sent'"),
             SQL("CREATE INDEX delivery_sending ON delivery (seq) WHERE sending_at IS NOT NULL"),

@@ -305,6 +305,20 @@ class TestPausing:
         assert await store.deliveries.next_due_at(target_id) == 0
 
 
+async def test_a_replay_to_a_target_is_neither_queued_for_it_nor_counted(
+    store: Store, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    (capture,) = await queue(store, endpoint)
+    failed = await end(store, await of(store, capture), FAILED)
+    for replay_id, state in (("one", FAILED), ("two", DELIVERED)):
+        replay = msgspec.structs.replace(failed, id=f"of {replay_id}", replay_id=replay_id, attempts=0)
+        await store.deliveries.add_replays([replay])
+        assert await queued(store, endpoint) == []
+        assert await store.deliveries.targets_with_queued() == set()
+        await end(store, replay, state)
+    assert query(tmp_path, "SELECT failures FROM target") == [(1,)]
+
+
 async def test_deliveries_are_listed_by_what_they_are(store: Store, endpoint: Endpoint) -> None:
     captures = await queue(store, endpoint, 3)
     for capture, state in zip(captures, (FAILED, DELIVERED), strict=False):
