@@ -9,7 +9,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.delivery import Attempt, AttemptTrigger, Delivery, QueuedDelivery
+from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, QueuedDelivery
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, EndpointDraft
 from app.core.target import Target, TargetDraft
@@ -84,6 +84,7 @@ def after(delivery: Delivery, last: Attempt, state: DeliveryState, due_at: int =
         "ms": last.ms,
         "status": last.status,
         "error": last.error,
+        "interrupted": last.failure is FailureKind.INTERRUPTED,
     }
     return replace(delivery, **{**made, **fields})
 

@@ -1,8 +1,8 @@
-"""How an attempt ended, in words."""
+"""Why an attempt was made and how it ended, in words."""
 
 from __future__ import annotations
 
-from app.core.delivery import Attempt, FailureKind
+from app.core.delivery import Attempt, AttemptTrigger, FailureKind
 
 FAILURES = {
     FailureKind.CONNECTION: "Could not connect",
@@ -15,6 +15,14 @@ FAILURES = {
     FailureKind.INTERRUPTED: "Interrupted",
     FailureKind.CUT_OFF: "Cut off on purpose",
     FailureKind.INTERNAL: "Internal error",
+}
+TRIGGERS = {
+    AttemptTrigger.FORWARD: "forwarded",
+    AttemptTrigger.RETRY: "retry",
+    AttemptTrigger.MANUAL: "retried by you",
+    AttemptTrigger.RESTART: "after a restart",
+    AttemptTrigger.RESENT: "sent again because the open connection had closed",
+    AttemptTrigger.REPLAY: "replay",
 }
 
 

@@ -10,11 +10,13 @@ from app.core.target import TargetDraft
 
 
 class AttemptTrigger(StrEnum):
-    """Why an attempt was made. RESENT: at once and once only, because a reused connection closed without a response."""
+    """Why an attempt was made. RESTART: Hookline had ended during the one before. RESENT: at once and once only,
+    because a reused connection closed without a response."""
 
     FORWARD = "forward"
     RETRY = "retry"
     MANUAL = "manual"
+    RESTART = "restart"
     RESENT = "resent"
     REPLAY = "replay"
 
@@ -29,6 +31,7 @@ class Delivery(Record, frozen=True):
     these and the waits after them take together (None before the first). While queued, the next attempt starts at
     `due_at` (0: now). Failure is data:
     `error` says what went wrong, `status` is None without a response. `responded`: the sender got this response.
+    `interrupted`: Hookline ended during the last attempt.
     `captured_method`, `captured_target`, `captured_event` and `captured_gist` are the capture's.
     """
 
@@ -49,6 +52,7 @@ class Delivery(Record, frozen=True):
     status: int | None = None
     error: str | None = None
     responded: bool = False
+    interrupted: bool = False
     captured_method: str = ""
     captured_target: str = ""
     captured_event: str | None = None
@@ -72,6 +76,8 @@ class Delivery(Record, frozen=True):
             return AttemptTrigger.REPLAY
         if self.attempts == 0:
             return AttemptTrigger.FORWARD
+        if self.interrupted:
+            return AttemptTrigger.RESTART
         return AttemptTrigger.MANUAL if self.round_attempts == 0 else AttemptTrigger.RETRY
 
 

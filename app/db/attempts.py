@@ -116,6 +116,7 @@ def interrupted(delivery: Delivery, url: str, method: str, sending_at: int) -> t
         ms=None,
         status=None,
         error=INTERRUPTED,
+        interrupted=True,
         due_at=0,
     )
     return attempt, after

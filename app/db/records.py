@@ -128,6 +128,7 @@ DELIVERY = RecordMapping(
         "status": DeliveryModel.status,
         "error": DeliveryModel.error,
         "responded": (DeliveryModel.responded, bool),
+        "interrupted": (DeliveryModel.interrupted, bool),
         "captured_method": CaptureModel.method,
         "captured_target": CaptureModel.target,
         "captured_event": CaptureModel.event,

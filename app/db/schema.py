@@ -346,6 +346,7 @@ class DeliveryModel(StoreModel):
     status = IntegerField(null=True)
     error = TextField(null=True)
     responded = BooleanField(constraints=[SQL("DEFAULT 0")])
+    interrupted = BooleanField(constraints=[SQL("DEFAULT 0")])
 
     class Meta:
         table_name = "delivery"

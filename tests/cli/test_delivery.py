@@ -109,7 +109,7 @@ def test_a_delivery_shows_its_attempts(run: Run, rows: list[Delivery]) -> None:
     ]
     times = [local_seconds(rows[0].queued_at + number) for number in (1, 2)]
     assert [line.split("\t") for line in table.splitlines()] == [
-        ["1", times[0], "forward", "-", "2.5 ms", deliveries.REFUSED],
+        ["1", times[0], "forwarded", "-", "2.5 ms", deliveries.REFUSED],
         ["2", times[1], "retry", "-", "2.5 ms", deliveries.REFUSED],
     ]
     assert f"Next attempt: {local_seconds(rows[2].due_at)}\n" in run("delivery", rows[2].id).out
@@ -121,7 +121,7 @@ def test_a_delivery_shows_its_attempts(run: Run, rows: list[Delivery]) -> None:
 
 def test_an_attempt_shows_what_was_sent_and_what_came_back(run: Run, rows: list[Delivery]) -> None:
     shown = run("delivery", rows[1].id, "--attempt", "1").out
-    assert shown.startswith(f"POST {SENT}\nAttempt: 1 (forward) of delivery {rows[1].id}\nStarted: ")
+    assert shown.startswith(f"POST {SENT}\nAttempt: 1 (forwarded) of delivery {rows[1].id}\nStarted: ")
     sent = "\n\nHost: 127.0.0.1:9\nX-Dup: 1\nx-dup: 2\n\nHTTP/1.1 200\nX-A: \xff\nx-a: 2\n\n"
     assert sent in shown
     assert shown.endswith(f"(5 B of body. To get them: hookline delivery {rows[1].id} --attempt 1 --body)\n")

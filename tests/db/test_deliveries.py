@@ -234,6 +234,14 @@ async def test_an_attempt_that_a_crash_cut_off_is_marked_and_repeated(
     assert (attempt.number, attempt.failure, attempt.trigger) == (1, FailureKind.INTERRUPTED, AttemptTrigger.FORWARD)
     (found,) = await again.deliveries.queued(endpoint.targets[0].id, 5)
     assert (found.delivery.state, found.delivery.attempts, found.delivery.round_attempts) == (QUEUED, 1, 0)
+    assert found.delivery.next_trigger is AttemptTrigger.RESTART
+    ended = await end(again, found.delivery, FAILED)
+    assert [one.trigger for one in await again.deliveries.attempts(delivery.id)] == [
+        AttemptTrigger.FORWARD,
+        AttemptTrigger.RESTART,
+    ]
+    assert await again.deliveries.retry(DeliveryFilter(delivery_ids=(ended.id,))) == 1
+    assert (await of(again, capture)).next_trigger is AttemptTrigger.MANUAL
     assert "may have received it" in (found.delivery.error or "")
     assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
     await again.close()

@@ -15,6 +15,7 @@ from app.cli.output import GREEN, RED, Output, write_bytes
 from app.cli.table import Column, Table
 from app.cli.text import when_text
 from app.cli.views import AttemptView, FullDeliveryView
+from app.core.attempt_text import TRIGGERS
 from app.core.clock import parse_rfc3339
 from app.core.text import ms_text, size_text, time_text
 
@@ -101,7 +102,7 @@ def _row(table: Table, attempt: AttemptView) -> None:
     table.row(
         str(attempt["number"]),
         when_text(attempt["started_at"]),
-        attempt["trigger"],
+        _trigger(attempt),
         "-" if attempt["status"] is None else str(attempt["status"]),
         ms_text(attempt["ms"]),
         attempt["error"] or "-",
@@ -109,9 +110,14 @@ def _row(table: Table, attempt: AttemptView) -> None:
     )
 
 
+def _trigger(attempt: AttemptView) -> str:
+    """Why it was made; the API's word if a newer program answers."""
+    return {str(key): words for key, words in TRIGGERS.items()}.get(attempt["trigger"], attempt["trigger"])
+
+
 def _show_attempt(out: Output, delivery: FullDeliveryView, attempt: AttemptView) -> None:
     out.line(f"{attempt['method']} {attempt['url']}")
-    out.field("Attempt", f"{attempt['number']} ({attempt['trigger']}) of delivery {delivery['id']}")
+    out.field("Attempt", f"{attempt['number']} ({_trigger(attempt)}) of delivery {delivery['id']}")
     out.field("Started", time_text(parse_rfc3339(attempt["started_at"]), None))
     out.field("Took", _timing(attempt))
     out.field("Body", f"{size_text(attempt['size'])} sent")

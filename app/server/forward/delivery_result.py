@@ -44,6 +44,7 @@ def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
         ms=last.ms,
         status=last.status,
         error=last.error,
+        interrupted=False,
     )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import NamedTuple
 
-from app.core.attempt_text import FAILURES
-from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, ended_state
+from app.core.attempt_text import FAILURES, TRIGGERS
+from app.core.delivery import Attempt, Delivery, FailureKind, ended_state
 from app.core.model import DeliveryState
 from app.core.target import PausedBy, Target
 from app.core.text import count_of, ms_text
@@ -29,14 +29,6 @@ PAUSED = Look("Paused", "pause", "warning")
 INTERRUPTED = Look("Interrupted", "warning", "warning")
 
 _STATES = {DeliveryState.DELIVERED: DELIVERED, DeliveryState.NOT_SENT: NOT_SENT, DeliveryState.FAILED: FAILED}
-
-TRIGGERS = {
-    AttemptTrigger.FORWARD: "forwarded",
-    AttemptTrigger.RETRY: "retry",
-    AttemptTrigger.MANUAL: "retried by you",
-    AttemptTrigger.RESENT: "sent again because the open connection had closed",
-    AttemptTrigger.REPLAY: "replay",
-}
 INTERRUPTED_MEANS = (
     "Hookline stopped while this attempt was being made. The target may have received the request, so the next attempt"
     " may be a repeat. It does not use up a retry."

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from app.core.attempt_text import TRIGGERS
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind
 from app.core.model import WORST_FIRST, DeliveryState
 from app.ui.dashboard.row import OUTCOMES
-from app.ui.deliveries.words import TRIGGERS, attempt_text, look_of, result_of
+from app.ui.deliveries.words import attempt_text, look_of, result_of
 from app.ui.requests.list.delegate import STATES
 from app.ui.requests.list.row_text import STATE_WORDS
 from tests import factories

@@ -9,13 +9,14 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.attempt_text import TRIGGERS
 from app.core.bodies.escape import escape
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.model import Capture, DeliveryState
 from app.core.record import Headers
 from app.core.target import Target
 from app.core.text import exact_time, ms_text, size_text
-from app.ui.deliveries.words import INTERRUPTED_MEANS, TRIGGERS, result_of
+from app.ui.deliveries.words import INTERRUPTED_MEANS, result_of
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource, of_attempt, read_plain

@@ -15,13 +15,13 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.core.attempt_text import TRIGGERS
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.delivery import FailureKind
 from app.core.text import clock_time, count_of, exact_time, ms_text
 from app.ui.deliveries.words import (
     INTERRUPTED_MEANS,
-    TRIGGERS,
     attempt_text,
     is_paused,
     look_of,
