@@ -10,6 +10,7 @@ from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.model import DeliveryState, Endpoint
 from app.core.record import Headers
 from app.core.target import TargetDraft
+from app.core.text import count_of
 from app.db.store import Store
 from tests import factories
 
@@ -56,10 +57,14 @@ async def finish(
     return ended
 
 
+def gave_up(attempts: int) -> str:
+    return f"Gave up after {count_of(attempts, 'attempt')}."
+
+
 async def fail(store: Store, delivery: Delivery, attempts: int = 1) -> Delivery:
     """Let this many attempts fail, and the delivery with them."""
     made = [attempt(delivery, number) for number in range(1, attempts + 1)]
-    return await finish(store, delivery, DeliveryState.FAILED, *made)
+    return await finish(store, delivery, DeliveryState.FAILED, *made, next_step=gave_up(attempts))
 
 
 async def not_sent(store: Store, delivery: Delivery) -> Delivery:

@@ -84,6 +84,7 @@ def after(delivery: Delivery, last: Attempt, state: DeliveryState, due_at: int =
         "ms": last.ms,
         "status": last.status,
         "error": last.error,
+        "next_step": None,
         "interrupted": last.failure is FailureKind.INTERRUPTED,
     }
     return replace(delivery, **{**made, **fields})

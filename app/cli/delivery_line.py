@@ -30,6 +30,7 @@ def news_of_view(delivery: DeliveryView) -> DeliveryNews:
         ms=delivery["ms"],
         status=delivery["status"],
         error=delivery["error"],
+        next_step=delivery["next_step"],
         replay=delivery["replay"] is not None,
     )
 

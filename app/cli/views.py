@@ -126,7 +126,8 @@ class SummaryView(TypedDict):
 
 
 class DeliveryView(TypedDict):
-    """One delivery of a request; `error` says why its last attempt failed, `due_at` when the next one starts."""
+    """One delivery of a request; `error` says why its last attempt failed, `next_step` until when it is
+    retried or why it is not, `due_at` when the next one starts."""
 
     id: str
     request: str
@@ -138,6 +139,7 @@ class DeliveryView(TypedDict):
     status: int | None
     ms: float | None
     error: str | None
+    next_step: str | None
     target: int | None
     replay: str | None
     attempt_count: int

@@ -25,13 +25,13 @@ class Delivery(Record, frozen=True):
     """A capture to be sent to one target, with the result of its last attempt.
 
     `url` is the target's URL until the first attempt (in a replay, the URL it requests), then the URL that the last
-    attempt requested; see `request_url`. `target_id` is None
-    for a URL that is no target of the endpoint, `replay_id` None unless the user replayed the request. `attempts`
-    counts all attempts, `round_attempts` those since it was queued or last retried by the user, `round_ms` is how long
-    these and the waits after them take together (None before the first). While queued, the next attempt starts at
-    `due_at` (0: now). Failure is data:
-    `error` says what went wrong, `status` is None without a response. `responded`: the sender got this response.
-    `interrupted`: Hookline ended during the last attempt.
+    attempt requested; see `request_url`. `target_id` is None for a URL that is no target of the endpoint, `replay_id`
+    None unless the user replayed the request. `attempts` counts all attempts, `round_attempts` those that use up a
+    retry since it was queued or last retried by the user; `round_ms` is how long this round and its waits take so far
+    (None before its first attempt). While queued, the next attempt starts at `due_at` (0: now). Failure is data:
+    `error` says what went wrong, `next_step` until when it is retried or why it is not, `status` is None without a
+    response. `responded`: the sender got this response. `interrupted`: Hookline ended during the last
+    attempt.
     `captured_method`, `captured_target`, `captured_event` and `captured_gist` are the capture's.
     """
 
@@ -51,6 +51,7 @@ class Delivery(Record, frozen=True):
     ms: float | None = None
     status: int | None = None
     error: str | None = None
+    next_step: str | None = None
     responded: bool = False
     interrupted: bool = False
     captured_method: str = ""
@@ -78,12 +79,13 @@ class Delivery(Record, frozen=True):
             return AttemptTrigger.FORWARD
         if self.interrupted:
             return AttemptTrigger.RESTART
-        return AttemptTrigger.MANUAL if self.round_attempts == 0 else AttemptTrigger.RETRY
+        return AttemptTrigger.MANUAL if self.round_ms is None else AttemptTrigger.RETRY
 
 
 class FailureKind(StrEnum):
-    """Why an attempt failed, as retry rules see it. NOT_SENT: the request cannot be sent as it is. INTERRUPTED:
-    Hookline ended while it was being sent. CUT_OFF: a replay closed the connection on purpose."""
+    """Why an attempt failed, as retry rules see it. CONNECTION: there was none, or it closed without a response.
+    NOT_SENT: the request cannot be sent as it is. INTERRUPTED: Hookline ended while it was being sent. CUT_OFF: a
+    replay closed the connection on purpose."""
 
     CONNECTION = "connection"
     TIMEOUT = "timeout"
@@ -140,6 +142,11 @@ class Attempt(Record, frozen=True):
     response_truncated: bool = False
     failure: FailureKind | None = None
     error: str | None = None
+
+    @property
+    def could_not_connect(self) -> bool:
+        """Whether it failed before anything was sent."""
+        return self.failure is FailureKind.CONNECTION and not self.headers
 
     @property
     def ended_at(self) -> int:

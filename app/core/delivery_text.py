@@ -7,7 +7,7 @@ from app.core.model import DeliveryState
 from app.core.record import Record
 from app.core.retry import wait_text
 from app.core.target import TargetDraft
-from app.core.text import count_of, ms_text
+from app.core.text import ms_text
 
 
 class DeliveryNews(Record, frozen=True):
@@ -22,6 +22,7 @@ class DeliveryNews(Record, frozen=True):
     ms: float | None = None
     status: int | None = None
     error: str | None = None
+    next_step: str | None = None
     replay: bool = False
 
 
@@ -36,6 +37,7 @@ def news_of(delivery: Delivery, target: TargetDraft | None) -> DeliveryNews:
         ms=delivery.ms,
         status=delivery.status,
         error=delivery.error,
+        next_step=delivery.next_step,
         replay=delivery.replay_id is not None,
     )
 
@@ -54,11 +56,11 @@ def result_text(news: DeliveryNews, now_us: int) -> str:
     if news.state is DeliveryState.QUEUED:
         wait_us = news.due_at - now_us
         parts.append(f"Next attempt {f'in {wait_text(wait_us)}' if wait_us > 0 else 'now'}.")
-    elif news.state is DeliveryState.FAILED and not news.replay:
-        parts.append(gave_up_text(news.attempts))
+    elif news.next_step:
+        parts.append(news.next_step)
     return " ".join(parts)
 
 
-def gave_up_text(attempts: int) -> str:
-    """What follows a failure that is final."""
-    return f"Gave up after {count_of(attempts, 'attempt')}." if attempts > 1 else "Not retried."
+def reason_text(error: str | None, next_step: str | None) -> str:
+    """Why a delivery's last attempt failed, and until when it is retried or why it is not; empty if it did not fail."""
+    return " ".join(filter(None, (error, next_step)))

@@ -1,4 +1,4 @@
-"""What follows a failed attempt: when the next one starts, or why there is none."""
+"""What follows a failed attempt: when the next one starts, and until when, or why there is none."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Callable
 from app.core.about import duration_text
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind
 from app.core.retry_after import RetryAfter, retry_after
-from app.core.target import RetryOn, RetryRule
+from app.core.target import RetryRule
 from app.core.text import count_of, ms_text
 
-_KINDS: dict[FailureKind, RetryOn] = {
+_KINDS = {
     FailureKind.CONNECTION: "connection",
     FailureKind.TIMEOUT: "timeout",
     FailureKind.TLS: "tls",
     FailureKind.PROTOCOL: "protocol",
 }
-_CLASSES: dict[int, RetryOn] = {3: "3xx", 4: "4xx", 5: "5xx"}
+_CONNECTS_MAX = 100
+"""A rule without delays has no more attempts to connect than about twice as many."""
 _NAMES = {
     FailureKind.CONNECTION: "connection errors are",
     FailureKind.TIMEOUT: "time-outs are",
@@ -25,23 +26,24 @@ _NAMES = {
 }
 _NEVER = {
     FailureKind.LOOP: "the target leads back to Hookline",
-    FailureKind.NOT_SENT: "the request cannot be sent to this target",
     FailureKind.CUT_OFF: "the replay cut it off on purpose",
     FailureKind.INTERNAL: "an error in Hookline stopped it",
 }
 
 
 def uses_retry(attempt: Attempt) -> bool:
-    """Whether `attempt` counts in `round_attempts`: not if Hookline ended during it, and not if it only repeated
-    another because a reused connection had closed."""
-    return attempt.failure is not FailureKind.INTERRUPTED and attempt.trigger is not AttemptTrigger.RESENT
+    """Whether `attempt` counts in `round_attempts`: not if it could not connect, not if Hookline ended during it, and
+    not if it only repeated another because a reused connection had closed."""
+    if attempt.could_not_connect or attempt.failure is FailureKind.INTERRUPTED:
+        return False
+    return attempt.trigger is not AttemptTrigger.RESENT
 
 
 def is_retried(rule: RetryRule, attempt: Attempt) -> bool:
     """Whether the rule names the attempt's result. `4xx` includes 429."""
     if attempt.failure is not FailureKind.STATUS or attempt.status is None:
         return attempt.failure is not None and _KINDS.get(attempt.failure) in rule.on
-    return _CLASSES.get(attempt.status // 100) in rule.on or (attempt.status == 429 and "429" in rule.on)
+    return f"{attempt.status // 100}xx" in rule.on or str(attempt.status) in rule.on
 
 
 def longest_wait_ms(rule: RetryRule, retry: int) -> int:
@@ -63,30 +65,40 @@ def next_attempt(
     `round_attempts` counts the attempts of this round that `uses_retry`, `round_ms` is what its attempts and the waits
     between them took, both with `attempt`. So what the clock says does not count. `random` returns 0 to 1.
     The wait is exponential backoff with full jitter: a random part of `longest_wait_ms`, but at least the target's
-    `Retry-After`. An interrupted attempt is repeated at once, whatever the rule says: its result is not known.
+    `Retry-After`. Where nothing could connect, it is a random part of `round_ms` within the rule's delays, as often as
+    `total_ms` allows. An interrupted attempt is repeated at once, whatever the rule says: its result is not known.
     """
     if attempt.failure is FailureKind.INTERRUPTED:
         return 0
-    if attempt.failure is None or not is_retried(rule, attempt) or round_attempts > rule.retries:
+    if attempt.failure is None or rule.retries == 0 or not is_retried(rule, attempt):
         return None
-    backoff_us = round(random() * longest_wait_ms(rule, round_attempts) * 1_000)
+    if attempt.could_not_connect:
+        most = max(rule.longest_delay_ms, rule.total_ms / _CONNECTS_MAX)
+        longest_ms = min(most, max(rule.first_delay_ms, round_ms))
+    elif round_attempts <= rule.retries:
+        longest_ms = longest_wait_ms(rule, round_attempts)
+    else:
+        return None
+    backoff_us = round(random() * longest_ms * 1_000)
     asked = _asked(attempt)
     wait_us = max(backoff_us, asked.wait_us if asked else 0)
     return wait_us if round_ms * 1_000 + wait_us <= rule.total_ms * 1_000 else None
 
 
-def next_text(rule: RetryRule, attempt: Attempt, *, round_attempts: int, wait_us: int) -> str:
-    """`Retry 2 of 4 in 3.2 s (Retry-After: 5)`, for a delivery that waits after `attempt`."""
+def next_step(rule: RetryRule, attempt: Attempt, *, round_attempts: int, retried: bool) -> str | None:
+    """What follows `attempt`, and until when, or why nothing does; a sentence. None after a success, and where the
+    attempt's own error says it."""
+    if attempt.failure in (None, FailureKind.NOT_SENT):
+        return None
     if attempt.failure is FailureKind.INTERRUPTED:
-        return "Sent again because Hookline closed during the last attempt"
-    when = f"in {wait_text(wait_us)}" if wait_us > 0 else "now"
-    return f"Retry {round_attempts} of {rule.retries} {when}{_asked_text(_asked(attempt))}"
-
-
-def gave_up_text(rule: RetryRule, attempt: Attempt, *, round_attempts: int) -> str:
-    """Why `next_attempt` returned None, in a sentence; empty after a success."""
-    if attempt.failure is None:
-        return ""
+        return "Sent again because Hookline stopped during the last attempt."
+    bound = wait_text(rule.total_ms * 1_000)
+    if retried and attempt.could_not_connect:
+        return f"Retried until a connection is made, for {bound} at most."
+    asked = _asked(attempt)
+    asked_text = f" (Retry-After: {asked.text})" if asked else ""
+    if retried:
+        return f"Retry {round_attempts} of {rule.retries}, within {bound}{asked_text}."
     if attempt.failure in _NEVER:
         return f"Not retried: {_NEVER[attempt.failure]}."
     if rule.retries == 0:
@@ -96,17 +108,11 @@ def gave_up_text(rule: RetryRule, attempt: Attempt, *, round_attempts: int) -> s
         return f"Not retried: {what} not in the target's retry rule."
     if round_attempts > rule.retries:
         return f"Gave up after {count_of(round_attempts, 'attempt')}."
-    asked = _asked(attempt)
-    bound = wait_text(rule.total_ms * 1_000)
-    return f"Gave up: the next retry would start more than {bound} after the first attempt{_asked_text(asked)}."
+    return f"Gave up: the next retry would start more than {bound} after the first attempt{asked_text}."
 
 
 def _asked(attempt: Attempt) -> RetryAfter | None:
     return None if attempt.status is None else retry_after(attempt.response_headers, attempt.ended_at)
-
-
-def _asked_text(asked: RetryAfter | None) -> str:
-    return f" (Retry-After: {asked.text})" if asked else ""
 
 
 def wait_text(us: int) -> str:

@@ -11,7 +11,7 @@ from app.core.model import Auth, EndpointDraft, Forward, Plan, ResponseSettings
 from app.core.own_urls import CAPTURE_PATH, own_base_of
 from app.core.record import Headers, Record
 from app.core.sizes import GIB, MIB, exact_size
-from app.core.target import TargetDraft
+from app.core.target import RETRY_ON, TargetDraft, is_retry_on
 
 NAME_MAX = 100
 DESCRIPTION_MAX = 2_000
@@ -231,6 +231,7 @@ def target_errors(draft: TargetDraft, own_bases: Sequence[str] = ()) -> list[Fie
         ),
         ("pause_after", _range_error("Pause after", draft.pause_after, 0, PAUSE_AFTER_MAX)),
         ("retry.retries", _range_error("Retries", retry.retries, 0, RETRIES_MAX)),
+        ("retry.on", _retry_on_error(retry.on)),
         ("retry.first_delay_ms", _range_error("First delay", retry.first_delay_ms, 0, RETRY_DELAY_MAX_MS, " ms")),
         ("retry.longest_delay_ms", _range_error("Longest delay", retry.longest_delay_ms, 0, RETRY_DELAY_MAX_MS, " ms")),
         ("retry.total_ms", _range_error("Total time", retry.total_ms, 0, RETRY_TOTAL_MAX_MS, " ms")),
@@ -240,6 +241,13 @@ def target_errors(draft: TargetDraft, own_bases: Sequence[str] = ()) -> list[Fie
         ),
     ]
     return [FieldError(field=field, message=message) for field, message in checks if message]
+
+
+def _retry_on_error(names: Sequence[str]) -> str | None:
+    wrong = next((name for name in names if not is_retry_on(name)), None)
+    if wrong is None:
+        return None
+    return f"Retry on: {wrong!r} is not a result. Use {', '.join(RETRY_ON)}, or a status from 300 to 599."
 
 
 def _range_error(label: str, value: int, least: int, most: int, unit: str = "") -> str | None:

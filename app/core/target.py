@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 from typing import Literal
 
 from app.core.forward_target import forwarded_url
 from app.core.record import Headers, Record
 
-RetryOn = Literal["connection", "timeout", "tls", "protocol", "429", "3xx", "4xx", "5xx"]
-"""A result that a retry rule can name: kinds of failure, and statuses."""
+RETRY_ON = ("connection", "timeout", "tls", "protocol", "3xx", "4xx", "5xx")
+"""The results that a retry rule can name, besides single statuses from 300 to 599."""
+RETRY_ON_PATTERN = f"^(?:{'|'.join(RETRY_ON)}|[345][0-9]{{2}})$"
+_RETRY_ON = re.compile(RETRY_ON_PATTERN)
 
 
 class RetryRule(Record, frozen=True):
-    """When and how often a failed attempt is repeated.
+    """When and how often a failed attempt is repeated, if its result is named in `on`.
 
     The n-th of at most `retries` waits a random time of up to `first_delay_ms` * 2^(n - 1), at most `longest_delay_ms`;
-    a `Retry-After` of the target is obeyed. All attempts and the waits between them take at most `total_ms`, until the
-    last one starts.
+    a `Retry-After` of the target is obeyed. Attempts that could not connect, so that nothing was sent, are not counted:
+    each waits a random time of up to what the delivery has taken so far, within the two delays. All attempts and the
+    waits between them take at most `total_ms`, until the last one starts.
     """
 
     retries: int = 4
-    on: tuple[RetryOn, ...] = ("connection",)
+    on: tuple[str, ...] = ("connection",)
     first_delay_ms: int = 1_000
-    longest_delay_ms: int = 60_000
+    longest_delay_ms: int = 30_000
     total_ms: int = 600_000
+
+
+def is_retry_on(name: str) -> bool:
+    return _RETRY_ON.fullmatch(name) is not None
 
 
 class TargetDraft(Record, frozen=True):

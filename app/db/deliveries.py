@@ -382,7 +382,7 @@ def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> Model
 def _queue_again(database: SqliteDatabase, seqs: Sequence[int]) -> list[tuple[int, int, str]]:
     """Queue these deliveries; row, target and capture of each."""
     chosen = DeliveryModel.seq.in_(sql_list(seqs))
-    fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_ms": None}
+    fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_ms": None, "next_step": None}
     DeliveryModel.update(**fresh).where(chosen).execute(database)
     captures = DeliveryModel.select(DeliveryModel.capture).where(chosen)
     CaptureModel.update(mirror=DELIVERY_CODE[DeliveryState.QUEUED]).where(CaptureModel.seq.in_(captures)).execute(

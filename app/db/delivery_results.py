@@ -29,7 +29,7 @@ T = TypeVar("T")
 
 _CHANGING = (
     *("url", "due_at", "attempts", "round_attempts", "round_ms", "started_at", "ms", "status", "error"),
-    *("responded", "interrupted"),
+    *("next_step", "responded", "interrupted"),
 )
 """Columns that an attempt changes and that hold a field unchanged. Values of a row: these, the state, the id."""
 _changing = attrgetter(*_CHANGING)

@@ -127,6 +127,7 @@ DELIVERY = RecordMapping(
         "ms": DeliveryModel.ms,
         "status": DeliveryModel.status,
         "error": DeliveryModel.error,
+        "next_step": DeliveryModel.next_step,
         "responded": (DeliveryModel.responded, bool),
         "interrupted": (DeliveryModel.interrupted, bool),
         "captured_method": CaptureModel.method,

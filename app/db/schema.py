@@ -345,6 +345,7 @@ class DeliveryModel(StoreModel):
     ms = FloatField(null=True)
     status = IntegerField(null=True)
     error = TextField(null=True)
+    next_step = TextField(null=True)
     responded = BooleanField(constraints=[SQL("DEFAULT 0")])
     interrupted = BooleanField(constraints=[SQL("DEFAULT 0")])
 

@@ -203,7 +203,8 @@ class DeliverySummary(Record, frozen=True):
     """A request sent, or to be sent, to one URL, with the result of its last attempt.
 
     `request` is the request's ID, `endpoint` a slug; `target` is None for a URL that is no target, `replay` unless the
-    request was replayed. `responded`: the sender got this response.
+    request was replayed. `next_step` says until when it is retried, or why it is not. `responded`: the sender got this
+    response.
     """
 
     id: str
@@ -217,6 +218,7 @@ class DeliverySummary(Record, frozen=True):
     ms: float | None
     status: int | None
     error: str | None
+    next_step: str | None
     target: int | None
     replay: str | None
     attempt_count: int

@@ -66,7 +66,7 @@ def test_deliveries_are_listed_with_attempts_and_the_next_one(run: Run, rows: li
         [*ids[3], "queued", "-", "-", "0", "now", SENT, "-"],
         [*ids[2], "queued", "503", "2.5 ms", "1", local_seconds(rows[2].due_at), SENT, "Response 503."],
         [*ids[1], "delivered", "200", "2.5 ms", "1", "-", SENT, "-"],
-        [*ids[0], "failed", "-", "2.5 ms", "2", "-", SENT, deliveries.REFUSED],
+        [*ids[0], "failed", "-", "2.5 ms", "2", "-", SENT, f"{deliveries.REFUSED} {deliveries.gave_up(2)}"],
     ]
     assert [line.split("\t")[0] for line in run("deliveries", "--failed").out.splitlines()] == [rows[0].id]
 
@@ -105,7 +105,7 @@ def test_a_delivery_shows_its_attempts(run: Run, rows: list[Delivery]) -> None:
         f"URL: {SENT}",
         f"Target: {rows[0].target_id}",
         f"Queued: {local_seconds(rows[0].queued_at)}",
-        f"Result: failed after 2 attempts. {deliveries.REFUSED}",
+        f"Result: failed after 2 attempts. {deliveries.REFUSED} {deliveries.gave_up(2)}",
     ]
     times = [local_seconds(rows[0].queued_at + number) for number in (1, 2)]
     assert [line.split("\t") for line in table.splitlines()] == [
@@ -226,7 +226,7 @@ def test_what_was_not_sent_is_listed_and_sent_again_by_its_id_alone(
 
 def test_a_request_shows_its_deliveries(run: Run, rows: list[Delivery]) -> None:
     failed = run("show", rows[0].capture_id).out
-    line = f"Forwarded to: {SENT}: failed after 2 attempts. {deliveries.REFUSED}\n"
+    line = f"Forwarded to: {SENT}: failed after 2 attempts. {deliveries.REFUSED} {deliveries.gave_up(2)}\n"
     assert f"{line}  Attempts: hookline delivery {rows[0].id}\n" in failed
     assert f"Forwarded to: {SENT}: delivered, response 200\n" in run("show", rows[1].capture_id).out
     upcoming = f"queued. Response 503. Next attempt: {local_seconds(rows[2].due_at)}\n"

@@ -348,7 +348,7 @@ def test_a_line_fits_its_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -
             "\x1b[32m204 in 12 ms, attempt 3 (replay)\x1b[0m",
         ),
         ({"state": "queued", "error": "No\x1b."}, "\x1b[31mfailed in 12 ms: No\\x1b. Next attempt now.\x1b[0m"),
-        ({"state": "failed", "error": "No."}, "\x1b[31mfailed in 12 ms: No. Not retried.\x1b[0m"),
+        ({"state": "failed", "error": "No.", "next_step": "Not so."}, "\x1b[31mfailed in 12 ms: No. Not so.\x1b[0m"),
         ({"state": "failed", "error": "No.", "replay": True}, "\x1b[31mfailed in 12 ms (replay): No.\x1b[0m"),
         ({"state": "queued"}, "queued again"),
     ],

@@ -52,7 +52,7 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["--remove-header", "Host"], 2, "Remove headers: Host is set by Hookline itself"),
     (["--retries", "51"], 2, "Retries must be 0 to 50, not 51."),
     (["--retries", "many"], 2, "'many' is not a whole number"),
-    (["--retry-on", "connection,404"], 2, "'404' is not a result; use any of connection, timeout, tls"),
+    (["--retry-on", "connection,204"], 2, "'204' is not a result; use any of connection, timeout, tls"),
     (["--retry-delay", "86401"], 2, "First delay must be"),
     (["--parallel", "0"], 2, "Parallel deliveries must be 1 to 64, not 0."),
     (["--timeout", "0.01"], 2, "Timeout must be 100 to 600,000 ms, not 10."),

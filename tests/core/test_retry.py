@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from app.core.clock import parse_rfc3339
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind
 from app.core.record import Headers
-from app.core.retry import gave_up_text, is_retried, longest_wait_ms, next_attempt, next_text, uses_retry
+from app.core.retry import is_retried, longest_wait_ms, next_attempt, next_step, uses_retry
 from app.core.retry_after import retry_after
-from app.core.target import RetryOn, RetryRule
+from app.core.target import RetryRule
 
 NOW = parse_rfc3339("2026-11-22T12:00:00Z")
 SECOND = 1_000_000
-ALL: tuple[RetryOn, ...] = ("connection", "timeout", "tls", "protocol", "429", "3xx", "4xx", "5xx")
+ALL = ("connection", "timeout", "tls", "protocol", "429", "503", "3xx", "4xx", "5xx")
 LONG = 7 * 24 * 3_600_000
 EVERYTHING = RetryRule(on=ALL, total_ms=LONG)
 
@@ -33,9 +33,15 @@ def attempt(failure: FailureKind | None = FailureKind.CONNECTION, **fields: Any)
         "ms": 0.0,
         "method": "POST",
         "url": "http://127.0.0.1:3000/",
+        "headers": (("Host", "127.0.0.1:3000"),),
         "failure": failure,
     }
     return Attempt(**{**defaults, **fields})
+
+
+def refused(**fields: Any) -> Attempt:
+    """Nothing could connect, so nothing was sent."""
+    return attempt(headers=(), **fields)
 
 
 def status(code: int, *headers: tuple[str, str]) -> Attempt:
@@ -75,10 +81,10 @@ def test_a_delivery_that_keeps_failing_follows_its_rule_to_the_end() -> None:
         (status(404), {"4xx"}),
         (status(410), {"4xx"}),
         (status(429), {"4xx", "429"}),
-        (status(503), {"5xx"}),
+        (status(503), {"5xx", "503"}),
     ],
 )
-def test_a_result_is_retried_if_the_rule_names_it(result: Attempt, named: set[RetryOn]) -> None:
+def test_a_result_is_retried_if_the_rule_names_it(result: Attempt, named: set[str]) -> None:
     assert {on for on in ALL if is_retried(RetryRule(on=(on,)), result)} == named
     assert not is_retried(RetryRule(on=()), result)
 
@@ -158,7 +164,7 @@ def test_retry_after_is_the_least_wait(seconds: int, drawn: float, code: int) ->
 
 @given(st.integers(0, 100_000), st.integers(0, 100_000), st.floats(0, 1, exclude_max=True))
 def test_nothing_starts_after_the_total(total: int, passed: int, drawn: float) -> None:
-    rule = RetryRule(first_delay_ms=50_000, total_ms=total)
+    rule = RetryRule(first_delay_ms=50_000, longest_delay_ms=60_000, total_ms=total)
     wait = next_attempt(rule, attempt(), round_attempts=1, round_ms=passed, random=lambda: drawn)
     wanted = round(drawn * 50_000_000)
     assert wait == (wanted if passed * 1_000 + wanted <= total * 1_000 else None)
@@ -176,19 +182,58 @@ def test_a_resent_attempt_and_the_one_it_repeats_are_one_of_the_retries() -> Non
     assert not uses_retry(attempt(trigger=AttemptTrigger.RESENT))
 
 
+def test_attempts_that_cannot_connect_use_up_the_total_time_alone() -> None:
+    rule, random = RetryRule(retries=2), Random(7).random
+    round_ms, waits = 0.0, []
+    while (wait := next_attempt(rule, refused(), round_attempts=0, round_ms=round_ms, random=random)) is not None:
+        longest_ms = min(30_000, max(1_000, round_ms))
+        assert wait <= longest_ms * 1_000
+        waits.append(wait)
+        round_ms += wait / 1_000
+    assert 570_000 < round_ms <= 600_000
+    assert 20 < len(waits) < 100
+    assert not uses_retry(refused())
+
+
+def test_a_restart_of_a_minute_is_bridged_by_the_defaults_of_a_target() -> None:
+    random = Random(7).random
+    for _ in range(1_000):
+        round_ms = 0.0
+        while round_ms < 60_000:
+            wait = next_attempt(RetryRule(), refused(), round_attempts=0, round_ms=round_ms, random=random)
+            assert wait is not None
+            round_ms += wait / 1_000
+        assert round_ms < 90_000
+
+
+@pytest.mark.parametrize("rule", [RetryRule(first_delay_ms=0), RetryRule(first_delay_ms=0, longest_delay_ms=0)])
+def test_a_rule_without_delays_does_not_connect_without_end(rule: RetryRule) -> None:
+    random, round_ms, tried = Random(7).random, 0.1, 0
+    while (wait := next_attempt(rule, refused(), round_attempts=0, round_ms=round_ms, random=random)) is not None:
+        round_ms += wait / 1_000 + 0.1
+        tried += 1
+    assert tried < 300
+
+
+def test_what_could_not_connect_is_repeated_only_if_the_rule_says_so() -> None:
+    assert due(RetryRule(retries=0), refused()) is None
+    assert due(RetryRule(on=("5xx",)), refused()) is None
+    assert due(RetryRule(), refused(), 4) is not None
+    assert due(RetryRule(), attempt(), 5) is None, "a connection that was closed without a response counts"
+
+
 @pytest.mark.parametrize(
-    ("last", "wait", "text"),
+    ("last", "text"),
     [
-        (attempt(), 3_200_000, "Retry 2 of 4 in 3.2 s"),
-        (status(503, ("Retry-After", "5")), 5_000_000, "Retry 2 of 4 in 5.0 s (Retry-After: 5)"),
-        (attempt(), 0, "Retry 2 of 4 now"),
-        (attempt(), -1, "Retry 2 of 4 now"),
-        (attempt(), 125 * SECOND, "Retry 2 of 4 in 2 min"),
-        (attempt(FailureKind.INTERRUPTED), 0, "Sent again because Hookline closed during the last attempt"),
+        (attempt(), "Retry 2 of 4, within 7 d 0 h."),
+        (status(503, ("Retry-After", "5")), "Retry 2 of 4, within 7 d 0 h (Retry-After: 5)."),
+        (refused(), "Retried until a connection is made, for 7 d 0 h at most."),
+        (attempt(FailureKind.INTERRUPTED), "Sent again because Hookline stopped during the last attempt."),
+        (attempt(None, status=200), None),
     ],
 )
-def test_what_follows_in_words(last: Attempt, wait: int, text: str) -> None:
-    assert next_text(EVERYTHING, last, round_attempts=2, wait_us=wait) == text
+def test_what_follows_in_words(last: Attempt, text: str | None) -> None:
+    assert next_step(EVERYTHING, last, round_attempts=2, retried=True) == text
 
 
 @pytest.mark.parametrize(
@@ -198,6 +243,7 @@ def test_what_follows_in_words(last: Attempt, wait: int, text: str) -> None:
         (RetryRule(), status(404), 1, "Not retried: status 404 is not in the target's retry rule."),
         (RetryRule(), attempt(FailureKind.TLS), 1, "Not retried: TLS errors are not in the target's retry rule."),
         (RetryRule(retries=0), attempt(), 1, "Not retried: the target has no retries."),
+        (RetryRule(retries=0), refused(), 0, "Not retried: the target has no retries."),
         (EVERYTHING, attempt(FailureKind.LOOP), 1, "Not retried: the target leads back to Hookline."),
         (
             RetryRule(on=ALL),
@@ -205,9 +251,8 @@ def test_what_follows_in_words(last: Attempt, wait: int, text: str) -> None:
             1,
             "Gave up: the next retry would start more than 10 min after the first attempt (Retry-After: 3600).",
         ),
-        (EVERYTHING, attempt(None, status=200), 1, ""),
     ],
 )
 def test_why_there_is_no_other_attempt_in_words(rule: RetryRule, last: Attempt, number: int, text: str) -> None:
     assert due(rule, last, number) is None
-    assert gave_up_text(rule, last, round_attempts=number) == text
+    assert next_step(rule, last, round_attempts=number, retried=False) == text

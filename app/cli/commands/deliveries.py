@@ -13,12 +13,13 @@ from app.cli.output import GREEN, RED, YELLOW, JsonList
 from app.cli.table import Column, Table
 from app.cli.text import brief_time, state_text, when_text
 from app.cli.views import DeliveryView
+from app.core.delivery_text import reason_text
 from app.core.text import ms_text
 
 HELP = "list deliveries, newest first"
 DETAILS = (
-    f"{HELP}. STATUS is the target's response to the last attempt, ERROR why that failed; NEXT is when the next attempt"
-    " starts."
+    f"{HELP}. STATUS is the target's response to the last attempt, ERROR why that failed and whether it is retried;"
+    " NEXT is when the next attempt starts."
 )
 EXAMPLES = (
     ("See which deliveries of an endpoint failed", "hookline deliveries stripe --failed"),
@@ -95,7 +96,7 @@ def _row(call: Call, table: Table, delivery: DeliveryView, identity: str) -> Non
         str(delivery["attempt_count"]),
         next_text(delivery),
         delivery["url"],
-        delivery["error"] or "-",
+        reason_text(delivery["error"], delivery["next_step"]) or "-",
         codes=("", "", "", "", CODES.get(delivery["state"], "")),
     )
 
@@ -112,5 +113,5 @@ def result_text(delivery: DeliveryView) -> str:
     count = delivery["attempt_count"]
     text = state_text(delivery["state"]) + (f" after {count:,} attempts" if count > 1 else "")
     if delivery["error"]:
-        return f"{text}. {delivery['error']}"
+        return f"{text}. {reason_text(delivery['error'], delivery['next_step'])}"
     return text if delivery["status"] is None else f"{text}, response {delivery['status']}"

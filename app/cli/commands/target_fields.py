@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import get_args
 
 from app.cli.argument_types import milliseconds, whole_number
 from app.cli.commands.endpoint_fields import header_of
 from app.cli.views import TargetFields
 from app.core.rules import PARALLEL_MAX, PAUSE_AFTER_MAX, RETRIES_MAX, TIMEOUT_MAX_MS, TIMEOUT_MIN_MS
-from app.core.target import RetryOn
+from app.core.target import RETRY_ON, is_retry_on
 
 FLAT = (
     *("url", "position", "timeout_ms", "parallel", "pause_after", "remove_headers"),
@@ -24,7 +23,6 @@ RETRY = {
     "retry_time": "total_ms",
 }
 """The fields of the retry rule by the names of their options."""
-KINDS = get_args(RetryOn)
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
@@ -33,18 +31,21 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     _add_connection(parser)
     limit = f"0 to {RETRIES_MAX}"
     parser.add_argument(
-        "--retries", type=whole_number, metavar="N", help=f"how often a failed attempt is repeated, {limit} (4)"
+        "--retries",
+        type=whole_number,
+        metavar="N",
+        help=f"how often a failed attempt is repeated, {limit} (4); those that could not connect do not count",
     )
     parser.add_argument(
         "--retry-on",
         type=_kinds,
         metavar="RESULTS",
-        help=f"what is repeated, separated by commas: {', '.join(KINDS)} (connection)",
+        help=f"what is repeated, separated by commas: {', '.join(RETRY_ON)}, or statuses such as 503 (connection)",
     )
     for option, text in (
         ("--retry-delay", "longest delay before the first retry, doubled for each one after it (1)"),
-        ("--retry-longest-delay", "what the delay is doubled to at most (60)"),
-        ("--retry-time", "no retry starts later than this after the first attempt (600)"),
+        ("--retry-longest-delay", "what the delay is doubled to at most (30)"),
+        ("--retry-time", "how long a delivery is retried, its waits included (600)"),
     ):
         parser.add_argument(option, type=milliseconds, metavar="SECONDS", help=text)
     order = parser.add_mutually_exclusive_group()
@@ -178,6 +179,7 @@ def given_fields(options: argparse.Namespace) -> TargetFields:
 def _kinds(text: str) -> list[str]:
     names = [name.strip() for name in text.split(",")]
     for name in names:
-        if name not in KINDS:
-            raise argparse.ArgumentTypeError(f"{name!r} is not a result; use any of {', '.join(KINDS)}")
+        if not is_retry_on(name):
+            known = ", ".join(RETRY_ON)
+            raise argparse.ArgumentTypeError(f"{name!r} is not a result; use any of {known}, or a status such as 503")
     return list(dict.fromkeys(names))

@@ -14,6 +14,7 @@ from app.cli.mcp.shapes import (
     SummaryShape,
 )
 from app.cli.views import AttemptView, DeliveryView, EndpointView, RequestView, StatusView, SummaryView
+from app.core.delivery_text import reason_text
 from app.core.gist.words import MORE, shortened
 from app.core.redaction.headers import redacted_headers
 from app.core.redaction.in_text import redacted_text, redacted_url
@@ -130,7 +131,7 @@ class Serializer:
             attempts=row["attempt_count"],
             status=row["status"],
             ms=row["ms"],
-            error=self._optional(row["error"]),
+            error=self._optional(reason_text(row["error"], row["next_step"]) or None),
             replay=row["replay"] is not None,
             queued_at=row["queued_at"],
             next_attempt_at=row["due_at"],

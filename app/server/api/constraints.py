@@ -46,7 +46,7 @@ from app.core.rules import (
     WAIT_MIN_MS,
 )
 from app.core.settings import bounds, meta, scriptable
-from app.core.target import RetryRule, TargetDraft
+from app.core.target import RETRY_ON_PATTERN, RetryRule, TargetDraft
 from app.server.api.parameters import SLUG_SCHEMA
 from app.server.api.replay_schemas import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
 from app.server.api.schemas import RequestPatch, patch_name
@@ -116,6 +116,7 @@ OF_RECORDS: dict[type[Record], dict[str, Keywords]] = {
     },
     RetryRule: {
         "retries": _range(0, RETRIES_MAX),
+        "on": {"pattern": RETRY_ON_PATTERN},
         "first_delay_ms": _range(0, RETRY_DELAY_MAX_MS),
         "longest_delay_ms": _range(0, RETRY_DELAY_MAX_MS),
         "total_ms": _range(0, RETRY_TOTAL_MAX_MS),

@@ -165,7 +165,8 @@ class DeliverySummaryOut(Record, frozen=True):
     """One delivery of a request and the result of its last attempt, without the response; `endpoint` is a slug,
     `method` the captured request's, `url` the requested URL with sub-path and query. `target` and `replay` are ids:
     `target` is null for a URL that is no target, `replay` unless the user replayed the request. `due_at` is when the
-    next attempt starts; null: now, or never. `responded`: the sender got this response."""
+    next attempt starts; null: now, or never. `next_step` says until when it is retried, or why it is not. `responded`:
+    the sender got this response."""
 
     id: str
     request: str
@@ -178,6 +179,7 @@ class DeliverySummaryOut(Record, frozen=True):
     ms: float | None
     status: int | None
     error: str | None
+    next_step: str | None
     target: int | None
     replay: str | None
     attempt_count: int

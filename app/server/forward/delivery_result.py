@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from app.core.clock import now_us
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, ended_state
 from app.core.model import DeliveryState
-from app.core.retry import next_attempt, uses_retry
+from app.core.retry import next_attempt, next_step, uses_retry
 from app.core.target import Target
 
 Made = list[tuple[Attempt, bytes]]
@@ -44,6 +44,7 @@ def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
         ms=last.ms,
         status=last.status,
         error=last.error,
+        next_step=next_step(target.retry, last, round_attempts=round_attempts, retried=wait_us is not None),
         interrupted=False,
     )
 

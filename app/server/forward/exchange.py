@@ -72,6 +72,12 @@ class Exchange:
         finally:
             self._release(connection, answer)
 
+    @property
+    def timeout_kind(self) -> FailureKind:
+        """When the attempt's time was over."""
+        connecting = self.progress.phase in (Phase.LOOKUP, Phase.CONNECT)
+        return FailureKind.CONNECTION if connecting else FailureKind.TIMEOUT
+
     def timeout_text(self, limit: str) -> str:
         """What took too long when the attempt's time was over."""
         place, phase = self.key.place, self.progress.phase

@@ -6,7 +6,6 @@ import logging
 import time
 from dataclasses import dataclass
 
-from app.core.delivery_text import gave_up_text
 from app.core.events import DeliveryChanged, Subscriptions, TargetChanged
 from app.core.model import DeliveryState
 from app.core.repositories import EndpointRepository
@@ -51,7 +50,7 @@ class FailureLog:
             return
         since = f" ({told.unsaid:,} more have failed since the last line.)" if told.unsaid else ""
         place = f"{self._name(delivery.endpoint_id)} to target {delivery.target_id}"
-        log.info("a delivery of %s failed: %s %s%s", place, delivery.error, gave_up_text(delivery.attempts), since)
+        log.info("a delivery of %s failed: %s %s%s", place, delivery.error, delivery.next_step or "", since)
         told.at, told.unsaid = now, 0
 
     def _target_changed(self, event: TargetChanged) -> None:

@@ -101,7 +101,8 @@ class _Run:
         except AttemptError as error:
             failure = error.kind, self._text(str(error))
         except TimeoutError:
-            failure = FailureKind.TIMEOUT, self._text(self._timeout_text())
+            kind = FailureKind.TIMEOUT if self.exchange is None else self.exchange.timeout_kind
+            failure = kind, self._text(self._timeout_text())
         except StaleConnectionError:
             assert self.exchange is not None
             self.stale = True

@@ -24,6 +24,7 @@ from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleO
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.delivery import Delivery
+from app.core.delivery_text import reason_text
 from app.core.model import DeliveryState, Endpoint
 from app.core.raw_request import below_slug
 from app.core.target import Target
@@ -221,7 +222,7 @@ class DeliveryModel(QAbstractTableModel):
         if column == TARGET:
             return escape(delivery.request_url(target))[:2000]
         if column == DETAIL and delivery.error:
-            return escape(delivery.error)[:2000]
+            return escape(reason_text(delivery.error, delivery.next_step))[:2000]
         if column == REQUEST:
             return f"{escape(delivery.captured_method)} {escape(delivery.captured_target)}"[:2000]
         return self.cell(delivery, column)[:2000]
@@ -317,7 +318,7 @@ def _reason(delivery: Delivery) -> str:
         phrase = status_text(delivery.status).partition(" ")[2]
         if phrase:
             return phrase
-    return escape(delivery.error or "").replace("\n", " ")
+    return escape(reason_text(delivery.error, delivery.next_step)).replace("\n", " ")
 
 
 def _moment(at_us: int, now_us: int) -> str:

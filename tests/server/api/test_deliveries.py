@@ -39,6 +39,7 @@ async def test_deliveries_of_a_request_tell_what_became_of_it(desk: Desk) -> Non
             "response_size": 0,
             "response_truncated": False,
             "error": None,
+            "next_step": None,
             "target": endpoint.targets[0].id,
             "replay": None,
             "attempt_count": 0,
@@ -50,6 +51,7 @@ async def test_deliveries_of_a_request_tell_what_became_of_it(desk: Desk) -> Non
     page = (await desk.client.get("/deliveries", params=query)).json()
     row = page["items"][0]
     assert (row["state"], row["error"], row["attempt_count"]) == ("failed", deliveries.REFUSED, 2)
+    assert row["next_step"] == "Gave up after 2 attempts."
     assert page["next"] is None
     onward = {**query, "cursor": cursor_text(row["id"])}
     assert (await desk.client.get("/deliveries", params=onward)).json()["items"] == []

@@ -89,6 +89,50 @@ async def test_in_order_a_retry_holds_up_those_after_it(stage: Stage) -> None:
     assert [received.line.split()[1] for received in place.received] == ["/0", "/0", "/0", "/1", "/2"]
 
 
+@pytest.mark.parametrize("parallel", [None, 2])
+async def test_a_target_that_restarts_gets_everything(stage: Stage, parallel: int | None) -> None:
+    async with target() as place:
+        port = place.port
+    connects = RetryRule(retries=1, first_delay_ms=5, longest_delay_ms=20, total_ms=2_000)
+    endpoint = await stage.endpoint(f"http://127.0.0.1:{port}", {"retry": connects, "parallel": parallel})
+    await stage.forwarder.start()
+    for number in range(3):
+        await stage.capture(endpoint, b"", target=f"/catch/s/{number}")
+    waiting = (await stage.outcomes(8))[-1]
+    assert waiting.next_step == "Retried until a connection is made, for 2.0 s at most."
+    async with target(port=port) as place:
+        await place.arrival(3)
+        while sum(event.state is DELIVERED for event in stage.told) < 3:
+            await stage.outcomes(len(stage.told) + 1)
+    paths = [received.line.split()[1] for received in place.received]
+    assert sorted(paths) == ["/0", "/1", "/2"]
+    assert parallel or paths == sorted(paths), "the order is kept"
+    assert {event.state for event in stage.told} == {QUEUED, DELIVERED}
+
+
+async def test_a_target_that_stays_away_fails_when_the_time_is_over(stage: Stage) -> None:
+    async with target() as place:
+        port = place.port
+    connects = RetryRule(retries=1, first_delay_ms=5, longest_delay_ms=20, total_ms=100)
+    endpoint = await stage.endpoint(f"http://127.0.0.1:{port}", {"retry": connects})
+    await stage.forwarder.start()
+    await stage.capture(endpoint)
+    while (last := (await stage.outcomes(len(stage.told) + 1))[-1]).state is not FAILED:
+        pass
+    assert last.attempts > 2
+    assert last.next_step == "Gave up: the next retry would start more than 100 ms after the first attempt."
+
+
+async def test_a_single_status_is_retried(stage: Stage) -> None:
+    async with target(failing(1)) as place:
+        endpoint = await stage.endpoint(place.url, {"retry": rule(on=("503",))})
+        await stage.forwarder.start()
+        await stage.capture(endpoint)
+        waiting, delivered = await stage.outcomes(2)
+    assert (waiting.state, waiting.next_step) == (QUEUED, "Retry 1 of 4, within 10 min.")
+    assert (delivered.state, delivered.next_step) == (DELIVERED, None)
+
+
 @pytest.mark.parametrize("parallel", [1, 4])
 async def test_in_parallel_the_others_go_on(stage: Stage, parallel: int) -> None:
     async with target(failing(1)) as place:

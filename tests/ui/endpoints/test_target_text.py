@@ -9,6 +9,7 @@ from app.core.target_text import paused_text
 from app.ui.endpoints.targets.target_text import breakable, more_text, retry_text, sample_url, state_words
 
 END = "until 10 min after the first attempt."
+CONNECTING = " Attempts that cannot connect do not count."
 
 
 def target(**fields: object) -> Target:
@@ -18,7 +19,7 @@ def target(**fields: object) -> Target:
 @pytest.mark.parametrize(
     ("rule", "text"),
     [
-        (RetryRule(), f"Retries connection errors up to 4 times, after at most 1, 2, 4 and 8 s, {END}"),
+        (RetryRule(), f"Retries connection errors up to 4 times, after at most 1, 2, 4 and 8 s, {END}{CONNECTING}"),
         (RetryRule(retries=0), "Never retries a failed delivery."),
         (RetryRule(on=()), "Never retries a failed delivery: no result is selected."),
         (
@@ -26,25 +27,34 @@ def target(**fields: object) -> Target:
             f"Retries timeouts and 5xx responses once, after at most 1 s, {END}",
         ),
         (
-            RetryRule(retries=3, on=("5xx", "429", "connection", "tls"), first_delay_ms=30_000),
+            RetryRule(
+                retries=3, on=("5xx", "429", "connection", "tls"), first_delay_ms=30_000, longest_delay_ms=60_000
+            ),
             (
                 "Retries connection errors, TLS errors and 429 and 5xx responses up to 3 times, after at most 30 s,"
-                f" 1 min and 1 min, {END}"
+                f" 1 min and 1 min, {END}{CONNECTING}"
             ),
+        ),
+        (
+            RetryRule(retries=1, on=("5xx", "503", "410")),
+            f"Retries 503, 410 and 5xx responses once, after at most 1 s, {END}",
         ),
         (
             RetryRule(retries=10, total_ms=3_600_000),
             (
                 "Retries connection errors up to 10 times, after at most 1 s, then twice as long each time up to"
-                " 1 min, until 1 h after the first attempt."
+                " 30 s, until 1 h after the first attempt." + CONNECTING
             ),
         ),
         (
             RetryRule(retries=2, first_delay_ms=5_000, longest_delay_ms=5_000),
-            f"Retries connection errors up to 2 times, after at most 5 s each time, {END}",
+            f"Retries connection errors up to 2 times, after at most 5 s each time, {END}{CONNECTING}",
         ),
-        (RetryRule(retries=2, first_delay_ms=0), f"Retries connection errors up to 2 times, without waiting, {END}"),
-        (RetryRule(longest_delay_ms=0), f"Retries connection errors up to 4 times, without waiting, {END}"),
+        (
+            RetryRule(retries=2, first_delay_ms=0),
+            f"Retries connection errors up to 2 times, without waiting, {END}{CONNECTING}",
+        ),
+        (RetryRule(longest_delay_ms=0), f"Retries connection errors up to 4 times, without waiting, {END}{CONNECTING}"),
     ],
 )
 def test_a_rule_in_words(rule: RetryRule, text: str) -> None:

@@ -21,6 +21,10 @@ from tests.ui.targets_dialogs import A, B, C, dialog_of
 from tests.ui.waiting import until
 
 Scene = Callable[..., Any]
+ON_ERROR = (
+    "Retry on: '204' is not a result. Use connection, timeout, tls, protocol, 3xx, 4xx, 5xx, or a status from 300 to"
+    " 599."
+)
 ALT = Qt.KeyboardModifier.AltModifier
 
 
@@ -48,7 +52,11 @@ class TestSaving:
                 form.retry.first_delay.setText("500 ms")
                 form.retry.longest_delay.setText("1 min")
                 form.retry.total.setText("1 h")
-                form.retry.on["5xx"].click()
+                form.retry.on["4xx"].click()
+                QTest.keyClicks(form.retry.statuses, "503, 204")
+                assert shown.errors() == {"retry.on": ON_ERROR}
+                form.retry.statuses.clear()
+                QTest.keyClicks(form.retry.statuses, "503, 502")
                 form.headers.set_headers.setPlainText("X-One: 1\nHost: other")
                 form.headers.add_headers.setPlainText("Via: 1.1 hookline")
                 form.headers.remove_headers.setPlainText("Authorization\n\n Cookie ")
@@ -73,7 +81,7 @@ class TestSaving:
                     follow_redirects=True,
                     retry=RetryRule(
                         retries=2,
-                        on=("connection", "5xx"),
+                        on=("connection", "4xx", "503", "502"),
                         first_delay_ms=500,
                         longest_delay_ms=60_000,
                         total_ms=3_600_000,

@@ -26,9 +26,9 @@ from app.core.rules import (
     TIMEOUT_MAX_MS,
     TIMEOUT_MIN_MS,
 )
-from app.core.target import RetryOn, RetryRule, TargetDraft
+from app.core.target import RetryRule, TargetDraft
 from app.ui.endpoints.more_sections import Section, mono_edit, parse_lines, to_lines
-from app.ui.endpoints.targets.target_text import RESULTS, retry_text, sample_url
+from app.ui.endpoints.targets.target_text import RESULTS, retry_text, sample_url, single_statuses
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
@@ -250,6 +250,9 @@ class RetrySection(TargetSection):
         self.longest_delay = DurationField("Longest delay", 0, RETRY_DELAY_MAX_MS, self)
         self.total = DurationField("Total time", 0, RETRY_TOTAL_MAX_MS, self)
         self.on = {key: QCheckBox(words, self) for key, (words, _) in RESULTS.items()}
+        self.statuses = QLineEdit(self)
+        self.statuses.setPlaceholderText("Other statuses: 429, 503")
+        self.statuses.setAccessibleName("Other statuses")
         self.rule = label("", "muted", self, wrap=True)
         self.rule.setAccessibleName("Retry rule in words")
         self.fields = {
@@ -268,6 +271,8 @@ class RetrySection(TargetSection):
         for place, box in enumerate(self.on.values()):
             grid.addWidget(box, place % 4, place // 4)
             self.watch(box, box.clicked, "retry.on")
+        grid.addWidget(self.statuses, len(self.on) % 4, len(self.on) // 4)
+        self.watch(self.statuses, self.statuses.textEdited, "retry.on")
         self.fields["retry.on"] = LabeledField(
             "Retry on", self._results, self, help_text="A Retry-After header in the response is obeyed."
         )
@@ -284,12 +289,13 @@ class RetrySection(TargetSection):
         self.total.set_value(draft.retry.total_ms)
         for key, box in self.on.items():
             box.setChecked(key in draft.retry.on)
+        self.statuses.setText(", ".join(single_statuses(draft.retry)))
 
     def values(self) -> dict[str, Any]:
-        on: tuple[RetryOn, ...] = tuple(key for key, box in self.on.items() if box.isChecked())
+        chosen = [key for key, box in self.on.items() if box.isChecked()]
         rule = RetryRule(
             retries=self.retries.value(),
-            on=on,
+            on=tuple(dict.fromkeys([*chosen, *self.statuses.text().replace(",", " ").split()])),
             first_delay_ms=self.first_delay.value(),
             longest_delay_ms=self.longest_delay.value(),
             total_ms=self.total.value(),

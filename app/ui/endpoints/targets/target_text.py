@@ -7,21 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.forward_target import forwarded_url
-from app.core.target import PausedBy, RetryOn, RetryRule, TargetDraft
+from app.core.target import PausedBy, RetryRule, TargetDraft
 from app.core.text import count_of
 from app.ui.widgets.duration_field import duration_text
 
-RESULTS: dict[RetryOn, tuple[str, str]] = {
+RESULTS = {
     "connection": ("Connection errors", "connection errors"),
     "timeout": ("Timeouts", "timeouts"),
     "tls": ("TLS errors", "TLS errors"),
     "protocol": ("Invalid responses", "invalid responses"),
-    "429": ("429 Too Many Requests", "429"),
     "3xx": ("3xx, if not followed", "3xx"),
     "4xx": ("4xx client errors", "4xx"),
     "5xx": ("5xx server errors", "5xx"),
 }
-"""Each result that a rule can name: as a check box, and within a sentence."""
+"""Each result that a rule can name besides single statuses: as a check box, and within a sentence."""
 _BREAKS = re.compile(r"[/?&=.-](?=\S)|[^\s/?&=.-]{16}(?=\S)")
 _LISTED_MAX = 5
 """Maximum number of delays that are listed one by one."""
@@ -66,13 +65,18 @@ def retry_text(rule: RetryRule) -> str:
         return "Never retries a failed delivery: no result is selected."
     times = "once" if rule.retries == 1 else f"up to {rule.retries} times"
     end = f"until {duration_text(rule.total_ms)} after the first attempt" if rule.total_ms else "all at once"
-    return f"Retries {_results_text(rule)} {times}, {_delays_text(rule)}, {end}."
+    text = f"Retries {_results_text(rule)} {times}, {_delays_text(rule)}, {end}."
+    return f"{text} Attempts that cannot connect do not count." if "connection" in rule.on else text
 
 
 def _results_text(rule: RetryRule) -> str:
     failures = [words for key, (_, words) in RESULTS.items() if key in rule.on and not key[0].isdigit()]
-    statuses = [words for key, (_, words) in RESULTS.items() if key in rule.on and key[0].isdigit()]
+    statuses = [*single_statuses(rule), *(key for key in RESULTS if key in rule.on and key[0].isdigit())]
     return listed([*failures, f"{listed(statuses)} responses"] if statuses else failures)
+
+
+def single_statuses(rule: RetryRule) -> list[str]:
+    return [name for name in rule.on if name not in RESULTS]
 
 
 def _delays_text(rule: RetryRule) -> str:

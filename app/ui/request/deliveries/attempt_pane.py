@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 from app.core.attempt_text import TRIGGERS
 from app.core.bodies.escape import escape
 from app.core.delivery import Attempt, Delivery, FailureKind
+from app.core.delivery_text import reason_text
 from app.core.model import Capture, DeliveryState
 from app.core.record import Headers
 from app.core.target import Target
@@ -134,7 +135,8 @@ class AttemptPane(QWidget):
         self.facts.setText(" · ".join(_facts(attempt, responded=responded)))
         self.facts.show()
         interrupted = attempt.failure is FailureKind.INTERRUPTED
-        self.reason.setText(escape(attempt.error or ""))
+        last = attempt.number == delivery.attempts
+        self.reason.setText(escape((reason_text(delivery.error, delivery.next_step) if last else attempt.error) or ""))
         self.reason.setVisible(bool(attempt.error) and not interrupted)
         self.timing.show_attempt(attempt)
         for choice in (self.sides, self.parts):
