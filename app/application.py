@@ -31,11 +31,14 @@ from app.db.folder import FolderLock, lock_folder, require_database
 from app.db.restore import discard_staged
 from app.db.store import Store
 from app.server.api import ApiServer, ApiServices
+from app.server.api import protocol as api_protocol
 from app.server.api.auth import load_or_create_token
 from app.server.api.event_log import EventLog
-from app.server.capture import CaptureServer
+from app.server.capture import CaptureServer, Limits, limits
 from app.server.capture.tunnel_client import tunnel_client
+from app.server.descriptors import KeptDescriptors, keep_descriptors, raise_file_limit
 from app.server.forward import Forwarder
+from app.server.listening import report_failed_accepts
 from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
@@ -77,6 +80,8 @@ class Application:
         self._probe_key = ProbeKey()
         self.troubles = Troubles(self.bus)
         self._capture: CaptureServer | None = None
+        self._kept: dict[str, KeptDescriptors | None] = {}
+        """The descriptors kept for the ports `capture` and `api`."""
         self._api: ApiServer | None = None
         self._forwarder: Forwarder | None = None
         self.replays: ReplayService
@@ -130,6 +135,8 @@ class Application:
     async def listen(self) -> None:
         """Open both ports and start the background work. PortInUseError starts nothing; call again once it is
         resolved."""
+        report_failed_accepts()
+        self._keep_descriptors()
         if self._capture is None:
             self._capture = await self._start_capture(self.settings)
         await self.listen_api(self.settings.api_port)
@@ -152,6 +159,12 @@ class Application:
         self._write_runtime()
         await self._start_tunnel()
 
+    def _keep_descriptors(self) -> None:
+        if not self._kept:
+            raise_file_limit()
+            self._kept["capture"] = keep_descriptors(limits.kept_descriptors(Limits().connections))
+            self._kept["api"] = keep_descriptors(api_protocol.kept_descriptors())
+
     async def _start_tunnel(self) -> None:
         """Start the tunnel that starts with Hookline; that it cannot be started is no reason not to start."""
         program = self.settings.tunnel_program
@@ -171,7 +184,7 @@ class Application:
     async def listen_api(self, port: int) -> str:
         """Serve only the local API (0: any free port); returns its address."""
         if self._api is None:
-            api = ApiServer(self._api_services(), self.token)
+            api = self._api_server()
             await api.start(LOOPBACK, port)
             self._api = api
         return self.addresses.api_url
@@ -193,6 +206,10 @@ class Application:
         if self._opened:
             self._events.close()
         self._capture = self._forwarder = self._api = None
+        for kept in self._kept.values():
+            if kept is not None:
+                kept.close()
+        self._kept.clear()
         if self._opened:
             self._opened = False
             await self.store.close()
@@ -236,7 +253,7 @@ class Application:
         try:
             # The API of a single command has a port of its own, and keeps it.
             if old_api is not None and self._forwarder is not None and new.api_port != old.api_port:
-                api = ApiServer(self._api_services(), self.token)
+                api = self._api_server()
                 await api.start(LOOPBACK, new.api_port)
             await self.current_settings.save(new, keep)
         except BaseException:
@@ -275,9 +292,13 @@ class Application:
             identify=self.catalogue.identify,
             tunnel_client=tunnel_client(lambda: self.tunnels.address_header),
             probe_key=self._probe_key,
+            descriptors=self._kept.get("capture"),
         )
         await server.start(settings.host, settings.port)
         return server
+
+    def _api_server(self) -> ApiServer:
+        return ApiServer(self._api_services(), self.token, self._kept.get("api"))
 
     def _replay_service(self) -> ReplayService:
         store = self.store

@@ -48,6 +48,7 @@ USED: dict[str, tuple[str, ...]] = {
     "app/db/search/scan.py": ("_meta",),  # peewee
     "app/server/capture/connection.py": AIOHTTP,
     "app/server/capture/reader.py": ("_reading_paused",),  # aiohttp
+    "app/server/listening.py": ("_sockets",),  # asyncio
     "app/ui/loop.py": (*ASYNCIO, *REBUILT_BY_QASYNC),
     **ARGPARSE,
 }
@@ -185,6 +186,14 @@ class TestAsyncio:
     def test_the_parameters_are_those_that_are_passed_on(self) -> None:
         assert parameters(asyncio.SelectorEventLoop._run_once) == ["self"]
         assert parameters(asyncio.SelectorEventLoop._call_soon) == ["self", "callback", "args", "context"]
+
+    async def test_a_server_has_its_sockets_before_it_listens(self) -> None:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(asyncio.Protocol, "127.0.0.1", 0, start_serving=False)
+        sockets = server._sockets  # type: ignore[attr-defined]
+        assert isinstance(sockets, list)
+        assert [one.getsockname() for one in sockets] == [one.getsockname() for one in server.sockets]
+        server.close()
 
     def test_transports_read_no_more_at_once_than_they_are_told(self) -> None:
         """`max_size` is not private, but not documented either; `capture/connection.py` sets it."""

@@ -1,11 +1,35 @@
-"""Listening sockets: closing one without losing connections it has just accepted, and finding who holds a port."""
+"""Listening sockets: opening, closing without losing connections just accepted, and finding who holds a port."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+import logging
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from socket import socket
+from typing import Any
+
+from app.server.descriptors import KeptDescriptors, Listener
+
+log = logging.getLogger(__name__)
+
+
+async def listen(
+    protocol: Callable[[], asyncio.Protocol], host: str, port: int, backlog: int, kept: KeptDescriptors | None
+) -> asyncio.Server:
+    """Listen on `host`:`port` for connections, with the descriptors that are kept for them."""
+    loop = asyncio.get_running_loop()
+    server = await loop.create_server(protocol, host, port, backlog=backlog, start_serving=False)
+    try:
+        if kept is not None:
+            sockets: list[socket] = server._sockets  # type: ignore[attr-defined]  # typeshed lacks it
+            sockets[:] = [Listener.of(one, kept) for one in sockets]
+        await server.start_serving()
+    except BaseException:
+        server.close()
+        raise
+    return server
 
 
 async def stop_listening(server: asyncio.Server) -> None:
@@ -22,6 +46,31 @@ async def stop_listening(server: asyncio.Server) -> None:
         await asyncio.sleep(0)
     finally:
         server.close()
+
+
+def report_failed_accepts() -> None:
+    """Log a sentence, not a traceback, when a connection cannot be accepted because too many files are open.
+
+    asyncio then tries again each second, and reports one failure many times.
+    """
+    loop = asyncio.get_running_loop()
+    if loop.get_exception_handler() is None:
+        loop.set_exception_handler(_report)
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    error = context.get("exception")
+    if isinstance(error, OSError) and context.get("message") == "socket.accept() out of system resource":
+        host, port = context["socket"].getsockname()[:2]
+        log.warning(
+            "A connection to %s, port %d cannot be accepted yet: %s. If this goes on, raise the limit on open files"
+            " where Hookline is started (ulimit -n).",
+            host,
+            port,
+            error.strerror,
+        )
+    else:
+        loop.default_exception_handler(context)
 
 
 _LISTEN = "0A"

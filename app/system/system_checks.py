@@ -66,15 +66,15 @@ def check_autostart(autostart: Autostart) -> Finding:
 
 
 def check_open_files() -> Finding:
-    """Whether the process may open enough files; half of them are for senders' connections."""
+    """Whether Hookline, which raises its limit as far as it may, can open enough files; half are for senders."""
     if sys.platform == "win32":
         return ok(FILES, "not limited")
-    limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    _, limit = resource.getrlimit(resource.RLIMIT_NOFILE)
     if limit == resource.RLIM_INFINITY:
         return ok(FILES, "not limited")
     if limit < FILES_ENOUGH:
-        text = f"This process may open {limit} files, so at most {limit // 2} senders can be connected at once."
-        return warning(FILES, text, f"Raise the limit where Hookline is started: ulimit -n {FILES_ENOUGH}")
+        text = f"Hookline may open {limit} files, so at most {limit // 2} senders can be connected at once."
+        return warning(FILES, text, f"Raise the limit where Hookline is started: ulimit -Hn {FILES_ENOUGH}")
     return ok(FILES, f"{limit:,} allowed")
 
 

@@ -13,7 +13,8 @@ from aiohttp import web
 from aiohttp.typedefs import Handler, Middleware
 
 from app.core.errors import DataFolderError
-from app.server.api.problems import Problem
+from app.server.api.problems import RETRY_AFTER_S, Problem
+from app.server.api.protocol import ApiProtocol
 
 FILE_NAME = "api-token"
 _TOKEN = re.compile(r"[A-Za-z0-9._~+/-]{16,}=*")
@@ -79,6 +80,13 @@ def guard(token: str) -> Middleware:
         if not hmac.compare_digest(_bearer(request), expected):
             detail = "Send the header Authorization: Bearer followed by the token in the data folder's api-token file."
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="hookline"'})
+        protocol = request.protocol
+        assert isinstance(protocol, ApiProtocol)
+        protocol.authorized()
+        if protocol.crowded:
+            detail = "All connections to this API have a call in progress; end some of them."
+            headers = {"Retry-After": str(RETRY_AFTER_S), "Connection": "close"}
+            raise Problem(503, "too-many-connections", detail, headers=headers)
         return await handler(request)
 
     return check

@@ -50,6 +50,7 @@ _ALWAYS = (
     "forbidden-origin",
     "internal",
     "storage-unavailable",
+    "too-many-connections",
 )
 _WITH_BODY = ("invalid-json", "body-too-large", "invalid-fields")
 

@@ -66,6 +66,7 @@ KINDS = {
     "replay-state": Kind(409, "The replay is in another state"),
     "stopping": Kind(503, "Hookline is stopping"),
     "storage-unavailable": Kind(503, "Requests cannot be stored right now"),
+    "too-many-connections": Kind(503, "Too many calls are in progress"),
     "too-many-followers": Kind(503, "Too many callers wait for events"),
     "tunnel-down": Kind(409, "The tunnel is not up"),
     "unauthorized": Kind(401, "The token is missing or wrong"),

@@ -5,26 +5,113 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from http import HTTPStatus
+from typing import Any, cast
 
 from aiohttp import web
 
 from app.server.api.problems import Problem, router_problem
+from app.server.capture.body_memory import READ_MOST
+from app.server.capture.connection_eviction import ConnectionEviction, EvictionStage, Waiting
 from app.server.capture.head import parser_reason
+from app.server.descriptors import KeptDescriptors, file_limit
 
 SERVER_NAME = "Hookline"
 """Sent instead of the versions that aiohttp names."""
 
 
+CONNECTIONS_MAX = 640
+"""More than `FOLLOWERS_MAX` callers that wait for events."""
+_AT_ONCE = 16
+"""Connections that are accepted at once above the limit."""
+HEAD_S = 30.0
+"""How long a connection may take to send a request's head, and be idle before it."""
+_HEADERS_MAX = 32
+
+
+def affordable_connections() -> int:
+    """`CONNECTIONS_MAX`, or an eighth of the files this process may open where that is less."""
+    return min(CONNECTIONS_MAX, file_limit() // 8)
+
+
+def kept_descriptors() -> int:
+    """How many descriptors are kept for the API."""
+    return affordable_connections() + _AT_ONCE
+
+
+class ApiConnections:
+    """All connections to one API listener. When there are `most`, a new one replaces one without a call.
+
+    The one open longest that never knew the token goes first, then the one idle longest. A call of a caller who knows
+    the token is never ended for that, however long it waits.
+    """
+
+    def __init__(self, most: int, kept: KeptDescriptors | None = None) -> None:
+        self._most, self._kept = most, kept
+        self._connections: dict[ApiProtocol, str] = {}
+        self._eviction = ConnectionEviction(self._connections, {}, most)
+
+    def add(self, connection: ApiProtocol) -> bool:
+        """Whether there is room for its calls."""
+        found = None
+        if len(self._connections) >= self._most:
+            found = self._eviction.choose("", asyncio.get_running_loop().time())
+            if found is not None:
+                self._discard(found[1])
+                found[1].abort()
+        room = len(self._connections) < self._most
+        self._connections[connection] = ""
+        return room
+
+    def _discard(self, connection: ApiProtocol) -> None:
+        self._connections.pop(connection, None)
+
+    def lost(self, connection: ApiProtocol) -> None:
+        """It is about to be closed."""
+        self._discard(connection)
+        if self._kept is not None:
+            self._kept.disconnected()
+
+
 class ApiProtocol(web.RequestHandler):
     """aiohttp's request handler, but its own errors are problems as well: no plain text, no traceback."""
 
-    def __init__(self, manager: web.Server, loop: asyncio.AbstractEventLoop) -> None:
-        super().__init__(manager, loop=loop, access_log=None)  # type: ignore[arg-type]  # as web.AppRunner hands it on
+    def __init__(self, manager: web.Server, connections: ApiConnections, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(
+            manager,
+            loop=loop,
+            access_log=None,  # type: ignore[arg-type]  # as web.AppRunner hands it on
+            keepalive_timeout=HEAD_S,
+            max_headers=_HEADERS_MAX,
+        )
+        self._connections = connections
+        self._stage: EvictionStage | None = EvictionStage.IDLE
+        self._since = 0.0
+        self.crowded = False
+        """There are too many connections: its calls are refused."""
         self.on_lost: Callable[[], None] | None = None
         """Called when the caller has left, for a handler that waits without writing."""
 
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        cast(Any, transport).max_size = READ_MOST
+        self._since = asyncio.get_running_loop().time()
+        self.crowded = not self._connections.add(self)
+
+    def waiting_for(self) -> Waiting:
+        """The next request; None during a call of a caller who knows the token."""
+        return None if self._stage is None else (self._stage, self._since)
+
+    def authorized(self) -> None:
+        """The caller of the current request knows the token."""
+        self._stage = None
+
+    def abort(self) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
+        self._connections.lost(self)
         if self.on_lost is not None:
             self.on_lost()
 
@@ -52,4 +139,8 @@ class ApiProtocol(web.RequestHandler):
     ) -> tuple[web.StreamResponse, bool]:
         if isinstance(resp, web.HTTPException):  # raised where no middleware is, such as for an unknown Expect
             resp = router_problem(request, resp).response()
-        return await super().finish_response(request, resp, start_time)
+        try:
+            return await super().finish_response(request, resp, start_time)
+        finally:
+            if self._stage is None:
+                self._stage, self._since = EvictionStage.ANSWERED, asyncio.get_running_loop().time()

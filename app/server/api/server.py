@@ -18,7 +18,7 @@ from app.server.api.events import EventCalls
 from app.server.api.follower import Followers
 from app.server.api.openapi import documented
 from app.server.api.problems import problems
-from app.server.api.protocol import SERVER_NAME, ApiProtocol
+from app.server.api.protocol import SERVER_NAME, ApiConnections, ApiProtocol, affordable_connections
 from app.server.api.replays import ReplayCalls
 from app.server.api.requests import RequestCalls
 from app.server.api.routes import register
@@ -28,7 +28,8 @@ from app.server.api.status import StateCalls
 from app.server.api.targets import TargetCalls
 from app.server.api.tunnel import TunnelCalls
 from app.server.api.wait import WaitCalls
-from app.server.listening import find_holder, stop_listening
+from app.server.descriptors import KeptDescriptors
+from app.server.listening import find_holder, listen, stop_listening
 
 
 async def name_server(_: web.BaseRequest, response: web.StreamResponse) -> None:
@@ -59,7 +60,8 @@ _BACKLOG = 128
 class ApiServer:
     """Serves `/api/v1` to callers with `token`."""
 
-    def __init__(self, services: ApiServices, token: str) -> None:
+    def __init__(self, services: ApiServices, token: str, descriptors: KeptDescriptors | None = None) -> None:
+        self._descriptors = descriptors
         self._services = services
         self._token = token
         self._followers = Followers(services.events)
@@ -83,8 +85,11 @@ class ApiServer:
         await runner.setup()
         manager, loop = runner.server, asyncio.get_running_loop()
         assert manager is not None
+        connections = ApiConnections(affordable_connections(), self._descriptors)
         try:
-            server = await loop.create_server(lambda: ApiProtocol(manager, loop), host, port, backlog=_BACKLOG)
+            server = await listen(
+                lambda: ApiProtocol(manager, connections, loop), host, port, _BACKLOG, self._descriptors
+            )
         except OSError as error:
             await runner.cleanup()
             if error.errno == errno.EADDRINUSE:

@@ -104,6 +104,7 @@ class Connection(BaseProtocol):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
+        self._server.disconnected()
         self.closing = self._skip_delays = True
         self.end_body(Break.GONE)
         _wake(self._waiter)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from app.core.record import Record
-
-if sys.platform != "win32":
-    import resource
+from app.server.descriptors import file_limit
 
 
 class Limits(Record, frozen=True):
@@ -43,9 +39,16 @@ class Limits(Record, frozen=True):
     sweep_s: float = 1.0
 
 
+SPARE = 64
+"""Connections above the limit that may live as long as it takes to respond, or to store the received part of a body."""
+
+
 def affordable(connections: int) -> int:
     """This many connections, or half of the files this process may open where that is less."""
-    if sys.platform == "win32":
-        return connections
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    return connections if files == resource.RLIM_INFINITY else min(connections, files // 2)
+    return min(connections, file_limit() // 2)
+
+
+def kept_descriptors(connections: int) -> int:
+    """How many descriptors are kept for so many connections, for those above the limit, and for as many that are
+    accepted at once; five eighths of all at most."""
+    return min(affordable(connections) + 2 * SPARE, file_limit() * 5 // 8)

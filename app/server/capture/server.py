@@ -17,10 +17,11 @@ from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.connection_eviction import ConnectionEviction, EvictionStage, sender_of
 from app.server.capture.handler import RETRY_AFTER, Handler
-from app.server.capture.limits import Limits, affordable
+from app.server.capture.limits import SPARE, Limits, affordable
 from app.server.capture.reader import Break
 from app.server.capture.tunnel_client import TunnelClient, direct_client
-from app.server.listening import find_holder, stop_listening
+from app.server.descriptors import KeptDescriptors
+from app.server.listening import find_holder, listen, stop_listening
 from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
@@ -29,8 +30,6 @@ log = logging.getLogger(__name__)
 
 _DEFAULTS = Limits()
 _BACKLOG = 512
-_SPARE = 64
-"""Connections above the limit that may live as long as it takes to respond, or to store the received part of a body."""
 _CROWD_ENTRY_S = 10.0
 _FINAL_GRACE_S = 0.25
 
@@ -50,8 +49,10 @@ class CaptureServer:
         target_responses: TargetResponses | None = None,
         tunnel_client: TunnelClient = direct_client,
         probe_key: ProbeKey | None = None,
+        descriptors: KeptDescriptors | None = None,
     ) -> None:
         self.limits = limits
+        self._descriptors = descriptors
         self.body_memory = BodyMemory(limits.body_memory)
         self._handler = Handler(
             endpoints,
@@ -84,8 +85,8 @@ class CaptureServer:
         loop = asyncio.get_running_loop()
         self._stopping = False
         try:
-            self._server = await loop.create_server(
-                lambda: Connection(self, self._handler, loop), host, port, backlog=_BACKLOG
+            self._server = await listen(
+                lambda: Connection(self, self._handler, loop), host, port, _BACKLOG, self._descriptors
             )
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
@@ -148,6 +149,11 @@ class CaptureServer:
         else:
             self._reject(connection, f"All {self._most} connections are in use.")
         return False
+
+    def disconnected(self) -> None:
+        """The descriptor of a connection is about to be free."""
+        if self._descriptors is not None:
+            self._descriptors.disconnected()
 
     def head_grew(self, connection: Connection, size: int) -> None:
         """Count the bytes of long heads; above the limit the longest that waits for its sender is given up."""
@@ -216,7 +222,7 @@ class CaptureServer:
 
     def _spare(self) -> bool:
         """Whether one more connection may live above the limit; a lingering one is closed for it."""
-        if len(self._rejected) < _SPARE:
+        if len(self._rejected) < SPARE:
             return True
         for connection in self._rejected:
             wait = connection.waiting_for()
@@ -256,6 +262,8 @@ class CaptureServer:
         while True:
             await asyncio.sleep(self.limits.sweep_s)
             now = loop.time()
+            if self._descriptors is not None:
+                self._descriptors.fill()
             self._limit_head_memory()  # at most as many can be ended at once as spare connections are left
             for connection in self.connections:
                 try:

@@ -18,6 +18,7 @@ from app.core.providers.catalogue import Identify, no_provider
 from app.core.target import Target
 from app.server.capture import CaptureServer, Limits
 from app.server.capture.connection_eviction import EvictionStage
+from app.server.descriptors import KeptDescriptors
 from app.server.refused import RefusedLog
 from tests import factories
 
@@ -202,7 +203,12 @@ class Rig:
         self.senders: list[Sender] = []
         self.server: CaptureServer
 
-    async def start(self, limits: Limits | None = None, identify: Identify = no_provider) -> None:
+    async def start(
+        self,
+        limits: Limits | None = None,
+        identify: Identify = no_provider,
+        descriptors: KeptDescriptors | None = None,
+    ) -> None:
         self.server = CaptureServer(
             self.directory,
             self.sink,
@@ -211,6 +217,7 @@ class Rig:
             OWN_ID,
             limits or Limits(),
             identify,
+            descriptors=descriptors,
         )
         await self.server.start("127.0.0.1", 0)
 
