@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import math
 import os
+import threading
+import time
 from collections.abc import Iterator
 from logging.handlers import QueueHandler, QueueListener, RotatingFileHandler
 from pathlib import Path
@@ -16,9 +19,43 @@ from app.core.log_file import FILE_NAME, OLD_FILES
 log = logging.getLogger(__name__)
 
 SIZE_MAX = 512 * 1024
+MINUTE_S = 60.0
+_KINDS_MAX = 1_000
 OWN = "app"
 """The loggers whose messages below a warning are kept: other libraries' name whole URLs."""
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+
+
+class OneAMinute(logging.Filter):
+    """Lets one warning or error of a kind pass each minute; the next one says how many were left out.
+
+    Of one kind are those of one logger whose first lines and exceptions are equal. Several handlers may share a filter.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._lock = threading.Lock()
+        self._kinds: dict[object, tuple[float, int]] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        with self._lock:
+            if "passes" not in record.__dict__:
+                record.__dict__["passes"] = record.levelno < logging.WARNING or self._passes(record)
+            return record.__dict__["passes"] is True
+
+    def _passes(self, record: logging.LogRecord) -> bool:
+        text, now = record.getMessage(), time.monotonic()
+        kind = record.name, text.partition("\n")[0], record.exc_info and record.exc_info[0]
+        passed_at, left_out = self._kinds.pop(kind, (-math.inf, 0))
+        if now - passed_at < MINUTE_S:
+            self._kinds[kind] = passed_at, left_out + 1
+            return False
+        self._kinds[kind] = now, 0
+        if len(self._kinds) > _KINDS_MAX:
+            del self._kinds[next(iter(self._kinds))]
+        if left_out:
+            record.msg, record.args = f"{text} ({left_out:,} more like this since the last one)", ()
+        return True
 
 
 class LogFile(RotatingFileHandler):
@@ -55,7 +92,9 @@ def write_log(folder: Path) -> Iterator[None]:
     level = own.level
     own.setLevel(logging.INFO)
     handlers = [handler] if logging.lastResort is None else [handler, logging.lastResort]
+    one_a_minute = OneAMinute()
     for each in handlers:
+        each.addFilter(one_a_minute)
         root.addHandler(each)
     listener.start()
     log.info("Hookline %s has started as process %d", __version__, os.getpid())
@@ -64,6 +103,7 @@ def write_log(folder: Path) -> Iterator[None]:
     finally:
         log.info("Hookline has stopped")
         for each in handlers:
+            each.removeFilter(one_a_minute)
             root.removeHandler(each)
         own.setLevel(level)
         listener.stop()

@@ -48,6 +48,33 @@ def test_warnings_still_reach_standard_error(tmp_path: Path, capsys: pytest.Capt
     assert capsys.readouterr().err == "careful\n"
 
 
+def test_trouble_that_goes_on_is_logged_once_a_minute(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = 1_000.0
+    monkeypatch.setattr(log_file.time, "monotonic", lambda: now)
+    with write_log(tmp_path):
+        for number in range(500):
+            own.warning("trouble at %s\nfd=%d", "8787", number)
+            own.warning("other trouble")
+            own.info("no trouble")
+        try:
+            raise ValueError
+        except ValueError:
+            own.warning("trouble at 8787", exc_info=True)
+        now += 61
+        for _ in range(2):
+            own.warning("trouble at %s\nfd=1", "8787")
+    lines = [line for line in (tmp_path / "hookline.log").read_text("utf-8").splitlines() if "WARNING" in line]
+    assert [line.partition("something: ")[2] for line in lines] == [
+        *("trouble at 8787", "other trouble", "trouble at 8787"),
+        "trouble at 8787",
+    ]
+    told = capsys.readouterr().err
+    assert told.count("other trouble\n") == 1
+    assert told.endswith("trouble at 8787\nfd=1 (499 more like this since the last one)\n")
+
+
 def test_it_is_rotated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_file, "SIZE_MAX", 2_000)
     with write_log(tmp_path):
