@@ -6,6 +6,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from app.core.clock import DAY_US, now_us
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.model import DeliveryState, Endpoint
 from app.core.record import Headers
@@ -44,6 +45,14 @@ def attempt(delivery: Delivery, number: int | None = None, **fields: Any) -> Att
         "error": REFUSED,
     }
     return factories.attempt(delivery, number, **{**sent, **fields})
+
+
+async def expired(store: Store, endpoint: Endpoint, number: int = 1) -> list[Delivery]:
+    """Deliveries that were deleted before they were sent, because their requests were past retention."""
+    long_ago = now_us() - 100 * DAY_US
+    made = [(await queued(store, endpoint, received_at=long_ago))[0] for _ in range(number)]
+    await store.retention.purge()
+    return made
 
 
 async def finish(

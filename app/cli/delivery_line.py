@@ -70,6 +70,7 @@ class PausedTargets:
                     pause_after=target["pause_after"],
                     failures=target["failures"],
                     waiting=target["queued"],
+                    deleted=0,
                     error=None,
                 )
                 yield f"{trouble.text} {trouble.advice}"

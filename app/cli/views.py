@@ -34,7 +34,7 @@ class RetryView(TypedDict):
 
 class TargetView(TypedDict):
     """A target of an endpoint. `paused` says who paused it, None: it is not; `queued` deliveries wait for
-    it, and `failures` failed in a row."""
+    it, `failures` failed in a row, and the requests of `deleted` were deleted before they were sent."""
 
     id: int
     position: int
@@ -43,6 +43,7 @@ class TargetView(TypedDict):
     paused: str | None
     queued: int
     failures: int
+    deleted: int
     append_path: bool
     keep_query: bool
     set_headers: list[list[str]]

@@ -31,7 +31,7 @@ class Delivery(Record, frozen=True):
     (None before its first attempt). While queued, the next attempt starts at `due_at` (0: now). Failure is data:
     `error` says what went wrong, `next_step` until when it is retried or why it is not, `status` is None without a
     response. `responded`: the sender got this response. `interrupted`: Hookline ended during the last
-    attempt.
+    attempt. `deleted`: its request was deleted before it was sent, and so is this delivery, except that lists name it.
     `captured_method`, `captured_target`, `captured_event` and `captured_gist` are the capture's.
     """
 
@@ -54,6 +54,7 @@ class Delivery(Record, frozen=True):
     next_step: str | None = None
     responded: bool = False
     interrupted: bool = False
+    deleted: bool = False
     captured_method: str = ""
     captured_target: str = ""
     captured_event: str | None = None

@@ -295,11 +295,13 @@ class StorageUse(Record, frozen=True):
 
 class PurgeReport(Record, frozen=True):
     """The result of a retention run: captures deleted by endpoint id, and bytes returned to the file system. Or of a
-    storage limit: what was deleted, and how many bytes are free now."""
+    storage limit: what was deleted, and how many bytes are free now. `unsent` counts, by target, the deliveries that
+    were deleted before they were sent."""
 
     at: int
     deleted: dict[int, int]
     freed_bytes: int
+    unsent: dict[int, int] = {}
 
 
 class SentTest(Record, frozen=True):

@@ -75,10 +75,12 @@ class PausedBy(StrEnum):
 
 
 class TargetCounts(Record, frozen=True):
-    """The deliveries that wait for a target, and how many failed in a row."""
+    """The deliveries that wait for a target, and how many failed in a row. `deleted` counts those whose requests were
+    deleted before they were sent, until a day passes without one."""
 
     queued: int = 0
     failures: int = 0
+    deleted: int = 0
 
 
 class Target(TargetDraft, frozen=True, kw_only=True):

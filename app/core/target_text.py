@@ -8,7 +8,7 @@ from typing import Protocol
 from app.core.bodies.escape import escape
 from app.core.record import Record
 from app.core.target import PausedBy
-from app.core.text import count_of
+from app.core.text import count_of, unsent_text
 
 _URL_MAX = 80
 
@@ -26,7 +26,8 @@ class Pausable(Protocol):
 
 class TargetTrouble(Record, frozen=True):
     """A target to which deliveries fail or wait. `endpoint` is a slug; `failures` counts the deliveries that failed in
-    a row, `waiting` those that are queued. `error` is that of the last one that failed, None if it is not known."""
+    a row, `waiting` those that are queued, `deleted` those whose requests were lately deleted before they were sent.
+    `error` is that of the last one that failed, None if it is not known."""
 
     endpoint: str
     id: int
@@ -35,11 +36,18 @@ class TargetTrouble(Record, frozen=True):
     pause_after: int
     failures: int
     waiting: int
+    deleted: int
     error: str | None
 
     @property
     def text(self) -> str:
         """What is wrong, with the last error."""
+        fails = self._failing_text if self.paused is not None or self.failures else ""
+        deleted = unsent_text(self.deleted, _shown(self.url)) if self.deleted else ""
+        return " ".join(filter(None, (deleted, fails)))
+
+    @property
+    def _failing_text(self) -> str:
         if self.paused is not None:
             text = paused_text([self], self.waiting)
             return f"{text} Last error: {self.error}" if self.paused is PausedBy.FAILURES and self.error else text
@@ -51,6 +59,8 @@ class TargetTrouble(Record, frozen=True):
         """The command that helps."""
         if self.paused is not None:
             return resume_advice(self.id)
+        if not self.failures:
+            return f"To see them: hookline deliveries {self.endpoint} --not-sent"
         return f"To see them: hookline deliveries {self.endpoint} --failed"
 
 

@@ -29,6 +29,12 @@ def count_of(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
+def unsent_text(count: int, where: str = "") -> str:
+    """That this many requests were deleted before they were sent, to `where`."""
+    were, they = ("was", "it was") if count == 1 else ("were", "they were")
+    return f"{count_of(count, 'request')} {were} deleted before {they} sent{where and ' to '}{where}."
+
+
 def unexamined_text(count: int) -> str:
     """What a search says about requests that it left out without knowing whether they match."""
     were, bodies = ("was", "its compressed body unpacks") if count == 1 else ("were", "their compressed bodies unpack")

@@ -61,12 +61,14 @@ def all_uses(database: SqliteDatabase) -> dict[int, int]:
 
 
 class Removed(Record, frozen=True):
-    """What was deleted from an endpoint, and when its newest remaining request was received (None: there is none)."""
+    """What was deleted from an endpoint, and when its newest remaining request was received (None: there is none).
+    `unsent` counts, by target, what was still to be sent of it."""
 
     total: int
     unread: int
     last_received_at: int | None
     freed: Freed
+    unsent: Mapping[int, int] = {}
 
 
 class RequestCounts:

@@ -11,6 +11,7 @@ from app.core.record import Record
 from app.db.counts import LOOSE, SIZE, Freed, Removed, all_uses, grow, use_of
 from app.db.raw_sql import raw, sql_list
 from app.db.schema import PARTS_PER_BODY, BodyModel, CaptureModel, EndpointModel, LooseBodyModel
+from app.db.unsent import BY_LIMIT, Unsent, keep_unsent, keep_unsent_of
 
 
 class Deleted(Record, frozen=True):
@@ -21,10 +22,12 @@ class Deleted(Record, frozen=True):
 
 
 class MadeRoom(Record, frozen=True):
-    """The totals of deleted requests by endpoint, and how many of the candidates were examined."""
+    """The totals of deleted requests by endpoint, how many of the candidates were examined, and what was to be sent of
+    the deleted ones."""
 
     removed: dict[int, Removed]
     examined: int
+    unsent: Unsent
 
 
 def delete_oldest(
@@ -35,9 +38,11 @@ def delete_oldest(
     before: int | None = None,
     upto_id: str | None = None,
     kept: str = "[]",
+    unsent_error: str | None = None,
 ) -> Removed:
     """Delete at most `limit` requests of an endpoint, oldest first, that were received before `before`, have ids up to
-    `upto_id`, and are not in the JSON list `kept`."""
+    `upto_id`, and are not in the JSON list `kept`. What was still to be sent of them is kept with the error
+    `unsent_error`, unless that is None."""
     connection = raw(database)
     selected = (
         "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before AND id <= :upto"
@@ -53,30 +58,40 @@ def delete_oldest(
     total, unread = connection.execute(
         f"SELECT count(*), count(*) - coalesce(sum(is_read), 0) FROM (SELECT is_read {selected})", values
     ).fetchone()
-    freed = Freed(bytes=0)
+    freed, unsent = Freed(bytes=0), Unsent()
     if total:
+        if unsent_error is not None:
+            unsent = keep_unsent(connection, f"SELECT seq {selected}", values, unsent_error)
         used, loose = use_of(database, endpoint_id), use_of(database, LOOSE)
         connection.execute(f"DELETE FROM capture WHERE seq IN (SELECT seq {selected})", values)
         freed = Freed(bytes=used - use_of(database, endpoint_id), loose=use_of(database, LOOSE) - loose)
-    return Removed(total=total, unread=unread, last_received_at=newest_received_at(database, endpoint_id), freed=freed)
+    last = newest_received_at(database, endpoint_id)
+    return Removed(total=total, unread=unread, last_received_at=last, freed=freed, unsent=unsent)
 
 
-def oldest(database: SqliteDatabase, limit: int, *, endpoint_id: int | None) -> list[int]:
-    """The numbers of the requests that arrived first, of an endpoint or of all (None), whatever time the clock
-    showed."""
-    connection = raw(database)
+_SENT = (
+    "(mirror IN ('n', 'd') OR NOT EXISTS"
+    " (SELECT 1 FROM delivery INDEXED BY delivery_capture WHERE capture_seq = capture.seq AND state = 'queued'))"
+)
+
+
+def oldest(database: SqliteDatabase, limit: int, *, endpoint_id: int | None, sent: bool = False) -> list[int]:
+    """The numbers of the requests that arrived first, of an endpoint or of all (None), whatever time the clock showed.
+    With `sent`, only those that wait for no target."""
+    condition = _SENT if sent else "1"
     if endpoint_id is None:
-        rows = connection.execute("SELECT seq FROM capture ORDER BY seq LIMIT ?", (limit,))
+        query, values = f"SELECT seq FROM capture WHERE {condition} ORDER BY seq LIMIT ?", [limit]
     else:
         # The plus keeps SQLite from scanning all other endpoints' requests: the list's index has the numbers.
-        rows = connection.execute(
-            "SELECT seq FROM capture WHERE endpoint_id = ? ORDER BY +seq LIMIT ?", (endpoint_id, limit)
-        )
-    return [seq for (seq,) in rows.fetchall()]
+        own = "SELECT seq FROM capture WHERE endpoint_id = ? ORDER BY +seq LIMIT -1"
+        query = f"SELECT capture.seq FROM ({own}) AS own CROSS JOIN capture USING (seq) WHERE {condition} LIMIT ?"
+        values = [endpoint_id, limit]
+    return [seq for (seq,) in raw(database).execute(query, values).fetchall()]
 
 
 def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], needed: int) -> MadeRoom:
-    """Delete the first of these requests, at most `limit`, until `needed` bytes are freed."""
+    """Delete the first of these requests, at most `limit`, until `needed` bytes are freed. What was still to be sent of
+    them is kept."""
     candidates = seqs[:limit]
     sizes = CaptureModel.select(CaptureModel.seq, SQL(SIZE)).where(CaptureModel.seq.in_(sql_list(candidates)))
     selected: list[int] = []
@@ -86,8 +101,9 @@ def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], need
         if needed <= 0:
             break
     examined = candidates.index(selected[-1]) + 1 if needed <= 0 and selected else len(candidates)
+    unsent = keep_unsent_of(raw(database), selected, BY_LIMIT)
     deleted = _delete(database, CaptureModel.seq, selected)
-    return MadeRoom(removed=deleted.removed, examined=examined)
+    return MadeRoom(removed=deleted.removed, examined=examined, unsent=unsent)
 
 
 def delete_ids(database: SqliteDatabase, ids: Iterable[str]) -> Deleted:

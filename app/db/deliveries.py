@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any
 
 from msgspec.structs import replace
 from peewee import SQL, ModelSelect, SqliteDatabase, fn
 
-from app.core.clock import now_us
+from app.core.clock import DAY_US, now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveriesQueued, DeliveryChanged, Event
 from app.core.model import Capture, DeliveryState
 from app.core.target import TargetCounts
 from app.core.target_text import TargetTrouble
-from app.db import attempts, delivery_results, queries
+from app.db import attempts, delivery_results, queries, unsent
 from app.db.counts import DELIVERY_OVERHEAD, RequestCounts
 from app.db.delivery_results import Result, ResultQueue, Stored
 from app.db.raw_sql import json_list, raw, sql_list
@@ -278,7 +279,10 @@ class Deliveries:
             query = query.where(DeliveryModel.seq < before)
 
         def job(database: SqliteDatabase) -> list[tuple[int, Delivery]]:
-            return [(row[-1], DELIVERY.record(row)) for row in query.limit(limit).tuples().execute(database)]
+            with database.atomic():
+                rows = [(row[-1], DELIVERY.record(row)) for row in query.limit(limit).tuples().execute(database)]
+                rows += unsent.deleted_page(database, which, before, limit)
+            return sorted(rows, key=itemgetter(0), reverse=True)[:limit]
 
         return await self._readers.run(job)
 
@@ -286,18 +290,21 @@ class Deliveries:
         if which.endpoint_id is not None and which.endpoint_id not in self._request_counts:
             return 0
         query = _filtered(DeliveryModel.select(fn.COUNT(DeliveryModel.seq)), which)
-        found: int = await self._readers.run(query.scalar)
-        return found
+        return await self._readers.run(lambda database: query.scalar(database) + unsent.count_deleted(database, which))
 
     async def target_counts(self) -> dict[int, TargetCounts]:
         number = fn.COUNT(DeliveryModel.seq)
         queued = DeliveryModel.select(DeliveryModel.target_id, number).where(_QUEUED).group_by(DeliveryModel.target_id)
         failing = TargetModel.select(TargetModel.id, TargetModel.failures).where(TargetModel.failures > 0)
+        lately = TargetModel.deleted_at > now_us() - DAY_US
+        deleted = TargetModel.select(TargetModel.id, TargetModel.deleted).where(lately)
 
         def job(database: SqliteDatabase) -> dict[int, TargetCounts]:
-            waiting, failures = (dict(query.tuples().execute(database)) for query in (queued, failing))
-            ids = {target_id for target_id in (*waiting, *failures) if target_id is not None}
-            return {one: TargetCounts(queued=waiting.get(one, 0), failures=failures.get(one, 0)) for one in ids}
+            counts: dict[int, dict[str, int]] = {}
+            for name, query in (("queued", queued), ("failures", failing), ("deleted", deleted)):
+                for target_id, count in query.tuples().execute(database):
+                    counts.setdefault(target_id, {})[name] = count
+            return {number: TargetCounts(**own) for number, own in counts.items() if number is not None}
 
         return await self._readers.run(job)
 
@@ -305,7 +312,12 @@ class Deliveries:
         return await self._readers.run(lambda database: target_troubles(raw(database)))
 
     async def attempts(self, delivery_id: str) -> list[Attempt]:
-        return await self._readers.run(lambda database: attempts.of_delivery(database, delivery_id))
+        def job(database: SqliteDatabase) -> list[Attempt]:
+            if unsent.count_deleted(database, DeliveryFilter(delivery_ids=(delivery_id,))):
+                return []  # they were deleted with it
+            return attempts.of_delivery(database, delivery_id)
+
+        return await self._readers.run(job)
 
     async def last_attempts(self, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
         return await self._readers.run(lambda database: attempts.last_of(database, delivery_ids))

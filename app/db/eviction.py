@@ -18,6 +18,7 @@ from app.db.counts import RequestCounts
 from app.db.delete_requests import MadeRoom, make_room, oldest
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits
+from app.db.unsent import UnsentReport
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
 
@@ -30,7 +31,8 @@ PUBLISH_INTERVAL_S = 0.5
 
 
 class StorageEviction:
-    """Works when woken. Deletes in order of arrival, whatever time the clock showed; starred requests too."""
+    """Works when woken. Deletes in order of arrival, whatever time the clock showed; starred requests too, and last
+    those that wait for a target."""
 
     def __init__(
         self,
@@ -50,9 +52,15 @@ class StorageEviction:
         self._deleted: Counter[int] = Counter()
         self._freed = 0
         self._published_at = 0.0
+        self._unsent = UnsentReport()
         self._damaged: set[int] = set()
         self._worker = BackgroundWorker("hookline-eviction", self._run)
-        self.wake, self.stop = self._worker.wake, self._worker.stop
+        self.wake = self._worker.wake
+
+    async def stop(self) -> None:
+        """Stop after the current step; the next start goes on."""
+        await self._worker.stop()
+        self._unsent.log()
 
     async def _run(self) -> None:
         try:
@@ -72,8 +80,7 @@ class StorageEviction:
         seqs: list[int] = []
         while (needed := self._limits.excess(endpoint_id)) > 0:
             if not seqs:
-                found = await self._readers.run(partial(oldest, limit=SEQS_PER_READ, endpoint_id=endpoint_id))
-                seqs = [seq for seq in found if seq not in self._damaged]
+                seqs = await self._oldest(endpoint_id)
                 if not seqs:
                     return
             job = partial(make_room, seqs=seqs, needed=needed)
@@ -93,18 +100,32 @@ class StorageEviction:
             if time.monotonic() - self._published_at > PUBLISH_INTERVAL_S:
                 self._publish_purged()
 
+    async def _oldest(self, endpoint_id: int | None) -> list[int]:
+        """The requests to delete first: those that wait for a target only when no others are left."""
+        for sent in (True, False):
+            job = partial(oldest, limit=SEQS_PER_READ, endpoint_id=endpoint_id, sent=sent)
+            if seqs := [seq for seq in await self._readers.run(job) if seq not in self._damaged]:
+                return seqs
+        return []
+
     def _made_room(self, limit: int | None, made: MadeRoom) -> None:
         for endpoint_id, removed in made.removed.items():
             self._request_counts.removed(endpoint_id, removed)
             self._limits.freed(removed.freed, endpoint_id)
             self._deleted[endpoint_id] += removed.total
             self._freed += removed.freed.bytes
+        self._unsent.add(made.unsent)
         if made.removed:
             self._limits.evicting(limit)
 
     def _publish_purged(self) -> None:
         self._published_at = time.monotonic()
         if self._deleted:
-            report = PurgeReport(at=self._clock(), deleted=dict(self._deleted), freed_bytes=self._freed)
+            report = PurgeReport(
+                at=self._clock(),
+                deleted=dict(self._deleted),
+                freed_bytes=self._freed,
+                unsent=self._unsent.take(),
+            )
             self._deleted, self._freed = Counter(), 0
             self._publish(Purged(report=report))

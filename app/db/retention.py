@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -35,6 +36,7 @@ from app.db.readers import Readers
 from app.db.schema import MisdatedModel
 from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.storage_limits import StorageLimits
+from app.db.unsent import BY_AGE, UnsentReport, keep_unsent
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
 
@@ -69,7 +71,7 @@ class Retention:
         self._publish, self._clock, self._interval_s = publish, clock, interval_s
         self._clock_check = ClockCheck(writer, readers, running_s)
         self._announced: str | None = None
-        self._rows = AdaptiveBatch(64)
+        self._rows, self._unsent = AdaptiveBatch(64), UnsentReport()
         self._lock = asyncio.Lock()
         self._worker = BackgroundWorker("hookline-retention", self._run)
         self._timer: asyncio.TimerHandle | None = None
@@ -125,7 +127,8 @@ class Retention:
             await self._reclaim.run()
             # In a long purge some of it was given back in the background.
             freed = self._reclaim.given_back - given_back
-            self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=freed)
+            unsent = self._unsent.take()
+            self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=freed, unsent=unsent)
         self._publish(Purged(report=self.last_report))
         return self.last_report
 
@@ -182,6 +185,7 @@ class Retention:
         def after(removed: Removed) -> None:
             self._request_counts.removed(number, removed)
             self._limits.freed(removed.freed, number)
+            self._unsent.add(removed.unsent)
 
         job = partial(delete_expired, endpoint_id=number, before=before)
         while True:
@@ -230,19 +234,20 @@ def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, be
     """Delete at most about `limit` of the requests that an endpoint received before `before`, oldest first."""
     connection = raw(database)
     if not _any_misdated(connection):
-        return delete_oldest(database, limit, endpoint_id=endpoint_id, before=before)
+        return delete_oldest(database, limit, endpoint_id=endpoint_id, before=before, unsent_error=BY_AGE)
     values = {"endpoint": endpoint_id, "before": before, "limit": limit}
     used, loose = use_of(database, endpoint_id), use_of(database, LOOSE)
     deleted: list[tuple[int]] = []
+    unsent: Counter[int] = Counter()
     for selection in (f"{_PLAIN} ORDER BY received_at, id", _MISDATED):
+        unsent.update(keep_unsent(connection, f"SELECT seq {selection} LIMIT :limit", values, BY_AGE))
         deleted += connection.execute(
             f"DELETE FROM capture WHERE seq IN (SELECT seq {selection} LIMIT :limit) RETURNING is_read", values
         ).fetchall()
     unread = sum(not is_read for (is_read,) in deleted)
     freed = Freed(bytes=used - use_of(database, endpoint_id), loose=use_of(database, LOOSE) - loose)
-    return Removed(
-        total=len(deleted), unread=unread, last_received_at=newest_received_at(database, endpoint_id), freed=freed
-    )
+    last = newest_received_at(database, endpoint_id)
+    return Removed(total=len(deleted), unread=unread, last_received_at=last, freed=freed, unsent=unsent)
 
 
 def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]]) -> int:

@@ -316,6 +316,9 @@ class TargetModel(StoreModel):
     settings = TextField(constraints=[Check("json_valid(settings)")])
     paused = TextField(null=True, constraints=[Check("paused IN ('user', 'failures')")])
     failures = IntegerField(constraints=[SQL("DEFAULT 0")])
+    deleted = IntegerField(constraints=[SQL("DEFAULT 0")])
+    deleted_at = IntegerField(null=True)
+    """How many deliveries to it were deleted before they were sent, and when the last was, see `unsent.py`."""
 
     class Meta:
         table_name = "target"
@@ -366,6 +369,29 @@ class DeliveryModel(StoreModel):
             """CREATE TRIGGER delivery_use_ends AFTER DELETE ON delivery
             BEGIN UPDATE storage_use SET bytes = bytes - 400 WHERE owner = OLD.endpoint_id; END""",
         )
+
+
+class DeletedDeliveryModel(StoreModel):
+    """A delivery that was deleted with its request before it was sent, see `unsent.py`. Its number is the one it had;
+    `capture_id` is no longer stored."""
+
+    seq = IntegerField(primary_key=True)
+    id = TextField(constraints=[SQL("UNIQUE")])
+    capture_id = TextField()
+    endpoint = ForeignKeyField(EndpointModel, column_name="endpoint_id", on_delete="CASCADE", index=False)
+    target_id = IntegerField()
+    url = TextField()
+    queued_at = IntegerField()
+    attempts = IntegerField()
+    started_at = IntegerField(null=True)
+    error = TextField()
+    method = TextField()
+    target = TextField()
+    event = TextField(null=True)
+    gist = TextField(null=True)
+
+    class Meta:
+        table_name = "deleted_delivery"
 
 
 class AttemptModel(StoreModel):
@@ -498,6 +524,7 @@ MODELS: tuple[type[StoreModel], ...] = (
     LooseBodyModel,
     TargetModel,
     DeliveryModel,
+    DeletedDeliveryModel,
     AttemptModel,
     ReplayModel,
     TunnelUrlModel,

@@ -1,10 +1,12 @@
-"""The targets to which deliveries fail or wait: for the running program, and for `hookline doctor` without it."""
+"""The targets to which deliveries fail or wait, or never came: for the running program, and for `hookline doctor`
+without it."""
 
 from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
 
+from app.core.clock import DAY_US, now_us
 from app.core.doctor import Finding, ok, warning
 from app.core.target import PausedBy
 from app.core.target_text import TargetTrouble
@@ -19,19 +21,22 @@ _FAILED_READ = 1_000
 _TROUBLES = f"""
     SELECT endpoint.slug, target.id, target.url, paused, json_extract(settings, '$.pause_after'), failures,
         (SELECT count(*) FROM delivery WHERE target_id = target.id AND state = 'queued') AS waiting,
+        iif(deleted_at > :now - {DAY_US}, deleted, 0) AS lately,
         (SELECT error FROM
             (SELECT target_id, error FROM delivery WHERE endpoint_id = endpoint.id AND state = 'failed'
                 ORDER BY seq DESC LIMIT {_FAILED_READ})
             WHERE target_id = target.id LIMIT 1)
     FROM target JOIN endpoint ON endpoint.id = target.endpoint_id
-    WHERE target.active AND (failures > 0 OR paused = 'failures' OR (paused = 'user' AND waiting > 0))
+    WHERE lately > 0
+        OR (target.active AND (failures > 0 OR paused = 'failures' OR (paused = 'user' AND waiting > 0)))
     ORDER BY endpoint.id, target.position"""
 
 
 def target_troubles(connection: sqlite3.Connection) -> list[TargetTrouble]:
     """Those of each endpoint in order. Replays do not count."""
     troubles = []
-    for slug, number, url, paused, pause_after, failures, waiting, error in connection.execute(_TROUBLES):
+    rows = connection.execute(_TROUBLES, {"now": now_us()})
+    for slug, number, url, paused, pause_after, failures, waiting, deleted, error in rows:
         troubles.append(
             TargetTrouble(
                 endpoint=slug,
@@ -41,6 +46,7 @@ def target_troubles(connection: sqlite3.Connection) -> list[TargetTrouble]:
                 pause_after=pause_after,
                 failures=failures,
                 waiting=waiting,
+                deleted=deleted,
                 error=error,
             )
         )

@@ -30,12 +30,14 @@ from app.core.events import (
 )
 from app.core.model import Endpoint, StorageUse
 from app.core.repositories import ActivityRepository
-from app.core.text import limit_text
+from app.core.text import limit_text, unsent_text
 from app.ui.messages import Message, MessageAction, Messages, MessageTone
 from app.ui.session_stats import SessionStats
 from app.ui.throttle import Throttle
 
 MERGE_MS = 250
+UNSENT_KEY = "unsent"
+UNSENT_ADVICE = "Deliveries lists the last of them as not sent. Check the target, or raise the storage limit."
 FILE_ADVICE = "Check the data folder’s permissions and free disk space. Requests are still captured."
 DAMAGE_ADVICE = (
     "Other requests may be damaged too: compare their SHA-256. Close Hookline and copy the data folder; then put an"
@@ -65,6 +67,7 @@ class QtEvents(QObject):
         self.session_stats = SessionStats()
         self._began = now_us()
         self._messages = messages
+        self._unsent = 0
         self._counts = Throttle(MERGE_MS, self)
         self._counts.fired.connect(self.counts_changed)
         self._refused = Throttle(MERGE_MS, self)
@@ -164,6 +167,10 @@ class QtEvents(QObject):
     def _purge(self, event: Purged) -> None:
         self._counts.call()
         self.purged.emit()
+        if event.report.unsent:
+            self._unsent += sum(event.report.unsent.values())
+            text = unsent_text(self._unsent)
+            self._messages.post(Message(text=text, advice=UNSENT_ADVICE, tone="warning", key=UNSENT_KEY))
 
     def _refuse(self, event: Refused) -> None:
         self.session_stats.refused += 1

@@ -63,7 +63,8 @@ class RetryRule(Record, frozen=True):
 
 class Target(Record, frozen=True):
     """A URL that an endpoint's requests are forwarded to. `paused` says who paused it; None: it is not paused.
-    `parallel` None: one after the other, in order."""
+    The requests of `deleted` deliveries were deleted before they were sent. `parallel` None: one after the other, in
+    order."""
 
     id: int
     position: int
@@ -72,6 +73,7 @@ class Target(Record, frozen=True):
     paused: Literal["user", "failures"] | None
     queued: int
     failures: int
+    deleted: int
     append_path: bool
     keep_query: bool
     set_headers: Headers

@@ -232,3 +232,19 @@ def test_a_request_shows_its_deliveries(run: Run, rows: list[Delivery]) -> None:
     upcoming = f"queued. Response 503. Next attempt: {local_seconds(rows[2].due_at)}\n"
     assert upcoming in run("show", rows[2].capture_id).out
     assert f"Forwarded to: {SENT}: queued\n" in run("show", rows[3].capture_id).out
+
+
+def test_what_was_deleted_before_it_was_sent_is_listed(run: Run, folder: Path) -> None:
+    async def make(store: Store) -> Delivery:
+        return (await deliveries.expired(store, await endpoint_of(store)))[0]
+
+    gone = in_store(folder, make)
+    why = "The request was deleted before it was sent: its retention ended."
+    (line,) = run("deliveries", "--not-sent").out.splitlines()
+    assert line.split("\t")[0] == gone.id
+    assert line.endswith(f"{SENT}\t{why}")
+    assert f"Result: not sent. {why}\n" in run("delivery", gone.id).out
+    assert "Its request was deleted." in run("retry", gone.id).err
+    assert "1 deleted before being sent" in run("endpoint", "show", "orders").out
+    assert "Deleted: 1 request before being sent\n" in run("target", "show", str(gone.target_id)).out
+    assert "1 request was deleted before it was sent to http://127.0.0.1:9/in." in run("status").out

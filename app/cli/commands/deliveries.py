@@ -56,7 +56,10 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     state = parser.add_mutually_exclusive_group()
     text = "only failed deliveries"
     state.add_argument("--failed", dest="state", action="store_const", const="failed", help=text)
-    text = "only deliveries that were not sent, because the request cannot be sent to that target"
+    text = (
+        "only deliveries that were not sent, because the request cannot be sent to that target, or was deleted before"
+        " it was sent"
+    )
     state.add_argument("--not-sent", dest="state", action="store_const", const="not_sent", help=text)
     parser.add_argument("--target", type=whole_number, metavar="TARGET", help="only deliveries to this target")
     parser.add_argument("--replay", metavar="REPLAY", help=f"only deliveries of this replay: {REPLAY_HELP}")

@@ -210,6 +210,8 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
             others.append(f"{target['queued']:,} queued")
         if target["failures"]:
             others.append(f"{target['failures']:,} failed in a row")
+        if target["deleted"]:
+            others.append(f"{target['deleted']:,} deleted before being sent")
         out.field("Forwarded to", ", ".join([target["url"], f"timeout {ms_text(target['timeout_ms'])}", *others]))
     if not endpoint["targets"]:
         out.field("Forwarded to", "-")

@@ -64,6 +64,8 @@ def described(target: TargetView) -> Iterator[tuple[str, str]]:
     yield "URL", target["url"]
     yield "State", _full_state(target)
     yield "Queued", f"{target['queued']:,}"
+    if target["deleted"]:
+        yield "Deleted", f"{count_of(target['deleted'], 'request')} before being sent"
     added = [what for what, kept in (("path", target["append_path"]), ("query", target["keep_query"])) if kept]
     yield "Adds", " and ".join(added) + " of the request" if added else "nothing of the request's path or query"
     if target["host"] == "sender":

@@ -160,6 +160,8 @@ class DeliveryCalls:
         return json_response(RetriedOut(queued=await self._services.deliveries.retry(which)))
 
     def _no_retry_reason(self, delivery: Delivery) -> str | None:
+        if delivery.deleted:
+            return "Its request was deleted."
         if delivery.replay_id is not None:
             return "It is part of a replay. Replay the request again instead."
         if delivery.state not in (DeliveryState.FAILED, DeliveryState.NOT_SENT):

@@ -75,7 +75,9 @@ def endpoint_out(
 def target_out(target: Target, position: int, counts: Mapping[int, TargetCounts]) -> TargetOut:
     """`target`, which is at `position` among its endpoint's."""
     own = counts.get(target.id, TargetCounts())
-    return _from_record(TargetOut, target, position=position, queued=own.queued, failures=own.failures)
+    return _from_record(
+        TargetOut, target, position=position, queued=own.queued, failures=own.failures, deleted=own.deleted
+    )
 
 
 def stored_out(use: StorageUse) -> StoredOut:

@@ -33,6 +33,7 @@ INTERRUPTED_MEANS = (
     "Hookline stopped while this attempt was being made. The target may have received the request, so the next attempt"
     " may be a repeat. It does not use up a retry."
 )
+REQUEST_DELETED = "Its request was deleted."
 TARGET_DELETED = "Its target was deleted."
 REPLAY_ENDED = "Replays are not retried. Replay the request again."
 NOT_FAILED = "Only deliveries that failed or were not sent can be retried."
@@ -111,6 +112,8 @@ def paused_text(target: Target) -> str:
 
 def no_retry(delivery: Delivery, target_of: Callable[[int], Target | None]) -> str | None:
     """Why a delivery cannot be retried by the user; None if it can."""
+    if delivery.deleted:
+        return REQUEST_DELETED
     if delivery.state not in (DeliveryState.FAILED, DeliveryState.NOT_SENT):
         return NOT_FAILED
     if delivery.replay_id is not None:

@@ -337,3 +337,25 @@ async def test_what_cannot_be_asked_for(desk: Desk) -> None:
     for other in ("state=failed", "endpoint=one", "target=1", "replay=true", "id=01234567"):
         response = await desk.client.get(f"/deliveries?request={one}&{other}")
         assert fields(response, 400, "invalid-parameter") == [other.partition("=")[0]]
+
+
+async def test_deliveries_deleted_before_they_were_sent_are_listed_and_counted(desk: Desk) -> None:
+    endpoint = await desk.endpoint(slug="orders", forward_url=deliveries.URL)
+    first, second = await deliveries.expired(desk.store, endpoint, 2)
+    page = (await desk.client.get("/deliveries", params={"state": "not_sent"})).json()
+    assert [(row["id"], row["request"]) for row in page["items"]] == [
+        (one.id, one.capture_id) for one in (second, first)
+    ]
+    row = page["items"][0]
+    assert (row["state"], row["url"], row["method"]) == ("not_sent", "http://127.0.0.1:9/in/orders?x=1", "POST")
+    assert row["error"] == "The request was deleted before it was sent: its retention ended."
+    full = (await desk.client.get(f"/deliveries/{first.id}")).json()
+    assert (full["state"], full["attempts"]) == ("not_sent", [])
+    refused = problem(await desk.client.post(f"/deliveries/{first.id}/retry"), 409, "cannot-retry")
+    assert refused["detail"] == "Its request was deleted."
+    assert (await desk.client.get("/endpoints/orders")).json()["targets"][0]["deleted"] == 2
+    (warning,) = (await desk.client.get("/status")).json()["warnings"]
+    assert warning == (
+        f"2 requests were deleted before they were sent to {deliveries.URL}."
+        " To see them: hookline deliveries orders --not-sent"
+    )

@@ -67,13 +67,21 @@ async def create(desk: Desk, slug: str = "orders", **given: Any) -> dict[str, An
 async def test_create_with_a_url_alone(desk: Desk) -> None:
     await desk.endpoint(slug="orders")
     made = await create(desk)
-    assert made == {**DEFAULTS, "id": made["id"], "position": 1, "paused": None, "queued": 0, "failures": 0}
+    assert made == {
+        **DEFAULTS,
+        "id": made["id"],
+        "position": 1,
+        "paused": None,
+        "queued": 0,
+        "failures": 0,
+        "deleted": 0,
+    }
 
 
 async def test_create_with_everything_and_read_it_back(desk: Desk) -> None:
     await desk.endpoint(slug="orders", forward_url=deliveries.URL)
     made = await create(desk, **ALL)
-    assert made == {**ALL, "id": made["id"], "position": 2, "paused": None, "queued": 0, "failures": 0}
+    assert made == {**ALL, "id": made["id"], "position": 2, "paused": None, "queued": 0, "failures": 0, "deleted": 0}
     assert (await desk.client.get(f"/endpoints/orders/targets/{made['id']}")).json() == made
     listed = (await desk.client.get("/endpoints/orders/targets")).json()
     assert (len(listed["items"]), listed["items"][1], listed["next"]) == (2, made, None)

@@ -19,12 +19,12 @@ from app.core.text import clock_time, day_text, exact_time
 from app.ui.deliveries import commands, pager
 from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET, TITLES
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
-from app.ui.deliveries.words import NOT_FAILED
+from app.ui.deliveries.words import NOT_FAILED, REQUEST_DELETED, no_retry
 from app.ui.request.tabs.tabs import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
 from app.ui.widgets.question import Question
-from tests.deliveries import NOT_SENT, REFUSED, STATUS_500, finish, not_sent
+from tests.deliveries import NOT_SENT, REFUSED, STATUS_500, expired, finish, not_sent
 from tests.factories import attempt
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
@@ -69,6 +69,27 @@ class TestRows:
                 await open_with(window, 3)
                 model = window.deliveries.model
                 assert [model.index(row, REQUEST).data() for row in range(3)] == ["/", "invoice.paid", "JSON · id"]
+
+        run(scene())
+
+    def test_what_was_deleted_before_it_was_sent_is_listed_with_the_reason(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                await open_with(window, 0)
+                await expired(desk.store, endpoint, 2)
+                await open_with(window, 2)
+                model = window.deliveries.model
+                assert states(window) == ["Not sent"] * 2
+                assert (model.index(0, METHOD).data(), model.index(0, REQUEST).data()) == ("POST", "/orders")
+                tooltip = str(model.index(0, DETAIL).data(Qt.ItemDataRole.ToolTipRole))
+                assert tooltip.replace("\n", " ").endswith("deleted before it was sent: its retention ended.")
+                assert no_retry(model.delivery(0), desk.store.targets.by_id) == REQUEST_DELETED
+                (message,) = desk.messages.waiting()
+                assert message.text == "2 requests were deleted before they were sent."
+                await expired(desk.store, endpoint, 1)
+                await until(lambda: desk.messages.waiting()[0].text.startswith("3 requests"))
+                desk.messages.withdraw(message.key)
 
         run(scene())
 
