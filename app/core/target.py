@@ -62,6 +62,11 @@ class TargetDraft(Record, frozen=True):
     parallel: int | None = None
     pause_after: int = 10
 
+    @property
+    def own_headers(self) -> frozenset[str]:
+        """The names of the headers that it adds, in lower case."""
+        return frozenset(name.lower() for name, _ in (*self.set_headers, *self.add_headers))
+
     def request_url(self, captured_target: str) -> str:
         """The URL that a capture with this raw target is sent to."""
         return forwarded_url(self.url, captured_target, append_path=self.append_path, keep_query=self.keep_query)

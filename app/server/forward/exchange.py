@@ -14,7 +14,7 @@ from app.server.forward.pool import ConnectionPool, Phase, PoolKey, Progress
 from app.server.forward.request import OutgoingRequest
 from app.server.forward.response import TargetResponse
 from app.server.forward.response_body import read_body
-from app.server.forward.response_head import MalformedResponseError, ResponseHead, take_head
+from app.server.forward.response_head import SWITCHING, MalformedResponseError, ResponseHead, take_head
 
 
 class StaleConnectionError(Exception):
@@ -117,7 +117,9 @@ class Exchange:
                 self.first_byte = (time.perf_counter() - started) * 1000
             if answer is None:
                 await connection.more()
-            elif not answer.interim:
+            elif answer.status == SWITCHING:
+                raise MalformedResponseError("it switches protocols (101), which was not asked for")
+            elif answer.status >= 200:
                 break
         response = self.response
         response.status, response.headers, response.http_version = answer.status, answer.headers, answer.version
@@ -144,7 +146,7 @@ class Exchange:
         connection.sent_body = max(0, connection.sent_body - connection.transport.get_write_buffer_size())
         if task is not None:
             task.cancel()
-        done = answer is not None and answer.keep_alive and self.request.keep_alive and not self.response.truncated
+        done = answer is not None and answer.keep_alive and self.request.keep_alive
         if answer is None or not done or self._unsent or not connection.is_open:
             connection.close()
         else:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from urllib.parse import urljoin
 
 from msgspec.structs import replace
@@ -9,6 +11,7 @@ from msgspec.structs import replace
 from app.core.delivery import FailureKind
 from app.core.forward_target import sendable
 from app.core.record import Headers
+from app.core.redaction.names import is_secret
 from app.server.forward.attempt_failure import AttemptError
 from app.server.forward.request import OutgoingRequest
 from app.server.forward.request_url import parse_url
@@ -25,7 +28,7 @@ _OF_BODY = frozenset(
         "content-location",
     }
 )
-_CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
+_SIGNATURE = re.compile("signature|hmac", re.IGNORECASE)
 _TEXT_MAX = 200
 
 
@@ -36,10 +39,10 @@ def location_of(status: int, headers: Headers) -> str | None:
     return next((value for name, value in headers if name.lower() == "location" and value), None)
 
 
-def next_request(request: OutgoingRequest, status: int, location: str) -> OutgoingRequest:
+def next_request(request: OutgoingRequest, status: int, location: str, own: Collection[str] = ()) -> OutgoingRequest:
     """The request to send to `location`, Latin-1 as received. AttemptError if that is no http or https URL.
 
-    Credentials are not sent to another origin.
+    Another origin gets no keys and signatures, and none of the headers `own`, in lower case, that the target adds.
     """
     try:
         url = parse_url(urljoin(request.url.text, sendable(location, "latin-1")))
@@ -50,11 +53,13 @@ def next_request(request: OutgoingRequest, status: int, location: str) -> Outgoi
     method, body = request.method, request.body
     if (status == 303 and method not in ("GET", "HEAD")) or (status in (301, 302) and method == "POST"):
         method, body, dropped = "GET", b"", _OF_BODY
-    if url.origin != request.url.origin:
-        dropped |= _CREDENTIALS
     headers = [pair for pair in request.headers if pair[0].lower() not in dropped]
     if url.origin != request.url.origin:
-        headers = [(name, url.authority if name.lower() == "host" else value) for name, value in headers]
+        headers = [
+            (name, url.authority if name.lower() == "host" else value)
+            for name, value in headers
+            if name.lower() == "host" or not (name.lower() in own or is_secret(name) or _SIGNATURE.search(name))
+        ]
     return replace(request, method=method, url=url, headers=tuple(headers), body=body)
 
 

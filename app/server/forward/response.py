@@ -36,7 +36,7 @@ class TargetResponse:
         """Append `data` as far as there is room."""
         room = PART_SIZE - len(self.body)
         self.body += data[:room]
-        self.truncated = len(data) > room
+        self.truncated = self.truncated or len(data) > room
 
 
 def internal_failure(error: Exception) -> tuple[FailureKind, str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 
-from app.core.model import PART_SIZE
 from app.server.forward.connection import Connection, ConnectionClosedError
 from app.server.forward.response import TargetResponse
 from app.server.forward.response_head import HEAD_MAX, Framing, MalformedResponseError, ResponseHead
@@ -14,7 +13,7 @@ _CHUNK = re.compile(rb"([0-9A-Fa-f]{1,15})[ \t]*(?:;[^\r\n]*)?\r?\n")
 
 
 async def read_body(connection: Connection, head: ResponseHead, into: TargetResponse) -> None:
-    """Read up to `PART_SIZE` bytes into `into`; if there are more, it is marked as truncated and the rest is left.
+    """Read it to its end; `into` keeps the first `PART_SIZE` bytes, and is marked as truncated if there are more.
 
     ConnectionClosedError when the body ends early, MalformedResponseError.
     """
@@ -35,17 +34,11 @@ async def _read_exactly(connection: Connection, length: int, into: TargetRespons
         del buffer[: len(data)]
         left -= len(data)
         into.add(data)
-        if left and len(into.body) == PART_SIZE:
-            into.truncated = True
-        if into.truncated:
-            return
 
 
 async def _read_chunks(connection: Connection, into: TargetResponse) -> None:
     while length := await _chunk_length(connection):
         await _read_exactly(connection, length, into)
-        if into.truncated:
-            return
         await _end_of_chunk(connection)
     await _skip_trailers(connection)
 
@@ -85,7 +78,7 @@ async def _line(connection: Connection, most: int, problem: str) -> bytes:
 async def _read_to_close(connection: Connection, into: TargetResponse) -> None:
     buffer = connection.buffer
     try:
-        while not into.truncated:
+        while True:
             if buffer:
                 data = bytes(buffer)
                 buffer.clear()

@@ -22,7 +22,8 @@ _HEADER = re.compile(r"([!#$%&'*+\-.^_`|~0-9A-Za-z]+):([^\r\n\x00]*)\r?")
 _FOLDED = re.compile(r"\r?\n[ \t]+")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _QUOTE_MAX = 80
-_NO_BODY = (101, 204, 304)
+SWITCHING = 101
+_NO_BODY = (204, 304)
 _SPECIAL = frozenset({"content-length", "transfer-encoding", "connection", "proxy-connection", "keep-alive"})
 _KNOWN_MAX = 256
 """Longer lines are not remembered."""
@@ -52,10 +53,6 @@ class ResponseHead(msgspec.Struct, frozen=True):
     length: int
     keep_alive: bool
     idle_s: float | None
-
-    @property
-    def interim(self) -> bool:
-        return self.status < 200 and self.status != 101
 
 
 def take_head(buffer: bytearray, method: str) -> ResponseHead | None:
@@ -127,7 +124,7 @@ def _framed(version: str, status: int, headers: Headers, special: list[tuple[str
         elif lower == "keep-alive" and (given := re.search(r"timeout=([0-9]{1,6})", value)):
             idle_s = float(given[1])
     framing, length = _framing(status, method, lengths, codings)
-    keep_alive = "close" not in options and (version != "1.0" or "keep-alive" in options) and status != 101
+    keep_alive = "close" not in options and (version != "1.0" or "keep-alive" in options)
     keep_alive = keep_alive and framing is not Framing.CLOSE and not (lengths and codings)
     return ResponseHead(version, status, headers, framing, length, keep_alive, idle_s)
 

@@ -57,6 +57,7 @@ class AttemptSender:
         `cut_off` closes the connection after that part (0 to 1) of the body, on purpose. `to_hookline` leaves out the
         header by which Hookline refuses what it forwarded itself.
 
+        Without retries, each attempt has a connection of its own, so that none needs to be sent twice.
         Two attempts if a reused connection closed without a response: the failed one, and the next on a new connection;
         `before_resend` gets the failed one before the next begins.
         StorageUnavailableError when a long body cannot be read; then nothing was sent. Any other failure is a result.
@@ -67,7 +68,7 @@ class AttemptSender:
             await body.begin()
         instance_id = "" if to_hookline else self._instance_id
         run = _Run(self._pool, instance_id, queued, target, body, edit, cut_off)
-        first = await run.attempt(trigger, number, fresh=False)
+        first = await run.attempt(trigger, number, fresh=target.retry.retries == 0)
         if not run.stale:
             return [first]
         if before_resend is not None:
@@ -128,7 +129,7 @@ class _Run:
                 failure = response.failure()
                 return failure and (failure[0], self._text(failure[1]))
             seen.add((request.method, request.url.text))
-            request = next_request(request, response.status, location)
+            request = next_request(request, response.status, location, self.target.own_headers)
             followed.append(request.url.text)
             if (request.method, request.url.text) in seen:
                 raise AttemptError(FailureKind.STATUS, "The target redirects in a loop.")
@@ -139,7 +140,8 @@ class _Run:
     async def _exchange(self, request: OutgoingRequest, *, fresh: bool) -> None:
         self.request = request
         key = PoolKey(request.url.host, request.url.port, self._tls(request))
-        self.exchange = Exchange(request, key, self.pool, self.target.parallel or 1)
+        keep = (self.target.parallel or 1) if self.target.retry.retries else 0
+        self.exchange = Exchange(request, key, self.pool, keep)
         await self.exchange.run(fresh=fresh)
 
     def _tls(self, request: OutgoingRequest) -> TlsOptions | None:

@@ -61,10 +61,10 @@ class Stage:
         await self.store.close()
 
     async def endpoint(self, forward_url: str, target: dict[str, Any] | None = None, **fields: Any) -> Endpoint:
-        """An endpoint with a target that has these settings, and no retries unless they say so."""
+        """An endpoint with a target that has these settings, and retries nothing unless they say so."""
         made = await self.store.endpoints.create(factories.draft(forward_url=forward_url, **fields))
         (first,) = made.targets
-        settings = {"retry": RetryRule(retries=0), **(target or {})}
+        settings = {"retry": RetryRule(on=()), **(target or {})}
         await self.store.targets.update(first.id, replace(first.draft(), **settings))
         return self.now(made)
 

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.core.delivery import AttemptTrigger, FailureKind
+from app.core.target import RetryRule
 from app.server.forward import pool
 from app.server.forward.connection import Connection
 from tests.server.forward.scripted import Desk, Peer, Script, scripted
@@ -144,6 +145,14 @@ async def test_a_close_after_the_request_was_sent_is_told_and_sent_again(
     assert (resent.failure, resent.trigger, resent.number) == (None, AttemptTrigger.RESENT, 2)
     assert not resent.reused
     assert [received.body for received in place.received] == [b"{}", b"again", b"again"]
+
+
+async def test_without_retries_nothing_is_sent_twice(desk: Desk) -> None:
+    async with scripted(closing_on_the_second) as place:
+        for _ in range(3):
+            ((attempt, _),) = await desk.attempts(place.url, retry=RetryRule(retries=0))
+            assert (attempt.failure, attempt.reused) == (None, False)
+    assert (len(place.received), place.connections) == (3, 3)
 
 
 async def test_a_request_is_never_resent_twice(desk: Desk) -> None:

@@ -90,6 +90,26 @@ async def test_a_long_body_is_sent_again(desk: Desk) -> None:
     assert (attempt.failure, attempt.size) == (None, size)
 
 
+KEYS = (
+    *("Authorization", "cookie", "Proxy-Authorization", "X-Api-Key", "X-Gitlab-Token", "X-Hub-Signature-256"),
+    *("Stripe-Signature", "X-Shopify-Hmac-Sha256", "webhook-signature"),
+)
+
+
+async def test_keys_signatures_and_the_targets_own_headers_stay_with_their_origin(desk: Desk) -> None:
+    own = {"set_headers": (("X-Env", "staging"), ("X-Other", "set")), "add_headers": (("Via", "1.1 x"),)}
+    headers: Headers = (*((name, "s3cret") for name in KEYS), ("X-Other", "1"), ("X-Kept", "1"))
+    async with scripted() as other:
+        answers = {"/": redirect("/same", 307), "/same": redirect(f"{other.url}/far", 307)}
+        async with scripted(routes(answers)) as place:
+            await followed(desk, place.url, capture={"headers": headers}, **own)
+    sent, far = place.received[1], other.received[0]
+    assert (sent.all("x-env"), sent.all("x-other"), sent.all("via")) == (["staging"], ["set"], ["1.1 x"])
+    assert b"s3cret" not in far.head
+    assert (far.all("x-env"), far.all("x-other"), far.all("via"), far.all("x-kept")) == ([], [], [], ["1"])
+    assert far.all("host") == [f"127.0.0.1:{other.port}"]
+
+
 async def test_credentials_stay_with_their_origin(desk: Desk) -> None:
     headers: Headers = (("Host", "x"), ("Authorization", "Bearer s"), ("cookie", "a=b"), ("X-Other", "1"))
     async with scripted() as other:

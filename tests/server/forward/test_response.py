@@ -109,16 +109,42 @@ async def test_of_a_long_response_the_first_mebibyte_is_kept(desk: Desk, size: i
     assert (attempt.response_size, attempt.response_truncated) == (PART_SIZE, size > PART_SIZE)
 
 
-async def test_an_endless_response_is_cut(desk: Desk) -> None:
+async def test_a_long_response_is_read_to_its_end_and_its_connection_kept(desk: Desk) -> None:
+    size = 20 * PART_SIZE
+    first = f"HTTP/1.1 200 OK\r\nContent-Length: {size}\r\n\r\n".encode()
+
+    async def script(peer: Peer) -> None:
+        await peer.answer(first + bytes(size))
+        await peer.answer()
+
+    async with scripted(script) as place:
+        attempt = await desk.attempt(place.url)
+        assert (attempt.failure, attempt.response_size, attempt.response_truncated) == (None, PART_SIZE, True)
+        assert (await desk.attempt(place.url)).reused
+
+
+@pytest.mark.parametrize("length", [b"Content-Length: 9000000\r\n", b"Transfer-Encoding: chunked\r\n"])
+async def test_a_long_response_that_ends_early_is_no_success(desk: Desk, length: bytes) -> None:
+    part = bytes(2 * PART_SIZE)
+    chunk = f"{len(part):x}\r\n".encode() + part + b"\r\n" if b"chunked" in length else part
+    async with scripted(once(STATUS + length + b"\r\n" + chunk)) as place:
+        attempt = await desk.attempt(place.url)
+    assert (attempt.failure, attempt.status) == (FailureKind.PROTOCOL, 200)
+    assert (attempt.error or "").startswith("The response started (200) but did not finish.")
+
+
+async def test_an_endless_response_is_cut_when_the_time_is_over(desk: Desk) -> None:
     async def script(peer: Peer) -> None:
         await peer.answer(STATUS + b"\r\n")
         while True:
             await peer.send(bytes(65536))
 
     async with scripted(script) as place:
-        attempt = await desk.attempt(place.url)
+        attempt = await desk.attempt(place.url, timeout_ms=500)
         await place.all_ended(1)
-    assert (attempt.failure, attempt.response_size, attempt.response_truncated) == (None, PART_SIZE, True)
+    assert (attempt.failure, attempt.status) == (FailureKind.TIMEOUT, 200)
+    assert (attempt.response_size, attempt.response_truncated) == (PART_SIZE, True)
+    assert attempt.error == "The response started (200) but did not finish. It took longer than 0.5 s."
 
 
 async def test_the_time_bounds_the_whole_response(desk: Desk) -> None:
@@ -203,7 +229,15 @@ async def test_what_is_no_response(desk: Desk, answer: bytes, reason: str) -> No
             FailureKind.STATUS,
             "The target responded with 500 Internal Server Error.",
         ),
-        (b"HTTP/1.1 101 x\r\n\r\n", 101, FailureKind.STATUS, "The target responded with 101 Switching Protocols."),
+        (
+            b"HTTP/1.1 101 x\r\nUpgrade: h2c\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+            None,
+            FailureKind.PROTOCOL,
+            (
+                "The response from {place} was not valid HTTP, or ended early: it switches protocols (101), which was"
+                " not asked for."
+            ),
+        ),
         (
             b'HTTP/1.1 508 x\r\nContent-Length: 23\r\n\r\n{"error":"mirror_loop"}',
             508,

@@ -12,7 +12,6 @@ import pytest
 
 from app.core.delivery import QueuedDelivery
 from app.core.delivery_repositories import DeliveryRepository
-from app.core.model import PART_SIZE, DeliveryState
 from app.server.forward import forwarder
 from app.server.forward.tls import client_context
 from tests.server.forward.conftest import Stage
@@ -92,20 +91,6 @@ async def test_a_stop_begins_no_further_delivery(stage: Stage, monkeypatch: pyte
         await stage.forwarder.stop()
     assert len(place.received) == 1
     assert len(await stage.queued(endpoint)) == 9
-
-
-async def test_an_answer_without_end_is_read_no_further_than_is_kept(stage: Stage) -> None:
-    async def endless(_: Received, writer: asyncio.StreamWriter) -> None:
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n" + bytes(2 * PART_SIZE))
-        await writer.drain()
-        await asyncio.Event().wait()
-
-    async with target(endless) as place:
-        endpoint = await stage.endpoint(place.url)
-        await stage.forwarder.start()
-        delivery = await stage.outcome(endpoint)
-    assert delivery.state is DeliveryState.DELIVERED
-    assert (await stage.attempt(delivery)).response_truncated
 
 
 async def test_public_certificates_are_known_without_the_systems(
