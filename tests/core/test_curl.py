@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import socket
 import threading
@@ -266,3 +267,28 @@ def test_without_that_file_nothing_is_sent(recorder: Recorder, tmp_path: Path, m
 
 def test_a_ready_command_names_the_url() -> None:
     assert ready_curl("http://127.0.0.1:8787/catch/abc").startswith("curl http://127.0.0.1:8787/catch/abc ")
+
+
+AGENT = ("User-Agent", "x")
+ACCEPT = ("Accept", "*/*")
+JSON = ("Content-Type", "application/json")
+
+
+@pytest.mark.parametrize(
+    ("method", "headers", "body", "lines"),
+    [
+        ("POST", (AGENT, ACCEPT, JSON), b"{}", ["-H 'Content-Type: application/json'", "--data-raw '{}'"]),
+        ("POST", (AGENT, ACCEPT), b"{}", ["-H Content-Type:", "--data-raw '{}'"]),
+        ("GET", (AGENT, ACCEPT), b"", []),
+        ("POST", (AGENT, ACCEPT), b"", ["-X POST"]),
+        ("GET", (AGENT, JSON), b"", ["-H 'Content-Type: application/json'", "-H Accept:"]),
+        ("GET", (ACCEPT,), b"", ["-H User-Agent:"]),
+    ],
+)
+def test_the_command_says_what_is_needed_and_no_more(
+    method: str, headers: Headers, body: bytes, lines: list[str]
+) -> None:
+    sent = capture(body, method=method, target="/catch/abc", headers=(("Host", "h"), *headers))
+    said = re.split(r" \\\n  |(?<=-X \w{4}) ", curl_command(sent, body, "http://127.0.0.1:8787").removeprefix("curl "))
+    given = {"-H 'User-Agent: x'", "-H 'Accept: */*'", "http://127.0.0.1:8787/catch/abc"}
+    assert [line for line in said if line not in given] == lines

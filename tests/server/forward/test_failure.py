@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import socket
 
 import httpx
 import pytest
 
+from app.server.forward.attempt_failure import connect_error
 from app.server.forward.failure import failure_text
 from app.server.forward.response import status_text
 
@@ -68,3 +71,18 @@ def test_failure(error: Exception, text: str | None) -> None:
 )
 def test_status(status: int, headers: tuple[tuple[str, str], ...], body: bytes, text: str | None) -> None:
     assert status_text(status, headers, body) == text
+
+
+@pytest.mark.parametrize(
+    ("errors", "reason"),
+    [
+        ([OSError(errno.EHOSTUNREACH, "Connect call failed ('10.0.0.1', 80)")], os.strerror(errno.EHOSTUNREACH)),
+        ([OSError(errno.EACCES, "Permission denied")], "Permission denied"),
+        ([OSError("Multiple exceptions: a, b")], "Multiple exceptions: a, b"),
+    ],
+)
+def test_the_system_says_why_it_could_not_connect(errors: list[OSError], reason: str) -> None:
+    """asyncio's own words name the address again, and no reason."""
+    text = str(connect_error(errors, "10.0.0.1:80"))
+    hint = " Check the address and the network." if errors[0].errno == errno.EHOSTUNREACH else ""
+    assert text == f"10.0.0.1:80 could not be reached: {reason}.{hint}"

@@ -71,8 +71,9 @@ async def test_a_program_that_does_not_work_is_told_in_words(
     service = await rig.use(spec(mode), start=limit)
     await service.start("stand-in")
     tunnel = await rig.until(failed)
-    # On a busy machine the program may not have come to print anything.
-    assert (tunnel.problem or "").endswith(problem) or (limit <= 1 and not tunnel.output)
+    if mode != "silent" and not tunnel.output:
+        pytest.skip("the machine is too busy: the program has not come to print anything")
+    assert (tunnel.problem or "").endswith(problem)
     assert tunnel.url is None
     assert states(rig) == ["starting", "failed"]
     assert (await service.stop()).state is OFF
@@ -149,7 +150,8 @@ async def test_a_url_that_changes_while_it_runs(rig: TunnelRig) -> None:
     (rig.folder / "now").touch()
     tunnel = await rig.until(lambda tunnel: tunnel.url == "https://red-hen.example.com")
     assert [(one.endpoint_id, one.url) for one in tunnel.outdated] == [(endpoint.id, f"{URL}/catch/orders")]
-    assert rig.events[-1].url_changed or any(event.url_changed for event in rig.events[-3:])
+    changed = [event.tunnel.url for event in rig.events if event.url_changed]
+    assert changed == [URL, "https://red-hen.example.com"]
     await service.copied(endpoint.id)  # looking at the new URL does not give it to the provider
     assert len(service.tunnel.outdated) == 1
     again = await rig.use(spec("renames"))
