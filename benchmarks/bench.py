@@ -20,13 +20,18 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from benchmarks.lines import Line as Measured
+from benchmarks.lines import exit_status
 from benchmarks.programs import BenchError, bare, hookline, run_load, run_slow_senders
 
 BARE, HEADLESS, WINDOW, LIST = "bare aiohttp", "hookline serve", "hookline, window", "hookline, list in view"
+MISS = "MISSED"
 PAUSE_S = 0.2
 GAP_RATE, GAP_SECONDS, GAP_SETTLE_S = 500, 10.0, 0.5
+BEATS_LEAST = 10
+"""A second, of the thousand that an idle window has."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class Bar:
         """One word, and the aim when it was not reached."""
         if ratio >= self.aim:
             return "pass"
-        return f"{'pass' if ratio >= self.least else 'MISS'}, aim {self.aim:.2f}"
+        return f"{'pass' if ratio >= self.least else MISS}, aim {self.aim:.2f}"
 
 
 BARS = {HEADLESS: Bar(0.55, 0.60), WINDOW: Bar(0.45, 0.50), LIST: Bar(0.45, 0.50)}
@@ -127,10 +132,17 @@ def longest_gap(folder: Path) -> Gap:
         end = time.monotonic()
     if not gaps.exists():
         raise BenchError("the window did not write its heartbeat down")
-    longest = max((length for at, length in json.loads(gaps.read_text()) if begin <= at <= end), default=0.0) * 1000
-    verdict = "pass" if longest <= GAP_BAR_MS else "MISS"
+    longest = longest_of(json.loads(gaps.read_text()), begin, end)
+    verdict = "pass" if longest <= GAP_BAR_MS else MISS
     rate = result["requests"] / result["seconds"]
     return Gap(round(rate, 1), round(longest, 1), round(idle, 1), result["p50_ms"], result["p99_ms"], verdict)
+
+
+def longest_of(heartbeat: dict[str, Any], begin: float, end: float) -> float:
+    """Milliseconds of the longest gap between two moments. BenchError if the heartbeat did not beat."""
+    if heartbeat["beats"] < (end - begin) * BEATS_LEAST:
+        raise BenchError(f"the window's heartbeat beat {heartbeat['beats']} times in {end - begin:.0f} s")
+    return max((length for at, length in heartbeat["gaps"] if begin <= at <= end), default=0.0) * 1000
 
 
 def slow_senders(folder: Path) -> list[Measured]:
@@ -186,7 +198,7 @@ def table(lines: Sequence[Line], gap: Gap, slow: Sequence[Measured]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 whatever the numbers say; 1 when something broke."""
+    """1 when a bar is missed, or something broke."""
     parser = argparse.ArgumentParser(prog="benchmarks.bench", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, choices=range(1, 10), help="rounds for each program")
     parser.add_argument("--seconds", type=float, default=1.2, help="length of one round")
@@ -205,7 +217,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(json.dumps({"throughput": throughput_lines, "window": asdict(gap), "slow_senders": slow_lines}, indent=2))
     else:
         print(table(lines, gap, slow))
-    return 0
+    verdicts = [*(line.verdict for line in lines), gap.verdict]
+    return int(any(verdict.startswith(MISS) for verdict in verdicts)) or exit_status(slow)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-from benchmarks.lines import Line
+from benchmarks.lines import Line, exit_status
 from benchmarks.programs import ROOT, BenchError, fresh_folder, make_endpoint, running
 
 PROGRAM = "import sys; from app.__main__ import main; sys.exit(main())"
@@ -81,7 +81,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"benchmark broke: {error}", file=sys.stderr)
         return 1
     print("\n".join(map(str, lines)))
-    return int(any(line.bar is not None and line.value > line.bar for line in lines))
+    return exit_status(lines)
 
 
 if __name__ == "__main__":

@@ -15,11 +15,12 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from statistics import median
 from urllib.request import Request, urlopen
 
-from benchmarks.lines import Line
+from benchmarks.lines import Line, exit_status
 from benchmarks.load import BadAnswerError, load
 from benchmarks.programs import ROOT, BenchError, Running, delivery_target, fresh_folder, running
 from hookline.client import ApiError, Client
@@ -44,29 +45,33 @@ class Sender:
         """Queue so many requests, then let them go; returns when the last one's attempt is stored."""
         self.queue(requests)
         time.sleep(requests * SETTLE_S)  # until they are in the search index too
+        before = self.deliveries("delivered")
         self._api.targets.resume(self.slug, self.target)
         self.wait()
+        if (delivered := self.deliveries("delivered") - before) != requests:
+            raise BenchError(f"{delivered} of {requests} queued requests were delivered")
 
     def queue(self, requests: int) -> None:
         """Capture so many while the target is paused."""
         self._api.targets.pause(self.slug, self.target)
-        before = self.queued()
+        before = self.deliveries("queued")
         load(self.url, seconds=PATIENCE_S, requests=requests)
-        if (queued := self.queued() - before) != requests:
+        if (queued := self.deliveries("queued") - before) != requests:
             raise BenchError(f"{queued} of {requests} requests were queued")
 
     def wait(self) -> None:
         """Until nothing is queued."""
         end = time.monotonic() + PATIENCE_S
-        while left := self.queued():
+        while left := self.deliveries("queued"):
             if time.monotonic() > end:
                 raise BenchError(f"{left} deliveries were still queued after {PATIENCE_S:.0f} s")
             time.sleep(0.1)
 
-    def queued(self) -> int:
-        """How many deliveries are queued, for all targets."""
+    def deliveries(self, state: str) -> int:
+        """How many there are in this state, for all targets."""
         with closing(sqlite3.connect(f"file:{self.program.data / 'hookline.db'}?mode=ro", uri=True)) as connection:
-            return int(connection.execute("SELECT count(*) FROM delivery WHERE state = 'queued'").fetchone()[0])
+            query = "SELECT count(*) FROM delivery WHERE state = ?"
+            return int(connection.execute(query, (state,)).fetchone()[0])
 
 
 def rates(program: Running, api: Client, target_url: str, rounds: int, share: float) -> list[Line]:
@@ -76,11 +81,11 @@ def rates(program: Running, api: Client, target_url: str, rounds: int, share: fl
         requests = max(100, int(of_round * share))
         sender = Sender(program, api, target_url, parallel)
         found: dict[str, list[float]] = {"aiohttp": [], "httpx": [], "Hookline": []}
-        _rate(target_url, lambda: sender.send(200))  # noqa: B023 - called at once; a warm-up
+        _rate(target_url, 200, sender.send)  # a warm-up
         for _ in range(rounds):
             for client, number in (("aiohttp", requests), ("httpx", requests // HTTPX_SHARE)):
-                found[client].append(_rate(target_url, lambda: _bare(target_url, client, number, parallel or 1)))  # noqa: B023
-            found["Hookline"].append(_rate(target_url, lambda: sender.send(requests)))  # noqa: B023
+                found[client].append(_rate(target_url, number, partial(_bare, target_url, client, parallel or 1)))
+            found["Hookline"].append(_rate(target_url, requests, sender.send))
         order = "in order" if parallel is None else f"{parallel} in parallel"
         lines += [Line(f"{name}, {order}", median(of_name), "/s") for name, of_name in found.items()]
         pairs = zip(found["Hookline"], found["aiohttp"], found["httpx"], strict=True)
@@ -111,16 +116,18 @@ def captures(program: Running, api: Client, target_url: str, rounds: int, second
     ]
 
 
-def _rate(target_url: str, send: Callable[[], None]) -> float:
-    """Requests a second as the target saw them."""
+def _rate(target_url: str, requests: int, send: Callable[[int], None]) -> float:
+    """Requests a second as the target saw them, once `send` has sent so many."""
     urlopen(Request(f"{target_url}/count", method="DELETE")).close()
-    send()
+    send(requests)
     with urlopen(f"{target_url}/count") as answer:
         told = json.load(answer)
+    if told["arrived"] != requests:
+        raise BenchError(f"{told['arrived']} of {requests} requests arrived at the target")
     return float((told["arrived"] - 1) / told["seconds"])
 
 
-def _bare(target_url: str, client: str, requests: int, parallel: int) -> None:
+def _bare(target_url: str, client: str, parallel: int, requests: int) -> None:
     command = [sys.executable, "-m", "benchmarks.bare_sender", f"{target_url}/hook", "--client", client]
     command += ["--requests", str(requests), "--parallel", str(parallel)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
@@ -138,7 +145,7 @@ def measure(folder: Path, rounds: int, share: float, seconds: float) -> list[Lin
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 whatever the numbers say; 1 when something broke."""
+    """1 when a bar is missed, or something broke."""
     parser = argparse.ArgumentParser(prog="benchmarks.deliveries", description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, choices=range(1, 10), help="rounds for each sender")
     parser.add_argument("--share", type=float, default=1.0, help="part of the deliveries to send")
@@ -152,7 +159,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"benchmark broke: {error}", file=sys.stderr)
         return 1
     print(json.dumps([asdict(line) for line in lines], indent=2) if options.json else "\n".join(map(str, lines)))
-    return 0
+    return exit_status(lines)
 
 
 if __name__ == "__main__":

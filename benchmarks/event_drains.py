@@ -1,5 +1,6 @@
 """Readers of events that only receive: `python -m benchmarks.event_drains API_URL TOKEN --readers 10` prints `reading`
-when all have begun, and goes on until it is ended or its standard input closes."""
+when all have begun, and `complete` once each got as many captured requests as a line of standard input says. Ends when
+that is closed."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import selectors
 import socket
 import sys
 from urllib.parse import urlsplit
+
+CAPTURED = b"event: captured\n"
 
 
 def main() -> int:
@@ -19,6 +22,9 @@ def main() -> int:
     place = urlsplit(options.api_url)
     selector = selectors.DefaultSelector()
     selector.register(sys.stdin, selectors.EVENT_READ)
+    counts: dict[socket.socket, int] = {}
+    tails: dict[socket.socket, bytes] = {}
+    expected: int | None = None
     for _ in range(options.readers):
         connection = socket.create_connection((place.hostname or "127.0.0.1", place.port or 80), timeout=10)
         head = f"GET /api/v1/events HTTP/1.1\r\nHost: {place.netloc}\r\nAuthorization: Bearer {options.token}\r\n\r\n"
@@ -29,14 +35,23 @@ def main() -> int:
                 return 1
             received += piece
         selector.register(connection, selectors.EVENT_READ)
+        counts[connection], tails[connection] = received.count(CAPTURED), received[1 - len(CAPTURED) :]
     print("reading", flush=True)
-    buffer = bytearray(1 << 20)
     while True:
         for key, _ in selector.select():
             if not isinstance(key.fileobj, socket.socket):
-                return 0
-            if not key.fileobj.recv_into(buffer):
+                if not (line := sys.stdin.readline()):
+                    return 0
+                expected = int(line)
+            elif piece := key.fileobj.recv(1 << 20):
+                data = tails[key.fileobj] + piece
+                counts[key.fileobj] += data.count(CAPTURED)
+                tails[key.fileobj] = data[1 - len(CAPTURED) :]
+            else:
                 return 1
+        if expected is not None and min(counts.values()) >= expected:
+            print("complete" if max(counts.values()) == expected else f"{max(counts.values())}", flush=True)
+            expected = None
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ import asyncio
 import contextlib
 import json
 import random
+import select
 import subprocess
 import sys
 import time
@@ -26,7 +27,7 @@ from typing import Any
 
 import aiohttp
 
-from benchmarks.lines import Line
+from benchmarks.lines import Line, exit_status
 from benchmarks.programs import ROOT, BenchError, Running, cli, fresh_folder, make_endpoint, run_load, running
 
 READERS, WAITERS = 10, 2
@@ -52,15 +53,16 @@ def cost(folder: Path, rounds: int, seconds: float) -> list[Line]:
             program = stack.enter_context(running(data, folder / f"{name}.log", "-m", "app", "serve"))
             urls[name] = f"{program.capture_url}/catch/{slug}"
             if name == "followed":
-                stack.enter_context(_drains(program))
-        for url in urls.values():
-            run_load(url, connections=32, seconds=1.0)
+                drains = stack.enter_context(_drains(program))
+        captured = {name: int(run_load(url, connections=32, seconds=1.0)["requests"]) for name, url in urls.items()}
         full: dict[str, list[dict[str, float]]] = {name: [] for name in urls}
         steady: dict[str, list[dict[str, float]]] = {name: [] for name in urls}
         for number in range(rounds):
             for name in sorted(urls, reverse=bool(number % 2)):
                 full[name].append(run_load(urls[name], connections=32, seconds=seconds))
                 steady[name].append(run_load(urls[name], connections=32, seconds=seconds, rate=RATE))
+                captured[name] += int(full[name][-1]["requests"] + steady[name][-1]["requests"])
+        _require_all(drains, captured["followed"])
     pairs = zip(full["followed"], full["alone"], strict=True)
     ratio = median(followed["rate"] / alone["rate"] for followed, alone in pairs)
     return [
@@ -78,8 +80,19 @@ def cost(folder: Path, rounds: int, seconds: float) -> list[Line]:
     ]
 
 
+def _require_all(drains: subprocess.Popen[str], captured: int) -> None:
+    """BenchError unless each reader has got an event for each captured request."""
+    assert drains.stdin is not None
+    assert drains.stdout is not None
+    drains.stdin.write(f"{captured}\n")
+    drains.stdin.flush()
+    ready, _, _ = select.select([drains.stdout], [], [], CATCH_UP_S)
+    if not ready or (told := drains.stdout.readline().strip()) != "complete":
+        raise BenchError(f"{captured} requests were captured, and a reader got {told if ready else 'fewer'} events")
+
+
 @contextlib.contextmanager
-def _drains(program: Running) -> Iterator[None]:
+def _drains(program: Running) -> Iterator[subprocess.Popen[str]]:
     command = [sys.executable, "-m", "benchmarks.event_drains", "--readers", str(READERS)]
     process = subprocess.Popen(
         [*command, "--", program.api_url, program.token],
@@ -93,7 +106,7 @@ def _drains(program: Running) -> Iterator[None]:
     try:
         if process.stdout.readline() != "reading\n":
             raise BenchError("the readers of events did not start")
-        yield
+        yield process
         if process.poll() is not None:
             raise BenchError("a reader of events was dropped")
     finally:
@@ -242,7 +255,7 @@ def check(folder: Path, seconds: float) -> list[Line]:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 whatever the cost is; 1 when something broke, or a reader missed a request."""
+    """1 when a bar is missed, something broke, or a reader missed a request."""
     parser = argparse.ArgumentParser(prog="benchmarks.event_readers", description=__doc__)
     parser.add_argument("--seconds", type=float, help="check for so long that no reader misses a request")
     parser.add_argument("--rounds", type=int, default=10, help="rounds of measuring the cost")
@@ -254,7 +267,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"benchmark broke: {error}", file=sys.stderr)
         return 1
     print("\n".join(map(str, lines)))
-    return int(options.seconds is not None and any(line.bar is not None and line.value > line.bar for line in lines))
+    return exit_status(lines)
 
 
 if __name__ == "__main__":

@@ -17,14 +17,14 @@ from pathlib import Path
 
 from benchmarks import large_captures, large_search, large_window
 from benchmarks.large_store import made
-from benchmarks.lines import Line
+from benchmarks.lines import Line, exit_status
 from benchmarks.programs import BenchError
 
 ROWS = 1_000_000
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """0 whatever the numbers say; 1 when something broke."""
+    """1 when a bar is missed, or something broke."""
     parser = argparse.ArgumentParser(prog="benchmarks.large", description=__doc__)
     parser.add_argument("--rows", type=int, default=ROWS, help="requests in the store")
     parser.add_argument(
@@ -40,27 +40,31 @@ def main(arguments: Sequence[str] | None = None) -> int:
         begin = time.perf_counter()
         if made(folder, options.rows):
             print(f"{options.rows:,} requests made in {time.perf_counter() - begin:.0f} s, in {folder}")
-        asyncio.run(_print_searches(folder, 60 + options.rows / 500))
+        lines = asyncio.run(_print_searches(folder, 60 + options.rows / 500))
         if not options.searches:
-            _print("the program with its window", large_window.measure(folder))
+            lines += _print("the program with its window", large_window.measure(folder))
         if options.rounds and not options.searches:
             with tempfile.TemporaryDirectory(prefix="hookline-bench-") as fresh:
-                _print("captures", large_captures.measure(Path(fresh), options.rounds, options.seconds))
+                lines += _print("captures", large_captures.measure(Path(fresh), options.rounds, options.seconds))
     except BenchError as error:
         print(f"benchmark broke: {error}", file=sys.stderr)
         return 1
-    return 0
+    return exit_status(lines)
 
 
-async def _print_searches(folder: Path, index_limit_s: float) -> None:
+async def _print_searches(folder: Path, index_limit_s: float) -> list[Line]:
+    lines = []
     async for line in large_search.measure(folder, index_limit_s):
         print(line, flush=True)
+        lines.append(line)
+    return lines
 
 
-def _print(title: str, lines: Sequence[Line]) -> None:
+def _print(title: str, lines: Sequence[Line]) -> Sequence[Line]:
     print(f"\n{title}")
     for line in lines:
         print(line, flush=True)
+    return lines
 
 
 if __name__ == "__main__":

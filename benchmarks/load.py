@@ -22,6 +22,8 @@ BODY = json.dumps({"event": "order.paid", "id": 123456789, "note": "x" * 400}).e
 LENGTH = re.compile(rb"\r\ncontent-length: *(\d+)", re.IGNORECASE)
 MAX_REQUESTS = 2_000_000
 PATIENCE_S = 10.0
+PACE_LEAST = 0.95
+"""Of the pace asked for: at a lower one other numbers mean nothing."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ class Result:
 
 
 class BadAnswerError(Exception):
-    """The server answered with something other than 200, closed, or fell silent."""
+    """The server answered with something other than 200, closed, fell silent, or did not keep the pace."""
 
 
 class _Connection:
@@ -132,7 +134,10 @@ class _Drive:
             now = perf_counter()
         while len(self._free) < self._connections:
             self._receive(PATIENCE_S)
-        return _result(self._latencies, perf_counter() - self._start)
+        found = _result(self._latencies, perf_counter() - self._start)
+        if self._rate is not None and found.requests and found.rate < self._rate * PACE_LEAST:
+            raise BadAnswerError(f"only {found.rate:g} requests a second were answered, of {self._rate:g}")
+        return found
 
     def _due(self, now: float) -> float:
         """When the next request is to leave."""

@@ -23,11 +23,13 @@ MAX_GAPS = 200_000
 
 
 class Heartbeat(QObject):
-    """A timer of 1 ms. `gaps` are the moments (monotonic seconds) and lengths of beats that came over 5 ms late."""
+    """A timer of 1 ms. `beats` counts them, `gaps` are the moments (monotonic seconds) and lengths of those that came
+    over 5 ms late."""
 
     def __init__(self) -> None:
         super().__init__()
         self.gaps: list[tuple[float, float]] = []
+        self.beats = 0
         self._last = monotonic()
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.PreciseTimer)
@@ -36,6 +38,7 @@ class Heartbeat(QObject):
 
     def _beat(self) -> None:
         now = monotonic()
+        self.beats += 1
         if now - self._last > KEPT_S and len(self.gaps) < MAX_GAPS:
             self.gaps.append((now, now - self._last))
         self._last = now
@@ -54,9 +57,10 @@ class Watch:
         if self._beating:
             self._heartbeat = Heartbeat()
 
-    def gaps(self) -> list[tuple[float, float]]:
-        """What was kept."""
-        return self._heartbeat.gaps if self._heartbeat else []
+    def found(self) -> dict[str, object]:
+        """What the heartbeat noted; no beats if it never began."""
+        beat = self._heartbeat
+        return {"beats": beat.beats, "gaps": beat.gaps} if beat else {"beats": 0, "gaps": []}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -71,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     window = WindowOptions(data_dir=options.data_dir, port=options.port, api_port=options.api_port)
     code = run_window(window, watch.begin)
     if options.gaps is not None:
-        options.gaps.write_text(json.dumps(watch.gaps()))
+        options.gaps.write_text(json.dumps(watch.found()))
     return code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import socket
+import time
 from threading import Thread
 
 import pytest
@@ -60,4 +61,21 @@ def test_answers_in_small_pieces_are_put_together():
         thread.start()
         port = server.getsockname()[1]
         assert load(f"http://127.0.0.1:{port}/x", connections=1, seconds=0.2).requests > 0
+        thread.join(5)
+
+
+def test_a_pace_that_was_not_kept_is_an_error():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def serve() -> None:
+            connection, _ = server.accept()
+            with connection:
+                while connection.recv(65536):
+                    time.sleep(0.05)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
+
+        thread = Thread(target=serve)
+        thread.start()
+        with pytest.raises(BadAnswerError, match="requests a second were answered, of 1000"):
+            load(f"http://127.0.0.1:{server.getsockname()[1]}/x", connections=1, seconds=0.2, rate=1_000)
         thread.join(5)
