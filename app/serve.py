@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 
 from app.application import Application
 from app.cli.delivery_line import delivery_line
@@ -30,6 +30,7 @@ from app.db import runtime_file
 from app.db.folder import set_aside
 from app.system import installation, updates
 from app.system.log_file import write_log
+from hookline.running import ApiAddress
 
 PATIENCE_S, PAUSE_S = 2.0, 0.05
 WINDOWS_SIGNAL_POLL_S = 0.25
@@ -44,11 +45,9 @@ def run_headless(options: ServeOptions) -> int:
         return Exit.ENVIRONMENT
 
 
-async def _serve(options: ServeOptions) -> int:
-    stop = _stop_on_signals()
-    if options.exit_on_stdin_close:
-        _stop_at_end_of_stdin(stop)
-    program_file = updates.ProgramFile(installation.executable())
+@contextlib.asynccontextmanager
+async def opened(options: ServeOptions) -> AsyncIterator[Application]:
+    """The application with its store and its log file; it is closed at the end."""
     application = Application(options.data_dir, options.overrides())
     logging_to_file = contextlib.ExitStack()
     if options.tunnel is not None:
@@ -56,9 +55,23 @@ async def _serve(options: ServeOptions) -> int:
     try:
         await _open(application, options)
         logging_to_file.enter_context(write_log(application.folder))
+        yield application
+    finally:
+        await application.close()
+        logging_to_file.close()
+
+
+async def _serve(options: ServeOptions) -> int:
+    stop = stop_on_signals()
+    if options.exit_on_stdin_close:
+        _stop_at_end_of_stdin(stop)
+    program_file = updates.ProgramFile(installation.executable())
+    async with opened(options) as application:
         endpoints = [await _ensure_endpoint(application, name) for name in options.endpoints]
         application.bus.subscribe(TunnelChanged, TunnelReport(application, endpoints).show)
         await application.listen()
+        if options.forward_url is not None:
+            endpoints[:] = await _forward(application, endpoints, options.forward_url)
         _say(f"listening on {application.addresses.local_base()}")
         _print_endpoints(application, endpoints)
         for endpoint, use in application.store.limits.reached():
@@ -74,10 +87,23 @@ async def _serve(options: ServeOptions) -> int:
         _tune_garbage_collection()
         await stop.wait()
         watching.cancel()
-    finally:
-        await application.close()
-        logging_to_file.close()
     return 0
+
+
+async def _forward(application: Application, endpoints: Sequence[Endpoint], url: str) -> list[Endpoint]:
+    """Let the endpoints forward to `url`, or without any, one; returns them as they are now."""
+    from app.cli.client import ApiClient  # start-up time: without --forward-url nothing needs httpx
+    from app.cli.forwarding import forwarding_endpoint  # as above
+
+    found = []
+    async with ApiClient(ApiAddress(url=application.addresses.api_url, token=application.token)) as api:
+        slugs: list[str | None] = [endpoint.slug for endpoint in endpoints]
+        for slug in slugs or [None]:
+            forwarding = await forwarding_endpoint(api, url, slug)
+            for sentence in forwarding.changes:
+                _report(sentence)
+            found.append(application.store.endpoints.by_slug(forwarding.endpoint["slug"]))
+    return [endpoint for endpoint in found if endpoint is not None]
 
 
 async def _watch(program_file: updates.ProgramFile) -> None:
@@ -137,9 +163,11 @@ def _print_endpoints(application: Application, endpoints: Sequence[Endpoint]) ->
         state = "" if endpoint.active else "  (switched off: senders get 503)"
         _say(f"{endpoint.name}: {url}{state}")
         _say(f"  {ready_curl(url)}")
+        for target in endpoint.targets:
+            _say(f"  forwarded to {target.url}")
 
 
-def _stop_on_signals() -> asyncio.Event:
+def stop_on_signals() -> asyncio.Event:
     """An event that SIGINT or SIGTERM sets."""
     stop, loop = asyncio.Event(), asyncio.get_running_loop()
     for number in (signal.SIGINT, signal.SIGTERM):

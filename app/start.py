@@ -15,7 +15,7 @@ from app import __version__
 from app.cli.errors import Exit
 from app.cli.main import CliServices
 from app.cli.main import main as run_command_line
-from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
+from app.cli.options import ListenToOptions, SelftestOptions, ServeOptions, WindowOptions
 from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
 from app.core.errors import HooklineError
@@ -43,6 +43,7 @@ def start(given: Sequence[str]) -> int:
     sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
     services = CliServices(
         serve=_serve,
+        listen=_listen,
         window=show_window,
         open_api=_open_api,
         selftest=_selftest,
@@ -105,6 +106,13 @@ def _serve(options: ServeOptions) -> int:
         from app.serve import run_headless  # start-up time: `hookline version` needs no server
 
     return run_headless(options)
+
+
+def _listen(options: ListenToOptions) -> int:
+    with _loading():
+        from app.listen import run_listen  # start-up time, as above
+
+    return run_listen(options)
 
 
 def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None = None) -> int:

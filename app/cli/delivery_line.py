@@ -15,7 +15,7 @@ from app.core.target import PausedBy
 from app.core.target_text import TargetTrouble
 
 ARROW = "-->"
-URL_CELLS = 16
+URL_CELLS = 32
 """A URL is cut to this at least, before the line takes a second one on a terminal."""
 
 

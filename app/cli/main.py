@@ -16,9 +16,9 @@ from app.cli.call import Call, LocalCall
 from app.cli.commands import selftest
 from app.cli.complete import COMPLETE, complete
 from app.cli.errors import CliError, Exit
-from app.cli.options import absolute_path, default_folder, serve_options, window_options
+from app.cli.options import absolute_path, default_folder, listen_to_options, serve_options, window_options
 from app.cli.output import Output
-from app.cli.parser import SERVE, VERSION, WINDOW, parse
+from app.cli.parser import LISTEN, SERVE, VERSION, WINDOW, parse
 from app.cli.services import CliServices
 from app.core.errors import HooklineError
 
@@ -107,6 +107,8 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
         return services.window(window_options(options, folder))
     if options.command == SERVE:
         return services.serve(serve_options(options, folder))
+    if options.command == LISTEN:
+        return services.listen(listen_to_options(options, folder))
     if hasattr(options, "run") and not hasattr(options, "waits"):
         from app.cli.blocking import run_blocking  # start-up time: `hookline version` needs no HTTP
         from app.cli.connect import blocking_client  # as above

@@ -53,14 +53,28 @@ class ListenOptions(Record, frozen=True):
 
 
 class ServeOptions(ListenOptions, frozen=True):
-    """`hookline serve`. `endpoints` are names: each is created unless it exists. `tunnel` is a program's id."""
+    """`hookline serve`. `endpoints` are names: each is created unless it exists. With a `forward_url` they forward to
+    it; without any, one endpoint that does is found or created. `tunnel` is a program's id."""
 
     endpoints: tuple[str, ...] = ()
+    forward_url: str | None = None
     tail: bool = False
     tunnel: str | None = None
     set_aside_damaged: bool = False
     new_database: bool = False
     exit_on_stdin_close: bool = False
+
+
+class ListenToOptions(ListenOptions, frozen=True, kw_only=True):
+    """`hookline listen`. `slug` None: the endpoint that forwards to `url` already, or a new one."""
+
+    url: str
+    slug: str | None = None
+    as_json: bool = False
+
+    def serve(self) -> ServeOptions:
+        """To start the program, where none runs."""
+        return ServeOptions(**{name: getattr(self, name) for name in ListenOptions.__struct_fields__})
 
 
 class WindowOptions(ListenOptions, frozen=True):
@@ -150,6 +164,12 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         metavar="NAME",
         help="print the URL of this endpoint, and create it if it does not exist; may be repeated",
     )
+    serve.add_argument(
+        "--forward-url",
+        metavar="URL",
+        help="forward what these endpoints capture to this URL, such as localhost:3000; without --endpoint, what one"
+        " endpoint captures, which is kept for that",
+    )
     serve.add_argument("--tail", action="store_true", help="print a line for each captured request and each delivery")
     ids = tunnel_ids()
     text = f"start this tunnel, and print its public URL: {', '.join(ids)}"
@@ -164,6 +184,30 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         "--exit-on-stdin-close",
         action="store_true",
         help="stop when standard input is closed: with the program at the other end of the pipe, however that ends",
+    )
+
+
+LISTEN_EXAMPLES = (
+    ("Forward what comes to a program on port 3000, and print it", "hookline listen 3000"),
+    ("The same for an endpoint of yours, and another path", "hookline listen stripe localhost:3000/hooks"),
+    ("Keep only the lines of failed deliveries", "hookline listen 3000 | grep failed"),
+)
+
+
+def add_listen(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
+    text = "forward requests to a URL, and print requests and deliveries, until Ctrl-C"
+    details = (
+        f"{text}. Without SLUG it takes the first endpoint that forwards there already, or else creates one. It starts"
+        " capturing unless Hookline is running. The endpoint and what it captured are kept."
+    )
+    listen = commands.add_parser("listen", parents=parents, help=text, description=details, examples=LISTEN_EXAMPLES)
+    listen.add_argument("slug", metavar="SLUG", nargs="?", help="the endpoint, created if it does not exist")
+    listen.add_argument("url", metavar="URL", help="where to forward: 3000, localhost:3000/hooks or a whole URL")
+
+
+def listen_to_options(options: argparse.Namespace, folder: Path) -> ListenToOptions:
+    return ListenToOptions(
+        data_dir=folder, url=options.url, slug=options.slug, as_json=options.as_json, **given_settings(options)
     )
 
 
@@ -189,6 +233,7 @@ def serve_options(options: argparse.Namespace, folder: Path) -> ServeOptions:
     return ServeOptions(
         data_dir=folder,
         endpoints=tuple(map(_endpoint_name, options.endpoints)),
+        forward_url=options.forward_url,
         tail=options.tail,
         tunnel=options.tunnel,
         set_aside_damaged=options.set_aside_damaged,

@@ -11,7 +11,7 @@ from typing import Any, NoReturn
 from app import __version__
 from app.cli.closest import closest
 from app.cli.errors import CliError, Exit
-from app.cli.options import NAMES, START_NAMES, add_serve, listen_parser, start_parser
+from app.cli.options import NAMES, START_NAMES, add_listen, add_serve, listen_parser, start_parser
 from app.core.links import link_to_endpoint, link_to_request, looks_like_link
 from hookline.running import FOLDER_VARIABLE
 
@@ -40,7 +40,7 @@ OTHER_NAMES = {
     "wait": ("await",),
     "retry": ("resend", "redeliver", "again"),
     "rm": ("delete", "del", "remove"),
-    "serve": ("start", "run", "listen", "server"),
+    "serve": ("start", "run", "server"),
     "settings": ("config", "set", "get"),
     "pause": ("stop", "hold"),
     "resume": ("continue", "start"),
@@ -48,7 +48,7 @@ OTHER_NAMES = {
     "tunnel": ("tunnels", "expose", "share", "forward"),
 }
 """Common names of commands and verbs in other programs, by their names here."""
-WINDOW, SERVE, VERSION = "window", "serve", "version"
+WINDOW, SERVE, LISTEN, VERSION = "window", "serve", "listen", "version"
 _MODULES = {
     "endpoint": ("endpoint",),
     "requests": ("requests",),
@@ -138,6 +138,7 @@ def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParse
         title="commands", dest="command", metavar="COMMAND", parser_class=CommandParser
     )
     add_serve(commands, [folder, listen])
+    add_listen(commands, [as_json, folder, listen])
     parents = {"mcp": [folder], "selftest": [as_json]}
     known = [name for names in _MODULES.values() for name in names]
     if words is None or (("--help" in words or "-h" in words) and set(words).isdisjoint(known)):
@@ -200,8 +201,9 @@ def _reject_misplaced(options: argparse.Namespace) -> None:
         raise CliError(f"A link cannot be combined with {other}.", Exit.USAGE)
     if options.command != WINDOW and start:
         raise CliError(f"{start[0]} only works without a command.", Exit.USAGE)
-    if options.command not in (WINDOW, SERVE) and listen:
-        raise CliError(f"{listen[0]} only works with hookline serve, or without a command.", Exit.USAGE)
+    if options.command not in (WINDOW, SERVE, LISTEN) and listen:
+        text = f"{listen[0]} only works with hookline serve and hookline listen, or without a command."
+        raise CliError(text, Exit.USAGE)
     if options.command in (WINDOW, SERVE) and options.as_json:
         raise CliError("--json only works with commands that print data.", Exit.USAGE)
 

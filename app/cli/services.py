@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from app.cli.options import SelftestOptions, ServeOptions, WindowOptions
+from app.cli.options import ListenToOptions, SelftestOptions, ServeOptions, WindowOptions
 from app.core.backup import BackupContents, Report
 from app.core.doctor import Finding
 from app.core.record import Record
@@ -41,7 +41,7 @@ def _nothing_found(folder: Path, full: bool) -> Iterable[Finding]:
 
 
 class CliServices(Record, frozen=True):
-    """`serve`, `window` and `selftest` run until they end and return the exit code.
+    """`serve`, `listen`, `window` and `selftest` run until they end and return the exit code.
 
     `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
     that folder open. `portable_folder` returns the data folder of a portable program, None for any other. `is_bundle`
@@ -54,6 +54,7 @@ class CliServices(Record, frozen=True):
     """
 
     serve: Callable[[ServeOptions], int]
+    listen: Callable[[ListenToOptions], int]
     window: Callable[[WindowOptions], int]
     open_api: Callable[[Path], AbstractAsyncContextManager[ApiAddress]]
     selftest: Callable[[SelftestOptions], int]

@@ -1,4 +1,4 @@
-"""The URL of a delivery: the forward URL plus the raw sub-path and query of the capture."""
+"""The URL of a delivery: the forward URL, as it may be typed, plus the raw sub-path and query of the capture."""
 
 from __future__ import annotations
 
@@ -8,8 +8,20 @@ from urllib.parse import quote, unquote, urlsplit
 _AUTHORITY = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://[^/?]*")
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 _UNSEEN = re.compile(r"[\x00-\x20\x7f]")
+_PORT_ALONE = re.compile(r":?([0-9]+(?:[/?].*)?)", re.DOTALL)
+_WITHOUT_SCHEME = re.compile(
+    r"(?!https?:)([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\]):[0-9]+(?:[/?].*)?|localhost(?:[/?].*)?", re.DOTALL
+)
 _READINGS = 3
 """As sent, decoded once, decoded twice."""
+
+
+def full_url(typed: str) -> str:
+    """The URL that was meant: `3000`, `:3000` and `localhost:3000` are `http://localhost:3000`. Any other text stays as
+    it is, for `forward_url_error`."""
+    if found := _PORT_ALONE.fullmatch(typed):
+        return f"http://localhost:{found[1]}"
+    return f"http://{typed}" if _WITHOUT_SCHEME.fullmatch(typed) else typed
 
 
 def target_below(forward_url: str, captured: str, *, append_path: bool = True, keep_query: bool = True) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from unicodedata import category
 from urllib.parse import urlsplit
 
+from app.core.forward_target import full_url
 from app.core.model import Auth, EndpointDraft, Forward, Plan, ResponseSettings
 from app.core.own_urls import CAPTURE_PATH, own_base_of
 from app.core.record import Headers, Record
@@ -220,7 +221,7 @@ def target_errors(draft: TargetDraft, own_bases: Sequence[str] = ()) -> list[Fie
     """All rules that a target breaks, in the order of the form's fields."""
     retry, removed = draft.retry, tuple((name, "") for name in draft.remove_headers)
     checks: list[tuple[str, str | None]] = [
-        ("url", forward_url_error(draft.url, own_bases, "Target URL")),
+        ("url", forward_url_error(full_url(draft.url), own_bases, "Target URL")),
         ("set_headers", headers_error(draft.set_headers, "Set headers", _FRAMING)),
         ("add_headers", headers_error(draft.add_headers, "Add headers", _FRAMING)),
         ("remove_headers", headers_error(removed, "Remove headers", _FRAMING | {"host"})),
@@ -277,7 +278,7 @@ def endpoint_errors(draft: EndpointDraft, own_bases: Sequence[str] = ()) -> list
         ("storage_limit", storage_limit_error(draft.storage_limit) if draft.storage_limit is not None else None),
         (
             "forward_url",
-            forward_url_error(draft.forward_url, own_bases) if draft.forward_url is not None else None,
+            forward_url_error(full_url(draft.forward_url), own_bases) if draft.forward_url is not None else None,
         ),
         ("slug", slug_error(draft.slug) if draft.slug is not None else None),
     ]

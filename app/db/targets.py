@@ -9,6 +9,7 @@ from peewee import SqliteDatabase, fn
 
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.events import EndpointSaved, Event, TargetChanged
+from app.core.forward_target import full_url
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, position_error, target_errors
 from app.core.target import PausedBy, Target, TargetDraft
@@ -38,6 +39,7 @@ class Targets:
 
     async def create(self, endpoint_id: int, draft: TargetDraft) -> Target:
         self._directory.require(endpoint_id)
+        draft = replace(draft, url=full_url(draft.url))
         await self._check_draft(draft)
 
         def job(database: SqliteDatabase) -> tuple[int, tuple[Target, ...]]:
@@ -48,6 +50,7 @@ class Targets:
 
     async def update(self, target_id: int, draft: TargetDraft) -> Target:
         target = self._require(target_id)
+        draft = replace(draft, url=full_url(draft.url))
         await self._check_draft(draft, target)
         return await self._update(target, from_target_draft(draft))
 
@@ -171,10 +174,12 @@ def save_first_target(
     if draft.forward_url is None:
         if first is not None:
             delete_target(database, first.id)
-    elif first is None:
-        insert_target(database, endpoint_id, TargetDraft(url=draft.forward_url, timeout_ms=draft.forward.timeout_ms), 1)
+        return
+    url, timeout_ms = full_url(draft.forward_url), draft.forward.timeout_ms
+    if first is None:
+        insert_target(database, endpoint_id, TargetDraft(url=url, timeout_ms=timeout_ms), 1)
     else:
-        changed = replace(first.draft(), url=draft.forward_url, timeout_ms=draft.forward.timeout_ms)
+        changed = replace(first.draft(), url=url, timeout_ms=timeout_ms)
         TargetModel.update(**from_target_draft(changed)).where(TargetModel.id == first.id).execute(database)
 
 

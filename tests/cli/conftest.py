@@ -71,7 +71,7 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 def services(**given: Any) -> CliServices:
     """Those given, and nothing behind the others."""
-    return CliServices(**{**dict.fromkeys(("serve", "window", "open_api", "selftest")), **given})
+    return CliServices(**{**dict.fromkeys(("serve", "listen", "window", "open_api", "selftest")), **given})
 
 
 def command(*arguments: str) -> list[str]:

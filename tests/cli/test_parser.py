@@ -30,7 +30,9 @@ class Asked:
         self.selftest: SelftestOptions | None = None
 
     def services(self) -> CliServices:
-        return CliServices(serve=self._serve, window=self._window, open_api=self._open, selftest=self._selftest)
+        return CliServices(
+            serve=self._serve, listen=closed, window=self._window, open_api=self._open, selftest=self._selftest
+        )
 
     def _serve(self, options: ServeOptions) -> int:
         self.serve = options
@@ -52,7 +54,7 @@ def closed(*_: object) -> NoReturn:
     raise AssertionError("no door is to be opened")
 
 
-CLOSED = CliServices(serve=closed, window=closed, open_api=closed, selftest=closed)
+CLOSED = CliServices(serve=closed, listen=closed, window=closed, open_api=closed, selftest=closed)
 
 
 def test_serve_hands_on_all_it_was_given(tmp_path: Path) -> None:
@@ -299,7 +301,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
 
     actions = [action for action in build_parser()._actions if action.dest == "command"]
     assert {
-        *("mcp", "tail", "wait"),
+        *("listen", "mcp", "tail", "wait"),
         *(
             "backup",
             "clear",

@@ -187,6 +187,6 @@ def test_an_error_that_is_a_bug_is_not_hidden(tmp_path: Path) -> None:
     def unused(_: Path) -> object:
         raise AssertionError
 
-    services = CliServices(serve=broken, window=broken, open_api=unused, selftest=broken)  # type: ignore[arg-type]
+    services = CliServices(serve=broken, listen=broken, window=broken, open_api=unused, selftest=broken)  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
         main(["serve", "--data-dir", str(tmp_path)], services)

@@ -362,7 +362,7 @@ def test_a_delivery_has_a_colour_and_keeps_its_result(
     values = {"method": "POST", "url": "http://localhost:3000/" + "x" * 99, "attempts": 1, "ms": 12.0, **fields}
     news = DeliveryNews(**{**values, "state": DeliveryState(values["state"])})
     assert delivery_line(out, news) == f"--> POST {values['url']} {result}"
-    assert delivery_line(out, news, 20) == f"--> POST http://localhos… {result}"
+    assert delivery_line(out, news, 20) == f"--> POST http://localhost:3000/xxxxxxxxx… {result}"
 
 
 def test_a_line_has_colours_and_columns(monkeypatch: pytest.MonkeyPatch) -> None:

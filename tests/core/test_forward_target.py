@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from app.core.delivery import Delivery
-from app.core.forward_target import escapes_path, forwarded_url, target_below
+from app.core.forward_target import escapes_path, forwarded_url, full_url, target_below
 from app.core.model import DeliveryState
 from tests import factories
 
@@ -182,3 +182,29 @@ def test_a_delivery_names_the_url_of_its_first_attempt_as_its_target_is_now() ->
     assert waiting.request_url(None) == "http://t/old"
     assert replace(waiting, attempts=1).request_url(whole) == "http://t/old"
     assert replace(waiting, replay_id="5").request_url(whole) == "http://t/old"
+
+
+@pytest.mark.parametrize(
+    ("typed", "url"),
+    [
+        ("3000", "http://localhost:3000"),
+        (":3000", "http://localhost:3000"),
+        ("3000/hooks?a=1", "http://localhost:3000/hooks?a=1"),
+        ("localhost:3000", "http://localhost:3000"),
+        ("localhost", "http://localhost"),
+        ("localhost/hooks", "http://localhost/hooks"),
+        ("127.0.0.1:3000/", "http://127.0.0.1:3000/"),
+        ("[::1]:3000", "http://[::1]:3000"),
+        ("my_app.test:80?x", "http://my_app.test:80?x"),
+    ],
+)
+def test_what_is_left_out_of_a_url_is_added(typed: str, url: str) -> None:
+    assert full_url(typed) == url
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "http://a", "https://a:1", "shop", "example.com/x", "http:3000", "ftp://a:1", "a b:1", "/x", "a:"],
+)
+def test_another_text_is_no_shortened_url(text: str) -> None:
+    assert full_url(text) == text

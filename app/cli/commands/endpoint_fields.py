@@ -12,6 +12,7 @@ from typing import Any, get_args
 from app.cli.argument_types import milliseconds, size_or_none, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.views import EndpointFields, EndpointView
+from app.core.forward_target import full_url
 from app.core.model import WhenFull
 from app.core.rules import (
     DELAY_MAX_MS,
@@ -50,7 +51,7 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     forward.add_argument(
         "--forward-url",
         metavar="URL",
-        help="forward each request to this URL: the first target's, if there are several",
+        help="forward each request to this URL, such as localhost:3000: the first target's, if there are several",
     )
     forward.add_argument(
         "--no-forward-url", action="store_const", const=None, dest="forward_url", help="remove the first target"
@@ -158,10 +159,19 @@ def given_fields(options: argparse.Namespace) -> EndpointFields:
     return fields
 
 
+def _given(fields: EndpointFields) -> EndpointFields:
+    """As they are stored."""
+    if "name" in fields:
+        fields = {**fields, "name": fields["name"].strip()}
+    if url := fields.get("forward_url"):
+        fields = {**fields, "forward_url": full_url(url)}
+    return fields
+
+
 def changed_fields(endpoint: EndpointView, fields: EndpointFields) -> EndpointFields:
     """Those of `fields` whose values differ from the endpoint's, without its slug."""
-    fields = {**fields, "name": fields["name"].strip()} if "name" in fields else fields
-    return {name: value for name, value in fields.items() if name != "slug" and not _has(dict(endpoint)[name], value)}
+    given = _given(fields)
+    return {name: value for name, value in given.items() if name != "slug" and not _has(dict(endpoint)[name], value)}
 
 
 def _has(present: Any, expected: Any) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import shutil
+from collections.abc import Callable
 from contextlib import aclosing, suppress
 from typing import TYPE_CHECKING, Any, cast
 
@@ -81,6 +82,10 @@ async def _print_all(call: LocalCall) -> int:
     return Exit.DONE
 
 
+def _nothing() -> None:
+    """The default for `begun`."""
+
+
 class Follower:
     """Prints the requests of an endpoint, or of all (None), that match a search, and their deliveries."""
 
@@ -92,18 +97,22 @@ class Follower:
         """The last requests that were printed, of those that match a search."""
         self._paused = PausedTargets()
 
-    async def run(self, program: RunningProgram, address: ApiAddress, count: int) -> None:
-        """Begin with the newest `count` requests, and go on without end."""
+    async def run(
+        self, program: RunningProgram, address: ApiAddress, count: int, begun: Callable[[], None] = _nothing
+    ) -> None:
+        """Begin with the newest `count` requests, and go on without end. `begun` is called once nothing can be missed,
+        before anything is printed."""
         from app.cli.live import events  # start-up time, as above
         from app.cli.transport import query_of  # as above
 
         types = "captured,delivered,endpoint" if self._deliveries else "captured"
-        begun = False
+        following = False
         params = query_of(endpoint=self._slug, q=self._query, types=types)
         async with aclosing(events(program, address, params)) as stream:
             async for event in stream:
-                if event.type == "position" and not begun:
-                    begun = True
+                if event.type == "position" and not following:
+                    following = True
+                    begun()
                     # Listed after the stream began, so that none is between the two; the stream repeats some then.
                     await self._begin(address, count)
                 elif event.type == "captured":

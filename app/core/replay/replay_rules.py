@@ -5,7 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from app.core.delivery import RequestEdit
+from app.core.forward_target import full_url
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,
@@ -29,6 +32,15 @@ SEED_MAX = 2**63 - 1
 """The store's integers are signed and have 64 bits."""
 METHOD_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}$"
 _METHOD = re.compile(METHOD_PATTERN)
+
+
+def with_full_urls(spec: ReplaySpec) -> ReplaySpec:
+    """Its URLs as `full_url` has them."""
+    if isinstance(spec.destination, OneUrl):
+        spec = replace(spec, destination=OneUrl(url=full_url(spec.destination.url)))
+    if spec.edit is not None and spec.edit.url is not None:
+        spec = replace(spec, edit=replace(spec.edit, url=full_url(spec.edit.url)))
+    return spec
 
 
 def replay_errors(spec: ReplaySpec, own_bases: Sequence[str] = ()) -> list[FieldError]:
@@ -64,7 +76,7 @@ def _source_errors(source: ReplaySource) -> Iterator[FieldError]:
 
 def _destination_errors(destination: ReplayDestination, own_bases: Sequence[str]) -> Iterator[FieldError]:
     if isinstance(destination, OneUrl):
-        message = forward_url_error(destination.url, own_bases, "Replay URL")
+        message = forward_url_error(full_url(destination.url), own_bases, "Replay URL")
         yield from _error("destination.url", message)
     if isinstance(destination, OtherEndpoint):
         yield from _error("destination.slug", slug_error(destination.slug))
@@ -104,7 +116,7 @@ def _edit_errors(edit: RequestEdit, source: ReplaySource, own_bases: Sequence[st
     if edit.method is not None and not _METHOD.fullmatch(edit.method):
         yield FieldError(field="edit.method", message=f"Method: {edit.method[:40]!r} is not an HTTP method.")
     if edit.url is not None:
-        yield from _error("edit.url", forward_url_error(edit.url, own_bases, "URL"))
+        yield from _error("edit.url", forward_url_error(full_url(edit.url), own_bases, "URL"))
     if edit.headers is not None:
         yield from _error("edit.headers", headers_error(edit.headers, "Headers", frozenset()))
 

@@ -65,7 +65,11 @@ def _trimmed(char: str, least: int, most: int) -> Keywords:
     return {"pattern": rf"^\s*{some if least else f'(?:{some})?'}\s*$"}
 
 
-_URL: Keywords = {"pattern": r"^[Hh][Tt][Tt][Pp][Ss]?://\S+$", "maxLength": FORWARD_URL_MAX}
+_URL: Keywords = {
+    "pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://\S+|:?[0-9]{1,5}([/?]\S*)?|[A-Za-z0-9._-]+:[0-9]{1,5}([/?]\S*)?)$",
+    "maxLength": FORWARD_URL_MAX,
+}
+"""`3000` and `localhost:3000` stand for `http://localhost:3000`."""
 _SLUG: Keywords = {key: value for key, value in SLUG_SCHEMA.items() if key != "type"}
 _HEADER_NAME: Keywords = {"pattern": HEADER_NAME_PATTERN}
 _HEADERS: Keywords = {"prefixItems": [{"type": "string", **_HEADER_NAME}, {"type": "string"}]}

@@ -263,6 +263,7 @@ class ReplayRunner:
             queued_at=at,
             target_id=target.id or None,
             replay_id=self.replay.id,
+            captured_method=capture.method,
             captured_target=capture.target,
         )
         if not await self._stored(lambda: self._deliveries.add_replays([delivery])):

@@ -15,7 +15,7 @@ from app.core.delivery_repositories import DeliveryRepository, ReplayRepository
 from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.events import Bus, ReplayChanged
 from app.core.ids import uuid7
-from app.core.replay.replay_rules import replay_errors
+from app.core.replay.replay_rules import replay_errors, with_full_urls
 from app.core.replay.spec import (
     ChosenRequests,
     MatchingRequests,
@@ -72,6 +72,7 @@ class ReplayService:
 
         Raises InvalidFieldsError or StorageUnavailableError.
         """
+        spec = with_full_urls(spec)
         errors = replay_errors(spec, self._own_bases())
         if isinstance(spec.destination, OtherEndpoint) and self._endpoints.by_slug(spec.destination.slug) is None:
             text = f"No endpoint has the slug {spec.destination.slug!r}."

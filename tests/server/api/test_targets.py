@@ -78,6 +78,18 @@ async def test_create_with_a_url_alone(desk: Desk) -> None:
     }
 
 
+async def test_a_url_may_lack_its_beginning(desk: Desk) -> None:
+    await desk.endpoint(slug="orders")
+    made = await create(desk, url="localhost:3000/hooks")
+    assert made["url"] == "http://localhost:3000/hooks"
+    changed = await desk.client.patch(f"/endpoints/orders/targets/{made['id']}", json={"url": ":3001"})
+    assert changed.json()["url"] == "http://localhost:3001"
+    endpoint = await desk.client.patch("/endpoints/orders", json={"forward_url": "3002"})
+    assert endpoint.json()["forward_url"] == "http://localhost:3002"
+    replay = await desk.client.post("/endpoints/orders/replay", json={"url": "3003"})
+    assert replay.json()["url"] == "http://localhost:3003", replay.text
+
+
 async def test_create_with_everything_and_read_it_back(desk: Desk) -> None:
     await desk.endpoint(slug="orders", forward_url=deliveries.URL)
     made = await create(desk, **ALL)

@@ -74,6 +74,10 @@ def test_a_sample_says_what_is_appended(fields: dict[str, bool], url: str) -> No
     assert sample_url(TargetDraft(url="http://localhost:3000/hook", **fields), "stripe") == url  # type: ignore[arg-type]
 
 
+def test_a_sample_shows_what_a_short_url_means() -> None:
+    assert sample_url(TargetDraft(url="3000"), "stripe") == "http://localhost:3000/orders?id=7"
+
+
 def test_a_state_has_its_own_shape_and_words() -> None:
     draft = TargetDraft(url="http://localhost/")
     words = [

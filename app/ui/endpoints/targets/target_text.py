@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.core.forward_target import forwarded_url
+from app.core.forward_target import forwarded_url, full_url
 from app.core.target import PausedBy, RetryRule, TargetDraft
 from app.core.text import count_of
 from app.ui.widgets.duration_field import duration_text
@@ -105,4 +105,4 @@ def sample_url(draft: TargetDraft, slug: str, below: str = "/orders?id=7") -> st
     """Where a request to `slug` and `below` would be sent; `draft.url` must be valid."""
     path, mark, query = below.partition("?")
     captured = f"/catch/{slug}{path if draft.append_path else ''}"
-    return forwarded_url(draft.url, captured + (mark + query if draft.keep_query else ""))
+    return forwarded_url(full_url(draft.url), captured + (mark + query if draft.keep_query else ""))
