@@ -165,10 +165,12 @@ class FilterBox(QComboBox):
         self.setMinimumContentsLength(share)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
 
+    def sizeHint(self) -> QSize:
+        return super().sizeHint().expandedTo(self.minimumSizeHint())
+
     def minimumSizeHint(self) -> QSize:
-        preferred = self.sizeHint()
-        text = self.fontMetrics().horizontalAdvance(self._everything)
-        return QSize(min(text + BESIDE_TEXT, preferred.width()), preferred.height())
+        text = self.fontMetrics().horizontalAdvance(self._everything) + 1  # an advance is rounded, down too
+        return QSize(text + BESIDE_TEXT, super().sizeHint().height())
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Elide the text; with a style sheet, Qt cuts it off."""

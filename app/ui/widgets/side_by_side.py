@@ -9,11 +9,11 @@ from PySide6.QtWidgets import QBoxLayout, QLayout, QWidget
 class SideBySide(QWidget):
     """Two parts side by side; one above the other while there is too little room for that."""
 
-    def __init__(self, spacing: int, parent: QWidget | None) -> None:
+    def __init__(self, spacing: int, parent: QWidget | None, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> None:
         super().__init__(parent)
         self._parts: list[QLayout] = []
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
-        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setContentsMargins(*margins)
         self._row.setSpacing(spacing)
 
     def add_parts(self, first: tuple[QLayout, int], second: tuple[QLayout, int]) -> None:
@@ -24,13 +24,13 @@ class SideBySide(QWidget):
 
     def minimumSizeHint(self) -> QSize:
         """As wide as the wider part: side by side, they would keep the page from becoming narrower."""
-        return QSize(max(self._widths()), super().minimumSizeHint().height())
+        return QSize(max(self._widths()) + self._beside(), super().minimumSizeHint().height())
 
     def event(self, event: QEvent) -> bool:
         """Both a new width and new contents."""
         handled = super().event(event)
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
-            self.fit(sum(self._widths()) + self._row.spacing() <= self.width())
+            self.fit(sum(self._widths()) + self._row.spacing() + self._beside() <= self.width())
         return handled
 
     def fit(self, one_line: bool) -> None:
@@ -39,3 +39,7 @@ class SideBySide(QWidget):
 
     def _widths(self) -> list[int]:
         return [part.minimumSize().width() for part in self._parts]
+
+    def _beside(self) -> int:
+        margins = self._row.contentsMargins()
+        return margins.left() + margins.right()

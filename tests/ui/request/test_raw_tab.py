@@ -66,7 +66,8 @@ def test_all_bytes_are_there_and_nothing_is_hidden(run: Run, tmp_path: Path) -> 
             ]
             assert lines[7].startswith("\\x1f\\x8b\\x08\\x00")
             assert lines[-3:-1] == ["X-Sum: 9f", "x-done: yes"]
-            assert raw.facts.text().endswith("body in gzip · chunked framing removed")
+            shown.page.resize(1_800, 700)
+            await until(lambda: raw.facts.text().endswith("body in gzip · chunked framing removed"))
             assert raw.rest.isHidden()
             sent = shown.detail.capture
             assert sent is not None

@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QLabel, QScrollArea
 
-from app.core.model import Plan
+from app.core.model import DeliveryState, Plan, StorageUse
 from app.ui.requests.page.header import TEXT_FROM
-from app.ui.shell.sidebar import DASHBOARD
+from app.ui.shell.main_window import MINIMUM
+from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
 from app.ui.widgets.fit_screen import Scrolling
 from tests import factories
+from tests.deliveries import fail, queued
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
 
@@ -127,5 +129,37 @@ def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(run: Scene
             await desk.store.endpoints.update(endpoint.id, factories.draft(name="Shop"))
             await until(lambda: header.name.text() == "Shop")
             assert header.edit.text() == "Edit"
+
+    run(scene())
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"), [(b"{}", "application/json"), (b"--b\r\n\r\nhi\r\n--b--", "multipart/form-data; boundary=b")]
+)
+def test_no_page_of_the_smallest_window_scrolls_sideways(run: Scene, tmp_path: Path, body: bytes, kind: str) -> None:
+    """With a request open and with figures of some length. A page that is not shown widens the others too."""
+
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            window.resize(*MINIMUM)
+            endpoint = await desk.endpoint(forward_url="http://127.0.0.1:9/hook")
+            (delivery,) = await queued(desk.store, endpoint)
+            await fail(desk.store, delivery)
+            capture = factories.capture(
+                body, endpoint_id=endpoint.id, seq=desk.store.captures.new_seq(), content_type=kind
+            )
+            await desk.store.captures.add(capture, body)
+            window.show_endpoint(endpoint.id)
+            window.requests.go_to(capture)
+            await until(window.requests.detail.body.wrap.isVisible)
+            use = StorageUse(used=1_200_000, limit=11 << 30, when_full="delete_oldest", reached=False)
+            for page in (None, DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL):
+                if page is not None:
+                    window.show_page(page)
+                window.dashboard.stats.show_kept(12_345, use)
+                window.deliveries.filters.set_state(DeliveryState.FAILED)
+                await settle(10)
+                scrolled = [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()]
+                assert scrolled == [], page
 
     run(scene())

@@ -15,23 +15,26 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.side_by_side import SideBySide
 
 MORE = 1 << 20
 """Bytes of the body that one press adds."""
 EARLIER = 4 * STEP
 
 
-def body_toolbar(views: QWidget, facts: QLabel, buttons: Iterable[QWidget]) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setContentsMargins(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
-    row.setSpacing(2)  # all of it fits a third of 960 pixels
-    row.addWidget(views)
-    row.addSpacing(2)
+def body_toolbar(views: QWidget, facts: QLabel, buttons: Iterable[QWidget], parent: QWidget) -> SideBySide:
+    first, second = QHBoxLayout(), QHBoxLayout()
+    first.addWidget(views)
+    first.addStretch(1)
+    second.setSpacing(2)  # all of it fits a third of 960 pixels
     facts.setIndent(metrics.SPACE_2)  # not between widgets: it goes where the facts have no room
-    row.addWidget(facts, 1)
+    second.addWidget(facts, 1)
     for button in buttons:
-        row.addWidget(button)
-    return row
+        second.addWidget(button)
+    margins = (metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
+    result = SideBySide(metrics.SPACE_1, parent, margins)
+    result.add_parts((first, 0), (second, 1))
+    return result
 
 
 def view_footer(content: QWidget, parent: QWidget) -> QFrame:

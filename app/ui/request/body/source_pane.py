@@ -97,7 +97,7 @@ class SourcePane(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
-        column.addLayout(body_toolbar(self.views, self.facts, (*buttons, self.search, self.copy, self.save)))
+        column.addWidget(body_toolbar(self.views, self.facts, (*buttons, self.search, self.copy, self.save), self))
         for bar in bars:
             column.addWidget(bar)
         column.addWidget(content, 1)

@@ -209,7 +209,8 @@ class RawView(SourcePane):
         if self._capture is None:
             return
         self._source, head = raw_of_capture(self._capture, self._captures)
-        self.facts.setText(" · ".join(_facts(self._capture, self._source.size)))
+        facts = _facts(self._capture, self._source.size)
+        self.facts.set_wordings([" · ".join(facts[:count]) for count in range(len(facts), -1, -1)])
         self._view_selected(self.views.current() or "text")
         self.loader.start(self._source, head)
 
