@@ -51,6 +51,7 @@ class Connection(BaseProtocol):
         self._draining = False
         self._ended = False
         self._skip_delays = False
+        self._has_turn = False
         self.closing = False
         self.head_memory_used = 0
         """Bytes of a head received in more than one read, until its request is handled."""
@@ -117,6 +118,7 @@ class Connection(BaseProtocol):
         """The next bytes of the body; none at its end, or where it broke off."""
         if payload.is_eof():
             return payload.read_nowait()
+        self._end_turn()
         limits, began = self._server.limits, self._loop.time()
         idle = began + limits.body_idle_s
         slow = began + limits.body_s + payload.total_bytes / limits.body_rate - self._waited
@@ -154,6 +156,7 @@ class Connection(BaseProtocol):
         """Wait until a slow sender has read what was written."""
         if not self.writing_paused:
             return
+        self._end_turn()
         self._deadline = self._loop.time() + self._server.limits.body_idle_s
         if self.transport is not None:
             self._server.unread_grew(self, self.transport.get_write_buffer_size())
@@ -169,6 +172,7 @@ class Connection(BaseProtocol):
         """Wait before responding; ends early when `until` is done, the server stops or the sender disconnects."""
         if self._skip_delays:
             return
+        self._end_turn()
         self._delay, self._delayed_since = delay, _ = self._loop.create_future(), self._loop.time()
         timer = self._loop.call_later(seconds, _wake, delay)
         if until is not None:
@@ -205,8 +209,10 @@ class Connection(BaseProtocol):
         deadline, request = self._deadline, self._request
         if self._delay is not None and self.transport is not None:
             return EvictionStage.DELAYED, self._delayed_since
-        if deadline == math.inf or self.transport is None:
+        if self.transport is None:
             return None
+        if deadline == math.inf:
+            return (EvictionStage.PIPELINING, 0.0) if self._reader.following and not self.closing else None
         if self._draining:
             return EvictionStage.ANSWERED, deadline
         if self._paused or self.transport.is_closing():
@@ -271,6 +277,7 @@ class Connection(BaseProtocol):
                     await self._waiter
                     continue
                 await self._handler.handle(self, self._request)
+                self._end_turn()
                 self._served = True
                 if self.head_memory_used:
                     self._server.head_grew(self, -self.head_memory_used)
@@ -278,12 +285,25 @@ class Connection(BaseProtocol):
                     break
                 self._next()
                 if self._request is not None:
-                    await asyncio.sleep(0)  # requests received together must not block all others
+                    await self._wait_for_turn()
             self._last()
         except BaseException:
             if self.transport is not None:
                 self.transport.abort()
             raise
+        finally:
+            self._end_turn()
+
+    async def _wait_for_turn(self) -> None:
+        """Before a request that was sent before the response to the last one: those must not hold up all others."""
+        await asyncio.sleep(0)
+        await self._server.turns.acquire()
+        self._has_turn = True
+
+    def _end_turn(self) -> None:
+        if self._has_turn:
+            self._has_turn = False
+            self._server.turns.release()
 
     def _next(self) -> None:
         """Continue with the bytes that follow the handled request."""

@@ -23,11 +23,13 @@ class EvictionStage(IntEnum):
     """The sender to close, after its last response."""
     DELAYED = 2
     """Nothing: its request is stored; the response is sent after the endpoint's delay, or at once when evicted."""
-    HEAD = 3
+    PIPELINING = 3
+    """Nothing: it sent requests before the response to the current one. Evicted, only the current one is handled."""
+    HEAD = 4
     """The rest of a request's head, or its first byte."""
-    BODY = 4
+    BODY = 5
     """The rest of a body."""
-    UNREAD = 5
+    UNREAD = 6
     """The sender to read its response."""
 
 

@@ -19,8 +19,9 @@ class Limits(Record, frozen=True):
     that they go to the store in pieces, and are not read until there is room (`body_memory.py`).
 
     What a sender sends before it has the response to an earlier request is read once (32 KiB), then no more until all
-    of it is handled. Of long responses that senders do not read, or of many short ones (64 KiB each), at most
-    `response_memory` bytes are kept; above that the sender with the most is cut off.
+    of it is handled. Of such requests `pipelined` are stored at once, so that other senders hardly wait for them. Of
+    long responses that senders do not read, or of many short ones (64 KiB each), at most `response_memory` bytes are
+    kept; above that the sender with the most is cut off.
 
     With `connections` open, a new sender replaces one that is idle or slow (`connection_eviction.py`).
     """
@@ -33,6 +34,7 @@ class Limits(Record, frozen=True):
     body_s: float = 60.0
     body_rate: int = 1_000
     body_memory: int = 16 * 1024 * 1024
+    pipelined: int = 32
     response_memory: int = 64 * 1024 * 1024
     keepalive_s: float = 75.0
     linger_s: float = 2.0

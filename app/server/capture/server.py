@@ -72,6 +72,7 @@ class CaptureServer:
         self._most = affordable(limits.connections)
         self._connections: dict[Connection, str] = {}
         self._per_sender: dict[str, int] = {}
+        self.turns = asyncio.Semaphore(limits.pipelined)
         self._eviction = ConnectionEviction(self._connections, self._per_sender, self._most // 2)
         self._rejected: dict[Connection, None] = {}
         self._head_memory = self._unread = 0
@@ -214,7 +215,7 @@ class CaptureServer:
             selected.end_body(Break.CROWDED)
         elif stage is EvictionStage.IDLE:
             selected.close_idle()
-        elif stage is EvictionStage.DELAYED:
+        elif stage in (EvictionStage.DELAYED, EvictionStage.PIPELINING):
             selected.drain()
         else:
             _abort(selected)

@@ -12,7 +12,7 @@ from app.core.model import ResponseSettings
 from app.server.capture import reader
 from app.server.capture.body_memory import READ_MOST
 from app.server.capture.connection import Connection
-from tests.server.capture.support import Rig, Sender, eventually, request
+from tests.server.capture.support import Clock, Rig, Sender, eventually, request
 
 MIB = 1024 * 1024
 
@@ -100,6 +100,60 @@ async def test_all_are_captured_as_sent_and_answered_in_order(rig: Rig, cut: boo
     assert ids == [capture.id for capture in rig.sink.captures]
     assert [rig.sink.bodies[capture.seq] for capture in rig.sink.captures] == list(bodies)
     assert all(capture.complete for capture in rig.sink.captures)
+
+
+async def test_requests_sent_ahead_leave_room_for_other_senders(rig: Rig) -> None:
+    await rig.restart(pipelined=2)
+    rig.sink.hold = first = asyncio.Event()
+    ahead = [await rig.connect() for _ in range(5)]
+    for sender in ahead:
+        await sender.send(request() * 3)
+    await eventually(lambda: rig.sink.writing == 5)
+    rig.sink.hold = second = asyncio.Event()
+    first.set()
+    await eventually(lambda: len(rig.sink.captures) == 5 and rig.sink.writing == 2)
+    other = await rig.connect()
+    await other.send(request(body=b"other"))
+    await eventually(lambda: rig.sink.writing == 3)
+    second.set()
+    for sender in (other, *ahead * 3):
+        assert (await sender.response()).status == 200
+
+
+async def test_a_response_that_is_delayed_holds_up_nobody_else(rig: Rig, clock: Clock) -> None:
+    await rig.restart(pipelined=1)
+    rig.directory.put("slow", reply=ResponseSettings(delay_ms=30_000))
+    slow = await rig.connect()
+    await slow.send(request(path="/catch/slow") * 2)
+    await eventually(lambda: rig.sink.captures)
+    await clock.move_on(31)
+    assert (await slow.response()).status == 200
+    await eventually(lambda: len(rig.sink.captures) == 2)
+    quick = await rig.connect()
+    await quick.send(request() * 3)
+    for _ in range(3):
+        assert (await quick.response()).status == 200
+    slow.reset()
+
+
+async def test_who_sends_ahead_makes_room_for_a_new_sender_and_loses_nothing_acknowledged(rig: Rig) -> None:
+    await rig.restart(connections=2)
+    rig.sink.hold = asyncio.Event()
+    ahead = [await rig.connect() for _ in range(2)]
+    for number, sender in enumerate(ahead):
+        await sender.send(b"".join(request(body=b"%d%d" % (number, own)) for own in range(3)))
+        await eventually(lambda number=number: rig.sink.writing == number + 1)
+    late = await rig.connect()
+    await late.send(request(body=b"late"))
+    await eventually(lambda: rig.sink.writing == 3)
+    rig.sink.hold.set()
+    assert (await late.response()).status == 200
+    response = await ahead[0].response()
+    assert (response.status, response.value("Connection")) == (200, "close")
+    assert await ahead[0].rest() == b""
+    for _ in range(3):
+        assert (await ahead[1].response()).status == 200
+    assert sorted(rig.sink.bodies.values()) == [b"00", b"10", b"11", b"12", b"late"]
 
 
 async def test_a_malformed_request_behind_others_is_refused_after_them(rig: Rig) -> None:
