@@ -13,7 +13,6 @@ from app.core.rules import STORAGE_LIMIT_MAX, FieldError, forward_url_error, giv
 from app.core.sizes import GIB, KIB, MIB, TIB
 
 TOTAL_LIMIT_MIN, TOTAL_LIMIT_DEFAULT = 16 * MIB, 20 * GIB
-_WINDOW_ONLY = {"window_only": True}
 
 
 def _bounded(low: int, high: int, title: str, text: str) -> Any:
@@ -69,14 +68,13 @@ class Settings(Record, frozen=True):
     ] = "delete_oldest"
     theme: Annotated[
         Literal["system", "light", "dark"],
-        msgspec.Meta(title="Theme", description="Match the system, or always light or dark.", extra=_WINDOW_ONLY),
+        msgspec.Meta(title="Theme", description="Match the system, or always light or dark."),
     ] = "system"
     on_close: Annotated[
         Literal["quit", "tray"],
         msgspec.Meta(
             title="When the window is closed",
             description="Quit, or keep capturing in the tray.",
-            extra=_WINDOW_ONLY,
         ),
     ] = "quit"
 
@@ -91,11 +89,6 @@ def meta(key: str) -> msgspec.Meta:
     declared = _declared()[key].__metadata__[0]
     assert isinstance(declared, msgspec.Meta)
     return declared
-
-
-def scriptable() -> list[str]:
-    """The settings that the local API and the command line can read and change: all except those of the window."""
-    return [key for key in Settings.__struct_fields__ if not (meta(key).extra or {}).get("window_only")]
 
 
 def bounds(key: str) -> tuple[int, int] | None:

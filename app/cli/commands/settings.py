@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.table import Column, Table
-from app.core.settings import Settings, is_size, meta, override_text, scriptable
+from app.core.settings import Settings, is_size, meta, override_text
 from app.core.sizes import exact_size, parse_size
 
 HELP = "list, show and change settings"
@@ -29,13 +29,13 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the command to the command line."""
     parser = commands.add_parser("settings", parents=shared, help=HELP, description=DETAILS, examples=EXAMPLES)
     parser.set_defaults(run=settings)
-    parser.add_argument("key", metavar="KEY", nargs="?", help=", ".join(scriptable()))
+    parser.add_argument("key", metavar="KEY", nargs="?", help=", ".join(Settings.__struct_fields__))
     parser.add_argument("value", metavar="VALUE", nargs="?", help="the new value")
 
 
 async def settings(call: Call) -> int:
     key, value = call.options.key, call.options.value
-    if key is not None and key not in scriptable():
+    if key is not None and key not in Settings.__struct_fields__:
         raise CliError(f"There is no setting {key!r}. See hookline settings.", Exit.FAILURE)
     if value is not None:
         now = await call.api.change_settings({key: parse_value(key, value)})
@@ -54,7 +54,7 @@ async def settings(call: Call) -> int:
 
 def _list(call: Call, now: dict[str, Any]) -> None:
     with Table(call.out, (Column("SETTING"), Column("VALUE", least=12), Column("MEANING", least=24))) as table:
-        for key in scriptable():
+        for key in Settings.__struct_fields__:
             meaning = meta(key).description or ""
             if key in now["overridden"]:
                 meaning = f"{_override(key, now)} {meaning}"
@@ -84,7 +84,8 @@ def parse_value(key: str, text: str) -> Any:
         kind = next(one for one in get_args(kind) if one is not type(None))
     if get_origin(kind) is Literal:
         if text not in get_args(kind):
-            raise CliError(f"{title} is {' or '.join(get_args(kind))}, not {text!r}.", Exit.USAGE)
+            *others, last = get_args(kind)
+            raise CliError(f"{title} is {', '.join(others)} or {last}, not {text!r}.", Exit.USAGE)
         return text
     if kind is bool:
         if text.lower() not in SWITCH:

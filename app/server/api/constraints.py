@@ -45,7 +45,7 @@ from app.core.rules import (
     WAIT_MAX_MS,
     WAIT_MIN_MS,
 )
-from app.core.settings import bounds, meta, scriptable
+from app.core.settings import Settings, bounds, meta
 from app.core.target import RETRY_ON_PATTERN, RetryRule, TargetDraft
 from app.server.api.parameters import SLUG_SCHEMA
 from app.server.api.replay_schemas import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
@@ -151,7 +151,7 @@ def constrain(name: str, schema: dict[str, Any]) -> None:
         if field in _TIMES or field.endswith("_at"):
             _add(one, {"format": "date-time"})
     if name in (SettingsPatch.__name__, SettingsOut.__name__):
-        for key in scriptable():
+        for key in Settings.__struct_fields__:
             one = schema["properties"][key]
             one["description"] = meta(key).description
             if (allowed := bounds(key)) is not None:

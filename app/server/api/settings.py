@@ -10,7 +10,7 @@ from aiohttp import web
 from msgspec import UNSET, UnsetType
 
 from app.core.record import Record
-from app.core.settings import Settings, scriptable
+from app.core.settings import Settings
 from app.server.api.routes import Body, Returns, Route, json_response
 from app.server.api.serializers import merged
 from app.server.api.services import ApiServices
@@ -23,13 +23,13 @@ _Overridden = Annotated[
 ]
 SettingsOut = msgspec.defstruct(
     "SettingsOut",
-    [*((key, _TYPES[key]) for key in scriptable()), ("overridden", _Overridden)],
-    namespace={"__doc__": "The settings in force, except those of the window."},
+    [*((key, _TYPES[key]) for key in Settings.__struct_fields__), ("overridden", _Overridden)],
+    namespace={"__doc__": "The settings in force."},
     frozen=True,
 )
 SettingsPatch = msgspec.defstruct(
     "SettingsPatch",
-    [(key, _TYPES[key] | UnsetType, UNSET) for key in scriptable()],
+    [(key, _TYPES[key] | UnsetType, UNSET) for key in Settings.__struct_fields__],
     bases=(Record,),
     namespace={"__doc__": "The body of `PATCH /settings`: absent fields stay."},
     frozen=True,
@@ -54,19 +54,19 @@ class SettingsCalls:
         ]
 
     async def read(self, request: web.Request) -> web.Response:
-        """The settings in force, except those of the window."""
+        """The settings in force."""
         return json_response(self._out())
 
     async def change(self, request: web.Request, patch: Any) -> web.Response:
         """Changes and saves the given settings; all others stay. A value that was used only until Hookline is closed
         is saved if it is given. 409 when a port is in use."""
-        given = [key for key in scriptable() if getattr(patch, key) is not UNSET]
+        given = [key for key in Settings.__struct_fields__ if getattr(patch, key) is not UNSET]
         async with self._changing:
             await self._services.apply_settings(merged(self._services.settings(), patch), given)
         return json_response(self._out())
 
     def _out(self) -> msgspec.Struct:
         settings = self._services.settings()
-        values = {key: getattr(settings, key) for key in scriptable()}
+        values = {key: getattr(settings, key) for key in Settings.__struct_fields__}
         overridden = {key: value for key, value in self._services.overridden().items() if key in values}
         return SettingsOut(**values, overridden=overridden)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QWidget
@@ -235,6 +236,15 @@ class TestWindow:
                 desk.theme.set_choice("light")
                 assert light.lightness() > 200
                 assert dark.lightness() < 60
+
+        run(scene())
+
+    def test_a_theme_that_a_script_sets_is_shown(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path, endpoints=1) as (desk, _):
+                for theme, dark in (("dark", True), ("light", False)):
+                    await desk.services.apply_settings(replace(desk.services.settings(), theme=theme))
+                    await until(lambda dark=dark: desk.theme.is_dark is dark)
 
         run(scene())
 
