@@ -18,6 +18,8 @@ def progress_text(replay: ReplayView) -> str:
         parts.append(f"{progress['failed']:,} failed")
     if progress["dropped"]:
         parts.append(f"{progress['dropped']:,} dropped")
+    if progress["incomplete"]:
+        parts.append(f"{progress['incomplete']:,} incomplete left out")
     parts.append("paused" if state == "paused" else f"{progress['rate']:,g} per second")
     return ", ".join(parts)
 
@@ -38,7 +40,7 @@ def outcome_text(replay: ReplayView) -> str:
 
 def all_delivered(replay: ReplayView) -> bool:
     """Whether it ended by itself and nothing failed."""
-    return replay["state"] == "done" and not replay["progress"]["failed"] and bool(replay["progress"]["total"])
+    return replay["state"] == "done" and not replay["progress"]["failed"] and bool(replay["progress"]["sent"])
 
 
 def selection_text(replay: ReplayView) -> str:

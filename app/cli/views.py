@@ -225,6 +225,8 @@ class ReplayProgressView(TypedDict):
     failed: int
     dropped: int
     duplicated: int
+    incomplete: int
+    repeated: int
     rate: float
 
 

@@ -8,7 +8,7 @@ from typing import Protocol
 from app.core.comparison.compared_request import ResponsePairs
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.model import Capture, PageKey
-from app.core.replay.spec import Replay
+from app.core.replay.spec import EarlierResults, Replay
 from app.core.target import Target, TargetCounts, TargetDraft
 from app.core.target_text import TargetTrouble
 
@@ -179,6 +179,6 @@ class ReplayRepository(Protocol):
         """The last started first."""
         ...
 
-    async def results(self, replay_id: str) -> dict[str, str]:
-        """What came of its deliveries, by request: a character for each in the order sent, `1` if it was delivered."""
+    async def results(self, replay_id: str) -> EarlierResults:
+        """What came of its deliveries so far."""
         ...

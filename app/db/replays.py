@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import msgspec
 from peewee import SqliteDatabase
 
 from app.core.model import DeliveryState
 from app.core.record import Record
-from app.core.replay.spec import Replay, ReplayProgress, ReplaySpec, ReplayState
+from app.core.replay.spec import EarlierResults, Replay, ReplayProgress, ReplaySpec, ReplayState
 from app.db.readers import Readers
 from app.db.schema import CaptureModel, DeliveryModel, ReplayModel
 from app.db.writer import Writer
@@ -55,19 +57,33 @@ class Replays:
         query = ReplayModel.select().order_by(ReplayModel.id.desc()).limit(limit)
         return await self._readers.run(lambda database: [_replay(row) for row in query.execute(database)])
 
-    async def results(self, replay_id: str) -> dict[str, str]:
+    async def results(self, replay_id: str) -> EarlierResults:
         query = (
-            DeliveryModel.select(CaptureModel.id, DeliveryModel.state == DeliveryState.DELIVERED.value)
+            DeliveryModel.select(
+                CaptureModel.id,
+                DeliveryModel.target_id,
+                DeliveryModel.state == DeliveryState.DELIVERED.value,
+                DeliveryModel.interrupted,
+            )
             .join(CaptureModel)
             .where(DeliveryModel.replay_id == replay_id)
             .order_by(DeliveryModel.seq)
         )
 
-        def job(database: SqliteDatabase) -> dict[str, str]:
-            found: dict[str, str] = {}
-            for capture_id, delivered in query.tuples().execute(database):
-                found[capture_id] = found.get(capture_id, "") + ("1" if delivered else "0")
-            return found
+        def job(database: SqliteDatabase) -> EarlierResults:
+            ended: dict[tuple[str, int | None], str] = {}
+            interrupted: Counter[tuple[str, int | None]] = Counter()
+            repeated = 0
+            for capture_id, target_id, delivered, cut in query.tuples().execute(database):
+                key = capture_id, target_id
+                if interrupted[key]:
+                    interrupted[key] -= 1
+                    repeated += 1
+                if cut:
+                    interrupted[key] += 1
+                else:
+                    ended[key] = ended.get(key, "") + ("1" if delivered else "0")
+            return EarlierResults(ended=ended, interrupted=dict(+interrupted), repeated=repeated)
 
         return await self._readers.run(job)
 

@@ -308,6 +308,8 @@ class ReplayProgress(Record, frozen=True):
     failed: int
     dropped: int
     duplicated: int
+    incomplete: int
+    repeated: int
     rate: float
 
 
@@ -346,6 +348,7 @@ class Replay(Record, frozen=True):
     times: int
     faults: Faults
     seed: int
+    incomplete: bool
     edited: bool
 
     @property

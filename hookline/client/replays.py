@@ -55,6 +55,7 @@ class ReplayFields(TypedDict, total=False):
     times: int
     faults: FaultFields
     seed: int
+    incomplete: bool
     edit: EditFields
 
 

@@ -41,6 +41,7 @@ class ReplayRequestFields(TypedDict, total=False):
     headers: Sequence[tuple[str, str]]
     body: str
     body_base64: bytes
+    incomplete: bool
 
 
 class Waited(NamedTuple):

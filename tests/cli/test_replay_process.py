@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import signal
 import subprocess
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from tests.cli.conftest import ROOT, Program, Run, command
 from tests.cli.running.test_terminal import on_terminal
 from tests.cli.stored import store_requests
 from tests.cli.target_server import serving
+from tests.server.forward.targets import OK, Received, answering
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals and signals of POSIX")
 COUNT = 400
@@ -100,6 +103,50 @@ def test_what_an_end_interrupted_is_resumed_without_a_program(
         assert done.code == 0
         assert (done.json["state"], done.json["progress"]["delivered"]) == ("done", 30)
         assert sorted(one.body for one in place.received) == sorted(b"%d" % n for n in range(30))
+
+
+def test_what_a_kill_interrupted_is_repeated_and_marked(
+    ids: list[str], run: Run, serve: Callable[..., Program]
+) -> None:
+    program = serve()
+    held = threading.Event()
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        if received.body == b"3":
+            while not held.is_set():  # noqa: ASYNC110 - set by another thread
+                await asyncio.sleep(0.01)
+        await answering(OK)(received, writer)
+
+    with serving(answer) as place:
+        run("replay", *ids[:8], "--to", place.url, "--background")
+        place.wait_for(5)  # oldest first: 7 to 4 have ended, or will not be sent again; 3 is under way
+        program.process.kill()
+        program.process.wait()
+        held.set()
+        before = [one.body for one in place.received]
+        done = run("replays", "@last", "--resume", "--json")
+        after = [one.body for one in place.received[len(before) :]]
+    assert before == [b"7", b"6", b"5", b"4", b"3"]
+    assert after == [b"3", b"2", b"1", b"0"]
+    progress = done.json["progress"]
+    assert (done.code, progress["sent"], progress["delivered"], progress["failed"]) == (0, 8, 8, 0)
+    assert progress["repeated"] == 1
+    rows = run("deliveries", "--replay", "@last", "--json").json
+    assert sorted(row["state"] for row in rows) == ["delivered"] * 8 + ["failed"]
+    assert "Repeated after a restart  1" in run("replays", "@last").out
+
+
+def test_incomplete_requests_are_left_out_and_counted(folder: Path, run: Run) -> None:
+    whole, cut = store_requests(folder, "orders", [{"body": b"1"}, {"body": b"2", "complete": False}])
+    with serving() as place:
+        done = run("replay", "--endpoint", "orders", "--to", place.url)
+        assert (done.code, len(place.received)) == (0, 1)
+        told = "hookline: 1 incomplete request was left out. To send them too, add --incomplete.\n"
+        assert done.err == told
+        alone = run("replay", cut, "--to", place.url)
+        assert (alone.code, alone.out, alone.err) == (1, "", told)
+        both = run("replay", whole, cut, "--to", place.url, "--incomplete", "--json")
+        assert (both.code, both.json["progress"]["sent"], both.json["incomplete"]) == (0, 2, True)
 
 
 def test_a_terminal_shows_how_far_it_is(folder: Path, ids: list[str]) -> None:

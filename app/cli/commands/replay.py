@@ -105,13 +105,16 @@ async def show_to_its_end(call: Call, started: ReplayView) -> int:
         call.out.message(outcome_text(ended))
     if call.out.as_json:
         call.out.json(ended)
+    elif ended["progress"]["total"] and ended["progress"]["total"] == ended["progress"]["incomplete"]:
+        pass  # the problem says it
     elif not ended["progress"]["total"] and ended["state"] == "done":
         call.out.message("No requests match.")
     elif not await _show_deliveries(call, ended) and ended["summary"]:
         for line in ended["summary"].splitlines():
             call.out.line(line)
     if ended["problem"]:
-        call.out.message(ended["problem"])
+        more = " To send them too, add --incomplete." if ended["progress"]["incomplete"] else ""
+        call.out.message(f"{ended['problem']}{more}")
     if interrupted:
         return Exit.INTERRUPTED
     return Exit.DONE if all_delivered(ended) else Exit.FAILURE

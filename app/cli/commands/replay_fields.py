@@ -37,6 +37,8 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     selecting.add_argument("-q", dest="query", metavar="QUERY", help=QUERY_HELP)
     selecting.add_argument("--after", type=moment, metavar="TIME", help=f"only requests received since: {TIME_HELP}")
     selecting.add_argument("--before", type=moment, metavar="TIME", help="only requests received before: likewise")
+    text = "also send requests whose sender disconnected before the end; without this they are left out"
+    parser.add_argument("--incomplete", action="store_true", help=text)
     to = parser.add_argument_group("where they are sent").add_mutually_exclusive_group()
     text = "send them to this URL, not to their endpoint's targets; sub-path and query are added to it"
     to.add_argument("--to", dest="url", metavar="URL", help=text)
@@ -110,7 +112,18 @@ def check_options(options: argparse.Namespace) -> None:
 
 def sending_fields(options: argparse.Namespace) -> ReplayFields:
     """Where and when, and with which faults."""
-    names = ("url", "to_endpoint", "gaps", "scale", "longest_gap_ms", "rate", "concurrency", "times", "seed")
+    names = (
+        "url",
+        "to_endpoint",
+        "gaps",
+        "scale",
+        "longest_gap_ms",
+        "rate",
+        "concurrency",
+        "times",
+        "seed",
+        "incomplete",
+    )
     fields: ReplayFields = {name: getattr(options, name) for name in names if hasattr(options, name)}
     if "scale" in fields or "longest_gap_ms" in fields:
         fields["gaps"] = "original"

@@ -97,7 +97,8 @@ class Faults(Record, frozen=True):
 class ReplaySpec(Record, frozen=True):
     """Requests are sent oldest first, each `times` times in a row, at most `concurrency` at once.
 
-    The same `seed` makes the same faults.
+    The same `seed` makes the same faults. `incomplete`: also requests whose sender disconnected before the end of the
+    body; otherwise they are left out, unless the body is edited.
     """
 
     source: ReplaySource
@@ -107,6 +108,7 @@ class ReplaySpec(Record, frozen=True):
     times: int = 1
     faults: Faults = Faults()
     seed: int = 0
+    incomplete: bool = False
     edit: RequestEdit | None = None
 
 
@@ -125,7 +127,9 @@ class ReplayProgress(Record, frozen=True):
     """Counts so far. `total` is requests times `times`, None until they are counted.
 
     `sent` counts requests, the `duplicated` included. `delivered` and `failed` count deliveries: a request to three
-    targets has three. One that could not be sent counts as failed. `rate` is requests per second at present.
+    targets has three. One that could not be sent counts as failed. `incomplete` counts requests that were left out
+    because they are not complete, `repeated` deliveries that were sent again because Hookline ended during the first
+    time. `rate` is requests per second at present.
     """
 
     total: int | None = None
@@ -134,12 +138,26 @@ class ReplayProgress(Record, frozen=True):
     failed: int = 0
     dropped: int = 0
     duplicated: int = 0
+    incomplete: int = 0
+    repeated: int = 0
     rate: float = 0.0
 
     @property
     def done(self) -> int:
-        """How many of `total` were sent or dropped."""
-        return self.sent - self.duplicated + self.dropped
+        """How many of `total` were sent, dropped or left out."""
+        return self.sent - self.duplicated + self.dropped + self.incomplete
+
+
+class EarlierResults(Record, frozen=True):
+    """What came of a replay's deliveries before Hookline ended, by request and target (None: a URL that is no target).
+
+    `ended` has a character for each that ended, in order: `1` if it was delivered. `interrupted` counts those that were
+    under way and have not been repeated, `repeated` all that have.
+    """
+
+    ended: dict[tuple[str, int | None], str] = {}
+    interrupted: dict[tuple[str, int | None], int] = {}
+    repeated: int = 0
 
 
 class Replay(Record, frozen=True):

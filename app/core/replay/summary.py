@@ -66,6 +66,8 @@ def replay_summary(
         ("Failed", f"{progress.failed:,}"),
         *_if_any("Dropped on purpose", progress.dropped),
         *_if_any("Duplicated on purpose", progress.duplicated),
+        *_if_any("Left out, incomplete", progress.incomplete),
+        *_if_any("Repeated after a restart", progress.repeated),
         ("Rate", f"{progress.sent * 1_000 / ms:,.1f} requests per second" if ms else "-"),
     ]
     sections: list[tuple[str, list[Fact]]] = [("Replay", run), ("Totals", totals)]

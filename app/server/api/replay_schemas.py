@@ -20,7 +20,8 @@ class ReplayRequestIn(Record, frozen=True):
     """The body of `POST /requests/{id}/replay`. Absent fields: as captured, to the endpoint's targets.
 
     The captured sub-path and query are added to `url`, as to a target's. `headers` replace all captured ones. The body
-    is `body`, or the bytes in `body_base64`.
+    is `body`, or the bytes in `body_base64`. A request that is not complete is only sent with `incomplete`, or with a
+    body.
     """
 
     url: str | None = None
@@ -29,6 +30,7 @@ class ReplayRequestIn(Record, frozen=True):
     headers: Headers | None = None
     body: str | None = None
     body_base64: bytes | None = None
+    incomplete: bool = False
 
 
 class ReplayEndpointIn(Record, frozen=True):
@@ -36,7 +38,8 @@ class ReplayEndpointIn(Record, frozen=True):
     oldest first; to its targets, to `url` or to `to_endpoint`.
 
     With `gaps` `original`, `scale` multiplies the gaps between requests (0.5: twice as fast). `rate` is requests per
-    second. `faults` are probabilities; the same `seed` makes the same faults.
+    second. `faults` are probabilities; the same `seed` makes the same faults. Requests that are not complete are left
+    out, unless `incomplete` is true.
     """
 
     q: str = ""
@@ -52,6 +55,7 @@ class ReplayEndpointIn(Record, frozen=True):
     times: int = 1
     faults: Faults = Faults()
     seed: int = 0
+    incomplete: bool = False
 
 
 class EditIn(Record, frozen=True):
@@ -83,8 +87,9 @@ class ReplayedOut(FullDeliveryOut, frozen=True):
 
 class ProgressOut(Record, frozen=True):
     """Counts so far. `total` is null until the requests are counted. `sent` counts requests, the `duplicated` included.
-    `delivered` and `failed` count deliveries: a request to three targets has three. `rate` is requests per second at
-    present."""
+    `delivered` and `failed` count deliveries: a request to three targets has three. `incomplete` counts requests
+    that were left out because they are not complete, `repeated` deliveries that were sent again because Hookline ended
+    during the first time. `rate` is requests per second at present."""
 
     total: int | None
     sent: int
@@ -92,6 +97,8 @@ class ProgressOut(Record, frozen=True):
     failed: int
     dropped: int
     duplicated: int
+    incomplete: int
+    repeated: int
     rate: float
 
 
@@ -126,6 +133,7 @@ class ReplayOut(Record, frozen=True):
     times: int
     faults: Faults
     seed: int
+    incomplete: bool
     edited: bool
 
 

@@ -75,6 +75,7 @@ def request_spec(capture_id: str, given: ReplayRequestIn) -> ReplaySpec:
     return ReplaySpec(
         source=ChosenRequests(ids=(capture_id,)),
         destination=_destination(given.url, given.to_endpoint),
+        incomplete=given.incomplete,
         edit=None if edit == RequestEdit() else edit,
     )
 
@@ -108,6 +109,7 @@ def _spec(source: ReplaySource, given: ReplayEndpointIn, edit: RequestEdit | Non
         times=given.times,
         faults=given.faults,
         seed=given.seed,
+        incomplete=given.incomplete,
         edit=edit,
     )
 
@@ -256,6 +258,7 @@ def _out(shape: type[R], replay: Replay, endpoints: EndpointRepository, **others
         times=spec.times,
         faults=spec.faults,
         seed=spec.seed,
+        incomplete=spec.incomplete,
         edited=spec.edit is not None,
         **others,
     )

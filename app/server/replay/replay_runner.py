@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
@@ -23,7 +24,7 @@ from app.core.model import Capture, DeliveryState
 from app.core.replay.delivery_counts import DeliveryCounts
 from app.core.replay.histogram import Histogram
 from app.core.replay.plan import PlannedSend, plan
-from app.core.replay.spec import BackToBack, OneUrl, OtherEndpoint, OwnTargets, Replay, ReplayProgress
+from app.core.replay.spec import BackToBack, EarlierResults, OneUrl, OtherEndpoint, OwnTargets, Replay, ReplayProgress
 from app.core.repositories import EndpointRepository
 from app.core.target import Target
 from app.core.text import count_of
@@ -48,7 +49,7 @@ class ReplayRunner:
         self,
         replay: Replay,
         selection: Selection,
-        before: dict[str, str],
+        before: EarlierResults,
         *,
         deliveries: DeliveryRepository,
         endpoints: EndpointRepository,
@@ -56,16 +57,18 @@ class ReplayRunner:
         hidden: Callable[[], Hidden | None],
         local_url: Callable[[str], str],
     ) -> None:
-        """`before` is what came of the deliveries before an end interrupted the replay, see `ReplayRepository.results`:
-        they are counted, and not sent again. `hidden` are requests not to send.
+        """`before` is what came of the deliveries before an end interrupted the replay: those that had ended are
+        counted, and not sent again. `hidden` are requests not to send.
         `local_url` is the capture URL of a slug as this machine reaches it."""
         self.replay = replay
-        self._spec, self._selection, self._before = replay.spec, selection, before
+        self._spec, self._selection = replay.spec, selection
+        self._before, self._interrupted = dict(before.ended), Counter(before.interrupted)
         self._deliveries, self._endpoints, self._sender, self._local_url = deliveries, endpoints, sender, local_url
         self._hidden = hidden
-        self._sent = self._dropped = self._duplicated = 0
+        self._sent = self._dropped = self._duplicated = self._incomplete = 0
+        self._repeated = before.repeated
         self._total = len(selection) * self._spec.times
-        self.resumed = bool(before)
+        self.resumed = bool(before.ended or before.interrupted)
         self.latencies, self.counts = Histogram(), DeliveryCounts()
         self._skipped = 0
         self._free = asyncio.Semaphore(self._spec.concurrency)
@@ -88,15 +91,22 @@ class ReplayRunner:
             failed=self.counts.failed,
             dropped=self._dropped,
             duplicated=self._duplicated,
+            incomplete=self._incomplete,
+            repeated=self._repeated,
             rate=round(len(self._moments) / _RATE_S, 1),
         )
 
     @property
     def problem(self) -> str | None:
         """What kept requests from being sent."""
-        if not self._skipped:
-            return None
-        return f"{count_of(self._skipped, 'request')} could not be sent: no longer stored, or without a target."
+        problems = []
+        if self._skipped:
+            skipped = count_of(self._skipped, "request")
+            problems.append(f"{skipped} could not be sent: no longer stored, or without a target.")
+        if self._incomplete:
+            were = "request was" if self._incomplete == 1 else "requests were"
+            problems.append(f"{self._incomplete:,} incomplete {were} left out.")
+        return " ".join(problems) or None
 
     @property
     def paused(self) -> bool:
@@ -135,6 +145,8 @@ class ReplayRunner:
                     request = requests.get(send.capture_id)
                     if send.dropped:
                         self._dropped += 1
+                    elif request is not None and self._is_left_out(request[0]):
+                        self._incomplete += not send.duplicate
                     elif not self._was_sent(send, request):
                         start_us = _monotonic_us() - send.at_us if start_us is None else start_us
                         await self._due(start_us + send.at_us)
@@ -152,22 +164,28 @@ class ReplayRunner:
         if not self._before or request is None:
             return False
         targets = tuple(self._targets(request[0]))
-        if not targets or len(self._before.get(send.capture_id, "")) < len(targets):
+        if not targets or not all(self._before.get((send.capture_id, target.id or None)) for target in targets):
             return False
         self._sent += 1
         self._duplicated += send.duplicate
         self._count_earlier(send, targets)
         return True
 
-    def _count_earlier(self, send: PlannedSend, targets: Sequence[Target]) -> int:
-        """Count its deliveries from before the interruption, which are those to the first targets; returns how many."""
-        results = self._before.pop(send.capture_id, "")
-        if len(results) > len(targets):
-            self._before[send.capture_id] = results[len(targets) :]
-        earlier = list(zip(targets, results, strict=False))
-        for target, result in earlier:
-            self.counts.add(target.url, delivered=result == "1")
-        return len(earlier)
+    def _count_earlier(self, send: PlannedSend, targets: Sequence[Target]) -> list[Target]:
+        """Count its deliveries that had ended before the interruption; returns the targets it was not sent to."""
+        left = []
+        for target in targets:
+            key = send.capture_id, target.id or None
+            if results := self._before.get(key):
+                self._before[key] = results[1:]
+                self.counts.add(target.url, delivered=results[0] == "1")
+            else:
+                left.append(target)
+        return left
+
+    def _is_left_out(self, capture: Capture) -> bool:
+        edited = self._spec.edit is not None and self._spec.edit.body is not None
+        return not (capture.complete or self._spec.incomplete or edited)
 
     async def _requests(self, batch: list[PlannedSend]) -> dict[str, tuple[Capture, bytes | None]]:
         ids = list({send.capture_id for send in batch if not send.dropped})
@@ -227,7 +245,7 @@ class ReplayRunner:
                 return
             self._count(send)
         try:
-            rest = targets[self._count_earlier(send, targets) :]
+            rest = self._count_earlier(send, targets)
             if self._is_hidden(capture):
                 self._skipped += 1
                 for target in rest:
@@ -270,7 +288,13 @@ class ReplayRunner:
             self._skipped += 1
             self._count_not_sent(target)
             return
-        made = await self._attempts(send, QueuedDelivery(delivery=delivery, capture=capture, body=body), target)
+        trigger, key = AttemptTrigger.REPLAY, (capture.id, delivery.target_id)
+        if self._interrupted[key]:
+            self._interrupted[key] -= 1
+            self._repeated += 1
+            trigger = AttemptTrigger.RESTART
+        queued = QueuedDelivery(delivery=delivery, capture=capture, body=body)
+        made = await self._attempts(send, queued, target, trigger)
         last = made[-1][0]
         after = replace(
             delivery,
@@ -288,7 +312,9 @@ class ReplayRunner:
         await self._stored(lambda: self._deliveries.finish(after, made))
         self.counts.add(target.url, delivered=last.failure is None, result=short_result(last))
 
-    async def _attempts(self, send: PlannedSend, queued: QueuedDelivery, target: Target) -> list[tuple[Attempt, bytes]]:
+    async def _attempts(
+        self, send: PlannedSend, queued: QueuedDelivery, target: Target, trigger: AttemptTrigger
+    ) -> list[tuple[Attempt, bytes]]:
         async def keep(attempt: Attempt) -> None:
             await self._stored(lambda: self._deliveries.add_attempt(queued.delivery, attempt))
 
@@ -296,7 +322,7 @@ class ReplayRunner:
             lambda: self._sender.attempt(
                 queued,
                 target,
-                AttemptTrigger.REPLAY,
+                trigger,
                 1,
                 self._spec.edit,
                 cut_off=send.cut_off,

@@ -18,6 +18,7 @@ from app.core.ids import uuid7
 from app.core.replay.replay_rules import replay_errors, with_full_urls
 from app.core.replay.spec import (
     ChosenRequests,
+    EarlierResults,
     MatchingRequests,
     OtherEndpoint,
     Replay,
@@ -183,7 +184,7 @@ class ReplayService:
         """It can be cancelled as a waiting one until its requests are known."""
         if self._stopping:
             return
-        source, before = replay.spec.source, dict[str, str]()
+        source, before = replay.spec.source, EarlierResults()
         if replay.started_at is not None:
             before = await self._replays.results(replay.id)
             source = _received_before(source, replay.started_at)

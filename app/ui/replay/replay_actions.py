@@ -84,9 +84,14 @@ class ReplayActions:
         if not self._targets(only.endpoint_id):
             await self.edit(only, say=NO_TARGET)
             return
+        if not only.complete:
+            text = "Its sender disconnected before the end of the body. This sends the part that arrived."
+            if not await ask(self._over, self._theme, "Replay an incomplete request?", text, "Replay", kind="primary"):
+                return
         self._toast.say("Replaying…")
+        spec = ReplaySpec(source=ChosenRequests(ids=(only.id,)), incomplete=not only.complete)
         try:
-            result = await replay_and_wait(ReplaySpec(source=ChosenRequests(ids=(only.id,))), self._services)
+            result = await replay_and_wait(spec, self._services)
         except HooklineError as error:
             self._toast.say(f"Not replayed: {error}")
             return

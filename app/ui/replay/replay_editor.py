@@ -126,6 +126,7 @@ class ReplayEditor(EditDialog):
         return ReplaySpec(
             source=ChosenRequests(ids=(self._capture.id,)),
             destination=chosen.destination or OneUrl(url=url),
+            incomplete=True,  # what is sent is shown
             edit=edit if edit != RequestEdit() else None,
         )
 

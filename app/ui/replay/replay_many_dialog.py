@@ -6,7 +6,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QPushButton, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
@@ -57,6 +57,8 @@ class ReplayManyDialog(Dialog):
         self.requests = self._requests_field()
         end = scope.received_before or now_us() + 1_000_000
         self.times = TimesField(scope.received_after or end - _DAY_US, end, self)
+        self.incomplete = QCheckBox("Also send incomplete requests", self)
+        self.incomplete.setToolTip("Those whose sender disconnected before the end of the body")
         self.destination = DestinationField(services.endpoints.all(), "Their targets", self._targets(), self)
         self.pace = PaceSection(self)
         self.faults = FaultsSection(theme, self)
@@ -92,6 +94,7 @@ class ReplayManyDialog(Dialog):
             times=self.pace.times.value(),
             faults=self.faults.value(),
             seed=self.faults.seed.value(),
+            incomplete=self.incomplete.isChecked(),
         )
 
     @Slot()
@@ -150,6 +153,7 @@ class ReplayManyDialog(Dialog):
         self.body.addWidget(section("Requests", self))
         self.body.addWidget(self.requests, 0, Qt.AlignmentFlag.AlignLeft)
         self.body.addWidget(self.times)
+        self.body.addWidget(self.incomplete)
         self.body.addWidget(section("Destination", self))
         self.body.addWidget(self.destination)
         self.body.addWidget(self.pace)

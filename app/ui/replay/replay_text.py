@@ -55,6 +55,10 @@ def counts_text(progress: ReplayProgress) -> str:
         parts.append(f"{progress.dropped:,} dropped")
     if progress.duplicated:
         parts.append(f"{progress.duplicated:,} duplicated")
+    if progress.incomplete:
+        parts.append(f"{progress.incomplete:,} incomplete left out")
+    if progress.repeated:
+        parts.append(f"{progress.repeated:,} repeated after a restart")
     return " · ".join(parts)
 
 

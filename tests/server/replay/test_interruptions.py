@@ -8,11 +8,13 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from app.core.delivery import AttemptTrigger, DeliveryFilter, FailureKind, RequestEdit
 from app.core.errors import StorageUnavailableError
-from app.core.replay.spec import Faults, FixedRate, MatchingRequests, ReplaySpec, ReplayState
+from app.core.model import DeliveryState
+from app.core.replay.spec import ChosenRequests, Faults, FixedRate, MatchingRequests, ReplaySpec, ReplayState
 from app.core.target import TargetDraft
 from app.server.replay import replay_service
-from tests.server.forward.targets import OK, Received, answering, target
+from tests.server.forward.targets import OK, Answering, Received, answering, target
 from tests.server.replay.conftest import ReplayStage, paths
 
 ERROR = b"HTTP/1.1 500 x\r\nContent-Length: 0\r\n\r\n"
@@ -164,3 +166,84 @@ async def test_who_waits_for_a_replay_finds_it_ended(stage: ReplayStage) -> None
     assert found is not None
     assert (found.state, found.progress.delivered) == (ReplayState.DONE, 5)
     await stage.replays.wait(replay.id)
+
+
+def held(hold: asyncio.Event) -> Answering:
+    """Answer only once `hold` is set."""
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        await hold.wait()
+        await answering(OK)(received, writer)
+
+    return answer
+
+
+@pytest.mark.parametrize("times", [1, 3])
+async def test_one_that_was_sent_to_some_of_its_targets_goes_to_the_others(stage: ReplayStage, times: int) -> None:
+    """What was under way is sent again, and marked; what had ended is neither sent nor counted again."""
+    hold = asyncio.Event()
+    async with target() as first, target(held(hold)) as second, target() as third:
+        endpoint = await stage.endpoint(first.url)
+        for place in (second, third):
+            await stage.store.targets.create(endpoint.id, TargetDraft(url=place.url))
+        await stage.captures(stage.now(endpoint), 3)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        replay = await stage.replays.start(ReplaySpec(source=source, times=times))
+        await second.arrival(1)
+        await stage.close()
+        await stage.open()
+        hold.set()
+        await stage.replays.resume(replay.id)
+        done = await stage.until(replay.id, ReplayState.DONE)
+        sent = 3 * times
+        assert [len(place.received) for place in (first, second, third)] == [sent, sent + 1, sent]
+    progress = done.progress
+    assert (progress.total, progress.sent) == (sent, sent)
+    assert (progress.delivered, progress.failed, progress.repeated) == (3 * sent, 0, 1)
+    assert "Repeated after a restart  1" in (done.summary or "")
+    rows = [row for _, row in await stage.store.deliveries.page(DeliveryFilter(replay_id=replay.id))]
+    attempts = [await stage.store.deliveries.attempts(row.id) for row in reversed(rows)]
+    interrupted = [made for made in attempts if made[0].failure is FailureKind.INTERRUPTED]
+    repeated = [made for made in attempts if made[0].trigger is AttemptTrigger.RESTART]
+    assert len(interrupted) == len(repeated) == 1
+    assert interrupted[0][0].url == repeated[0][0].url
+    assert len(attempts) == 3 * sent + 1
+
+
+async def test_a_second_end_counts_no_repeat_twice(stage: ReplayStage) -> None:
+    hold = asyncio.Event()
+    async with target(held(hold)) as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 2)
+        replay = await stage.replays.start(ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id)))
+        for number in (1, 2):
+            await place.arrival(number)
+            await stage.close()
+            await stage.open()
+            await stage.replays.resume(replay.id)
+        await place.arrival(3)
+        hold.set()
+        done = await stage.until(replay.id, ReplayState.DONE)
+        assert len(place.received) == 4
+    assert (done.progress.sent, done.progress.delivered, done.progress.repeated) == (2, 2, 2)
+
+
+async def test_incomplete_requests_are_left_out_unless_wanted(stage: ReplayStage) -> None:
+    async with target() as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 2)
+        bare = replace(endpoint, targets=())
+        cut = await stage.capture(bare, b"{", complete=False, mirror=DeliveryState.NONE)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        done = await stage.replay(source, times=2)
+        assert (done.progress.total, done.progress.sent, done.progress.incomplete) == (6, 4, 2)
+        assert done.progress.done == done.progress.total
+        assert done.problem == "2 incomplete requests were left out."
+        assert "Left out, incomplete  2" in (done.summary or "")
+        alone = await stage.replay(ChosenRequests(ids=(cut.id,)))
+        assert (alone.progress.sent, alone.problem) == (0, "1 incomplete request was left out.")
+        assert len(place.received) == 4
+        edited = await stage.replay(ChosenRequests(ids=(cut.id,)), edit=RequestEdit(body=b"{}"))
+        wanted = await stage.replay(source, incomplete=True)
+    assert (edited.progress.sent, wanted.progress.sent, wanted.problem) == (1, 3, None)
+    assert len(place.received) == 8
