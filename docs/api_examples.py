@@ -71,6 +71,7 @@ VALUES: dict[str, Any] = {
     "paused": None,
     "client_certificate": None,
     "client_key": None,
+    "ca_certificate": None,
     "auth": {"kind": "none", "name": "", "secret": ""},
     "secret": "",
     "retry": {

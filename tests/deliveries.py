@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -15,6 +16,9 @@ from app.core.text import count_of
 from app.db.store import Store
 from tests import factories
 
+CLIENT_CERTIFICATE = Path(__file__).with_name("client_certificate.pem")
+"""With its key."""
+OTHER_CLIENT_KEY = Path(__file__).with_name("other_client_key.pem")
 URL = "http://127.0.0.1:9/in"
 REFUSED = "Nothing is listening at 127.0.0.1:9 (connection refused)."
 NOT_SENT = "Not forwarded: the path /../admin would leave the forward URL's path."

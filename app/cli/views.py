@@ -54,6 +54,7 @@ class TargetView(TypedDict):
     verify_tls: bool
     client_certificate: str | None
     client_key: str | None
+    ca_certificate: str | None
     follow_redirects: bool
     retry: RetryView
     parallel: int | None

@@ -40,8 +40,9 @@ class TargetDraft(Record, frozen=True):
 
     `append_path` and `keep_query`: the captured path below the slug, and the query, are added to `url`. `set_headers`
     replace all of their name, `add_headers` come in addition; both after `remove_headers` were removed.
-    `client_certificate` and `client_key` are paths of PEM files; the key may be in the certificate's file. `parallel`:
-    how many are sent at once, at most; None keeps the order: one after the other, and one that waits for its retry
+    `client_certificate` and `client_key` are paths of PEM files; the key may be in the certificate's file. The
+    authorities in the PEM file `ca_certificate` are trusted too. `parallel`: how many are sent at once, at most; None
+    keeps the order: one after the other, and one that waits for its retry
     holds up those after it. After `pause_after` failed deliveries in a row it is paused (0: never).
     """
 
@@ -57,6 +58,7 @@ class TargetDraft(Record, frozen=True):
     verify_tls: bool = True
     client_certificate: str | None = None
     client_key: str | None = None
+    ca_certificate: str | None = None
     follow_redirects: bool = False
     retry: RetryRule = RetryRule()
     parallel: int | None = None

@@ -84,6 +84,7 @@ class Target(Record, frozen=True):
     verify_tls: bool
     client_certificate: str | None
     client_key: str | None
+    ca_certificate: str | None
     follow_redirects: bool
     retry: RetryRule
     parallel: int | None

@@ -35,6 +35,7 @@ class TargetFields(TypedDict, total=False):
     verify_tls: bool
     client_certificate: str | None
     client_key: str | None
+    ca_certificate: str | None
     follow_redirects: bool
     retry: RetryFields
     parallel: int | None

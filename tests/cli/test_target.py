@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ Pauses: never by itself
 TLS: certificate not verified
 Certificate: {folder}/client.pem
 Key: {folder}/client.key
+CA: {folder}/ca.pem
 Redirects: followed
 """
 ALL = (
@@ -38,11 +40,12 @@ ALL = (
     *("--remove-header", "Authorization", "--remove-header", "Cookie", "--retries", "8"),
     *("--retry-on", "connection, 5xx,5xx", "--retry-delay", "0.5", "--retry-longest-delay", "5", "--retry-time", "60"),
     *("--parallel", "4", "--timeout", "2.5", "--insecure", "--client-cert", "client.pem", "--client-key", "client.key"),
+    *("--ca-cert", "ca.pem"),
     *("--follow-redirects", "--no-append-path", "--no-query", "--host", "sender", "--pause-after", "0"),
 )
 UNSET = (
     *("--no-set-headers", "--no-add-headers", "--no-remove-headers", "--no-insecure", "--no-client-cert"),
-    *("--no-client-key", "--no-follow-redirects", "--append-path", "--query", "--host", "target"),
+    *("--no-client-key", "--no-ca-cert", "--no-follow-redirects", "--append-path", "--query", "--host", "target"),
     "--in-order",
 )
 REFUSED: list[tuple[list[str], int, str]] = [
@@ -82,8 +85,8 @@ def test_every_field_is_set_shown_and_unset(
     run: Run, target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "client.pem").touch()
-    (tmp_path / "client.key").touch()
+    for name in ("client.pem", "client.key", "ca.pem"):
+        shutil.copy(deliveries.CLIENT_CERTIFICATE, tmp_path / name)
     before = read(run, target)
     shown = run("target", "edit", target, "--url", "https://localhost:8443/in", *ALL)
     assert (shown.code, shown.err) == (0, "")

@@ -23,6 +23,7 @@ RETRY = {
     "retry_time": "total_ms",
 }
 """The fields of the retry rule by the names of their options."""
+FILES = {"client_cert": "client_certificate", "client_key": "client_key", "ca_cert": "ca_certificate"}
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
@@ -132,18 +133,14 @@ def _add_connection(parser: argparse.ArgumentParser) -> None:
         "--no-insecure", action="store_const", const=True, dest="verify_tls", help="verify it (the default)"
     )
     for name, text in (
-        ("cert", "present the certificate in this PEM file"),
-        ("key", "the key of --client-cert, unless it is in the same file"),
+        ("client-cert", "present the certificate in this PEM file"),
+        ("client-key", "the key of --client-cert, unless it is in the same file"),
+        ("ca-cert", "also trust the authorities in this PEM file"),
     ):
         group = parser.add_mutually_exclusive_group()
-        group.add_argument(f"--client-{name}", type=Path, metavar="FILE", help=text)
-        group.add_argument(
-            f"--no-client-{name}",
-            action="store_const",
-            const=None,
-            dest=f"client_{name}",
-            help=f"use no --client-{name}",
-        )
+        group.add_argument(f"--{name}", type=Path, metavar="FILE", help=text)
+        dest = name.replace("-", "_")
+        group.add_argument(f"--no-{name}", action="store_const", const=None, dest=dest, help=f"use no --{name}")
     _switch(parser, "follow_redirects", "--follow-redirects", "follow redirects within the time limit")
 
 
@@ -164,7 +161,7 @@ def given_fields(options: argparse.Namespace) -> TargetFields:
         if hasattr(options, f"{verb}_headers"):
             lines = getattr(options, f"{verb}_headers")
             fields[f"{verb}_headers"] = [header_of(line, f"--{verb}-header") for line in lines]
-    for option, name in (("client_cert", "client_certificate"), ("client_key", "client_key")):
+    for option, name in FILES.items():
         if hasattr(options, option):
             file: Path | None = getattr(options, option)
             # The program that reads it may run in another folder.

@@ -86,10 +86,13 @@ def described(target: TargetView) -> Iterator[tuple[str, str]]:
     )
     if not target["verify_tls"]:
         yield "TLS", "certificate not verified"
-    if target["client_certificate"]:
-        yield "Certificate", target["client_certificate"]
-    if target["client_key"]:
-        yield "Key", target["client_key"]
+    for label, file in (
+        ("Certificate", target["client_certificate"]),
+        ("Key", target["client_key"]),
+        ("CA", target["ca_certificate"]),
+    ):
+        if file:
+            yield label, file
     if target["follow_redirects"]:
         yield "Redirects", "followed"
 

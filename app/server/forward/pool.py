@@ -16,6 +16,7 @@ from typing import Any
 import msgspec
 
 from app.core.delivery import FailureKind
+from app.core.pem_files import PemFileError
 from app.server.forward.attempt_failure import (
     WRONG_NAME,
     AttemptError,
@@ -24,7 +25,7 @@ from app.server.forward.attempt_failure import (
     lookup_error,
 )
 from app.server.forward.connection import Connection
-from app.server.forward.tls import ClientCertificateError, TlsContexts, TlsOptions
+from app.server.forward.tls import TlsContexts, TlsOptions
 
 IDLE_S = 3.0
 """Node's servers close after 5 s."""
@@ -136,7 +137,7 @@ class ConnectionPool:
         if key.tls is not None:
             try:
                 context = await self._contexts.get(key.tls)
-            except ClientCertificateError as error:
+            except PemFileError as error:
                 raise AttemptError(FailureKind.TLS, str(error)) from error
         connection = await _connect(key, progress)
         if context is None:

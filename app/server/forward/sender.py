@@ -147,7 +147,10 @@ class _Run:
     def _tls(self, request: OutgoingRequest) -> TlsOptions | None:
         if request.url.scheme != "https":
             return None
-        options = TlsOptions(self.target.verify_tls, True, self.target.client_certificate, self.target.client_key)
+        target = self.target
+        options = TlsOptions(
+            target.verify_tls, True, target.client_certificate, target.client_key, target.ca_certificate
+        )
         # Like other credentials, the client certificate is for the origin it was set for.
         if self.followed and request.url.origin != parse_url(self.followed[0]).origin:
             options = replace(options, certificate=None, key=None)

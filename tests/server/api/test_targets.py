@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from app.core.target import PausedBy, Target
 from tests import deliveries
 from tests.server.api.conftest import Desk, fields, problem
 
+CLIENT = str(deliveries.CLIENT_CERTIFICATE)
+MISSING = "No such file or directory"
 DEFAULTS: dict[str, Any] = {
     "url": deliveries.URL,
     "active": True,
@@ -24,6 +27,7 @@ DEFAULTS: dict[str, Any] = {
     "timeout_ms": 10_000,
     "verify_tls": True,
     "client_certificate": None,
+    "ca_certificate": None,
     "client_key": None,
     "follow_redirects": False,
     "retry": {
@@ -47,8 +51,9 @@ ALL: dict[str, Any] = {
     "host": "sender",
     "timeout_ms": 600_000,
     "verify_tls": False,
-    "client_certificate": __file__,
-    "client_key": __file__,
+    "client_certificate": CLIENT,
+    "client_key": CLIENT,
+    "ca_certificate": CLIENT,
     "follow_redirects": True,
     "retry": {"retries": 0, "on": ["5xx", "429"], "first_delay_ms": 0, "longest_delay_ms": 0, "total_ms": 0},
     "parallel": 64,
@@ -140,22 +145,36 @@ async def test_wrong_fields_are_named(desk: Desk, body: dict[str, Any], named: l
     assert (await desk.client.get("/endpoints/orders/targets")).json()["items"] == []
 
 
-async def test_the_files_of_a_certificate_must_be_readable_when_they_are_set(desk: Desk, tmp_path: Path) -> None:
+async def test_the_files_of_certificates_are_checked_when_they_are_set(desk: Desk, tmp_path: Path) -> None:
     await desk.endpoint(slug="orders")
-    there, gone = tmp_path / "there.pem", tmp_path / "gone.pem"
-    there.touch()
-    given = {"url": deliveries.URL, "client_certificate": str(gone), "client_key": str(tmp_path)}
-    refused = await desk.client.post("/endpoints/orders/targets", json=given)
-    assert fields(refused) == ["client_certificate", "client_key"]
-    assert [one["message"] for one in refused.json()["errors"]] == [
-        f"Client certificate {gone} cannot be read: No such file or directory.",
-        f"Client key {tmp_path} is not a file.",
-    ]
+    there, gone, text = tmp_path / "there.pem", tmp_path / "gone.pem", tmp_path / "text.pem"
+    other = deliveries.OTHER_CLIENT_KEY
+    shutil.copy(CLIENT, there)
+    text.write_text("hello")
     path = f"/endpoints/orders/targets/{(await create(desk, client_certificate=str(there)))['id']}"
+    wrong = [
+        (
+            {"client_certificate": str(gone)},
+            f"The client certificate {gone} cannot be read: No such file or directory.",
+        ),
+        ({"client_certificate": str(tmp_path)}, f"The client certificate {tmp_path} is not a file."),
+        ({"client_certificate": str(text)}, f"The client certificate {text} contains no PEM certificate."),
+        ({"client_key": str(text)}, f"The client key {text} contains no PEM private key."),
+        ({"client_key": str(other)}, f"The client key {other} does not belong to the certificate {there}."),
+        ({"ca_certificate": str(text)}, f"The CA certificate {text} contains no PEM certificate."),
+    ]
+    for given, message in wrong:
+        (field,) = given
+        refused = await desk.client.patch(path, json=given)
+        assert fields(refused) == [field]
+        assert [one["message"] for one in refused.json()["errors"]] == [message]
+    both = {"url": deliveries.URL, "client_certificate": str(gone), "ca_certificate": str(gone)}
+    refused = await desk.client.post("/endpoints/orders/targets", json=both)
+    assert fields(refused) == ["client_certificate", "ca_certificate"]
     there.unlink()
     changed = await desk.client.patch(path, json={"active": False})
     assert (changed.status_code, changed.json()["client_certificate"]) == (200, str(there))
-    assert fields(await desk.client.patch(path, json={"client_key": str(there)})) == ["client_key"]
+    assert fields(await desk.client.patch(path, json={"client_key": CLIENT})) == ["client_certificate"]
 
 
 async def test_patch_changes_what_is_given_and_nothing_else(desk: Desk) -> None:

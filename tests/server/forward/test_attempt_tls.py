@@ -14,7 +14,7 @@ import pytest
 
 from app.core.delivery import Attempt, FailureKind
 from tests.server.forward.certificates import CURVE, Authority, openssl, serving
-from tests.server.forward.scripted import Desk, Peer, scripted
+from tests.server.forward.scripted import Desk, Peer, answering_all, scripted
 from tests.server.forward.targets import OK
 
 
@@ -200,6 +200,19 @@ async def test_a_client_certificate_that_is_not_accepted(
     assert attempt.failure is FailureKind.TLS
     assert attempt.error is not None
     assert attempt.error.startswith(f"127.0.0.1:{port} did not accept the client certificate (")
+
+
+async def test_a_ca_certificate_of_the_target_is_trusted_too(
+    desk: Desk, authority: Authority, certificate: Path, tmp_path: Path
+) -> None:
+    renewed = tmp_path / "ca.pem"
+    renewed.write_bytes(Authority(tmp_path, "Stranger").certificate.read_bytes())
+    async with scripted(answering_all, tls=serving(certificate)) as place:
+        unknown = await desk.attempt(place.url)
+        stranger = await desk.attempt(place.url, ca_certificate=str(renewed))
+        renewed.write_bytes(authority.certificate.read_bytes())
+        known = await desk.attempt(place.url, ca_certificate=str(renewed))
+    assert [one.failure for one in (unknown, stranger, known)] == [FailureKind.TLS, FailureKind.TLS, None]
 
 
 async def test_client_certificate_files_that_cannot_be_used(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from app.core.rules import FieldError
 from app.core.target import RetryRule, TargetDraft
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.widgets.question import Question
+from tests import deliveries
 from tests.ui.desk import Desk
 from tests.ui.targets_dialogs import A, B, C, dialog_of
 from tests.ui.waiting import until
@@ -32,8 +34,8 @@ class TestSaving:
     def test_all_fields_are_saved(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with dialog_of(tmp_path) as shown:
-                (tmp_path / "c.pem").touch()
-                (tmp_path / "k.pem").touch()
+                for name in ("c.pem", "k.pem", "a.pem"):
+                    shutil.copy(deliveries.CLIENT_CERTIFICATE, tmp_path / name)
                 assert shown.dialog.empty.isVisible()
                 assert not shown.dialog.save_button.isEnabled()
                 assert shown.dialog.empty.button is not None
@@ -64,6 +66,7 @@ class TestSaving:
                 form.tls.verify.click()
                 form.tls.certificate.path.setText(str(tmp_path / "c.pem"))
                 form.tls.key.path.setText(str(tmp_path / "k.pem"))
+                form.tls.authorities.path.setText(str(tmp_path / "a.pem"))
                 await shown.save()
                 (made,) = shown.endpoint.targets
                 assert made.draft() == TargetDraft(
@@ -78,6 +81,7 @@ class TestSaving:
                     verify_tls=False,
                     client_certificate=str(tmp_path / "c.pem"),
                     client_key=str(tmp_path / "k.pem"),
+                    ca_certificate=str(tmp_path / "a.pem"),
                     follow_redirects=True,
                     retry=RetryRule(
                         retries=2,
@@ -276,7 +280,7 @@ class TestErrors:
                 shown.dialog.save_button.click()
                 await until(shown.errors)
                 assert shown.dialog.column.list.currentRow() == 1
-                text = f"Client certificate {missing} cannot be read: No such file or directory."
+                text = f"The client certificate {missing} cannot be read: No such file or directory."
                 assert shown.errors() == {"client_certificate": text}
                 assert shown.form.tls.certificate.path.hasFocus()
                 shown.form.tls.certificate.path.setText("")

@@ -372,6 +372,7 @@ class TlsSection(TargetSection):
         self.verify = QCheckBox("Check the target’s certificate", self)
         self.certificate = FileField("client certificate", "PEM certificates (*.pem *.crt *.cer)", theme, self)
         self.key = FileField("client key", "PEM keys (*.pem *.key)", theme, self)
+        self.authorities = FileField("CA certificate", "PEM certificates (*.pem *.crt *.cer)", theme, self)
         self.fields = {
             "client_certificate": LabeledField(
                 "Client certificate", self.certificate, self, optional=True, help_text="A PEM file."
@@ -379,21 +380,28 @@ class TlsSection(TargetSection):
             "client_key": LabeledField(
                 "Client key", self.key, self, optional=True, help_text="A PEM file, unless the key is in that one."
             ),
+            "ca_certificate": LabeledField(
+                "CA certificate", self.authorities, self, optional=True, help_text="A PEM file, trusted too."
+            ),
         }
         self.column.addWidget(self.verify)
-        self.side_by_side(*self.fields.values())
+        self.side_by_side(self.fields["client_certificate"], self.fields["client_key"])
+        self.column.addWidget(self.fields["ca_certificate"])
         self.watch(self.verify, self.verify.clicked, "verify_tls")
         self.watch(self.certificate, self.certificate.changed, "client_certificate")
         self.watch(self.key, self.key.changed, "client_key")
+        self.watch(self.authorities, self.authorities.changed, "ca_certificate")
 
     def load(self, draft: TargetDraft) -> None:
         self.verify.setChecked(draft.verify_tls)
         self.certificate.set_value(draft.client_certificate)
         self.key.set_value(draft.client_key)
+        self.authorities.set_value(draft.ca_certificate)
 
     def values(self) -> dict[str, Any]:
         return {
             "verify_tls": self.verify.isChecked(),
             "client_certificate": self.certificate.value(),
             "client_key": self.key.value(),
+            "ca_certificate": self.authorities.value(),
         }
