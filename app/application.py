@@ -118,7 +118,7 @@ class Application:
                 disk_reserve=lambda: self.settings.disk_reserve,
             )
             self.current_settings.add_storage_limit(self.store.limits.use().used)
-            self.store.limits.set_limit(self.settings.storage_limit, self.settings.when_full)
+            self._set_limits(self.settings)
             self.tunnels = self._tunnel_service()
             await self.tunnels.load()
         except BaseException:
@@ -268,9 +268,13 @@ class Application:
             await self.tunnels.port_changed()
         if api is not None and self._forwarder is not None:
             self._write_runtime()
-        self.store.limits.set_limit(new.storage_limit, new.when_full)
+        self._set_limits(new)
         self.bus.publish(SettingsChanged(settings=new))
         return old_api if old_api is not api else None
+
+    def _set_limits(self, settings: Settings) -> None:
+        self.store.limits.set_limit(settings.storage_limit, settings.when_full)
+        self.store.limits.set_response_limit(settings.response_limit)
 
     def _tunnel_errors(self, new: Settings) -> list[FieldError]:
         if new.tunnel_program is None or new.tunnel_program in self._tunnel_programs:

@@ -200,6 +200,7 @@ class AttemptView(TypedDict):
     response_headers: list[tuple[str, str]]
     response_size: int
     response_truncated: bool
+    response_removed: bool
     failure: str | None
     error: str | None
 
@@ -332,12 +333,14 @@ class TotalsView(TypedDict):
 
 
 class StorageView(TypedDict):
-    """The bytes that all requests take, and their limit (None: none)."""
+    """The bytes that all requests take, and their limit (None: none); besides, what targets responded."""
 
     bytes: int
     limit: int | None
     limit_reached: bool
     capturing_stopped: bool
+    response_bytes: int
+    response_limit: int
 
 
 class StatusView(AccountView):

@@ -16,6 +16,7 @@ FAILURES = {
     FailureKind.CUT_OFF: "Cut off on purpose",
     FailureKind.INTERNAL: "Internal error",
 }
+RESPONSE_REMOVED = "Its headers and body were removed to make room for newer responses."
 TRIGGERS = {
     AttemptTrigger.FORWARD: "forwarded",
     AttemptTrigger.RETRY: "retry",

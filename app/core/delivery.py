@@ -122,7 +122,8 @@ class Attempt(Record, frozen=True):
 
     `number` counts from 1. `headers` are those sent; the body is the capture's, `size` bytes of it were sent unless the
     replay has its own. `reused`: on a connection that was open already. `response_size` counts the bytes kept of the
-    response body (at most `PART_SIZE`); `response_truncated`: there were more. `failure` is None if it succeeded.
+    response body (at most `PART_SIZE`); `response_truncated`: there were more; `response_removed`: its headers and body
+    made room for newer responses. `failure` is None if it succeeded.
     """
 
     delivery_id: str
@@ -141,6 +142,7 @@ class Attempt(Record, frozen=True):
     response_headers: Headers = ()
     response_size: int = 0
     response_truncated: bool = False
+    response_removed: bool = False
     failure: FailureKind | None = None
     error: str | None = None
 

@@ -277,9 +277,10 @@ class StorageSize(Record, frozen=True):
 class StorageUse(Record, frozen=True):
     """How much of a storage limit (bytes; None: unlimited) is used, by one endpoint or by all.
 
-    A request counts with its body, headers and target as sent, the responses of its deliveries, 1,000 bytes for
-    everything else and 400 more for each delivery. The total includes bodies that are being received or deleted.
-    `reached`: the oldest requests are being deleted for the limit, or capturing has stopped.
+    A request counts with its body, headers and target as sent, 1,000 bytes for everything else, 400 more for each
+    delivery, and 200 for each attempt with the headers it sent; what targets respond counts by itself. The total
+    includes bodies that are being received or deleted. `reached`: the oldest requests are being deleted for the limit,
+    or capturing has stopped.
     """
 
     used: int

@@ -339,6 +339,10 @@ class StorageLimitRepository(Protocol):
 
     def use_of(self, endpoint_id: int) -> StorageUse: ...
 
+    def use_of_responses(self) -> StorageUse:
+        """Of what targets responded."""
+        ...
+
     def reached(self) -> Sequence[tuple[Endpoint | None, StorageUse]]:
         """The limits that are reached, each with its endpoint (None: the limit of all endpoints)."""
         ...

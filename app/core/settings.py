@@ -66,6 +66,16 @@ class Settings(Record, frozen=True):
             description="Delete the oldest requests, starred ones too, or stop capturing: senders get 503.",
         ),
     ] = "delete_oldest"
+    response_limit: Annotated[
+        int,
+        _size(
+            TOTAL_LIMIT_MIN,
+            TIB,
+            "Limit of responses",
+            "The most that responses of targets may take, besides the storage limit. The oldest are removed; their"
+            " attempts stay.",
+        ),
+    ] = GIB
     theme: Annotated[
         Literal["system", "light", "dark"],
         msgspec.Meta(title="Theme", description="Match the system, or always light or dark."),

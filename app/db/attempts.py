@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 from peewee import SqliteDatabase, fn
@@ -13,9 +13,9 @@ from peewee import SqliteDatabase, fn
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.errors import NotFoundError
 from app.core.model import DeliveryState
-from app.db.counts import ATTEMPT_OVERHEAD
+from app.db.counts import ATTEMPT_OVERHEAD, RESPONSES, grow
 from app.db.insert import ManyRows, encode_headers
-from app.db.raw_sql import sql_list
+from app.db.raw_sql import raw, sql_list
 from app.db.records import to_attempt
 from app.db.schema import AttemptModel, DeliveryModel
 
@@ -31,31 +31,75 @@ _COLUMNS = (
 )
 _ATTEMPTS = ManyRows("attempt", _COLUMNS, conflict=" ON CONFLICT (delivery_seq, number) DO NOTHING")
 
-_WITHOUT_BODY = [getattr(AttemptModel, name) for name in _COLUMNS if name not in ("delivery_seq", "response_body")]
+_WITHOUT_BODY = [
+    *(getattr(AttemptModel, name) for name in _COLUMNS if name not in ("delivery_seq", "response_body")),
+    AttemptModel.response_removed,
+]
 
 INTERRUPTED = "Hookline stopped while this attempt was being made: the target may have received it."
 
 
+class Grown(NamedTuple):
+    """The bytes that attempts take, without their responses, and those of the responses."""
+
+    attempts: int = 0
+    responses: int = 0
+
+
 def insert(
     connection: sqlite3.Connection, tried: Sequence[tuple[int, int, Sequence[tuple[Attempt, bytes]]]]
-) -> list[int]:
+) -> list[Grown]:
     """Store attempts: of each delivery its number, its endpoint, and the attempts with the bodies of their responses.
-    Returns the bytes that each delivery's take. An attempt that is stored already stays as it is. Runs on the writer's
+    Returns what each delivery's take. An attempt that is stored already stays as it is. Runs on the writer's
     thread."""
     values: list[Any] = []
     grown = []
     for delivery_seq, endpoint_id, made in tried:
-        size = 0
+        size = responses = 0
         for attempt, body in made:
             headers, response_headers = encode_headers(attempt.headers), encode_headers(attempt.response_headers)
             failure, timing = attempt.failure, attempt.timing
             values += (delivery_seq, endpoint_id, *_plain(attempt), attempt.trigger.value)
             values += (failure and failure.value, headers, response_headers, body)
             values += (timing.lookup, timing.connect, timing.tls, timing.first_byte)
-            size += ATTEMPT_OVERHEAD + attempt.response_size + len(headers) + len(response_headers)
-        grown.append(size)
+            size += ATTEMPT_OVERHEAD + len(headers)
+            responses += attempt.response_size + len(response_headers)
+        grown.append(Grown(size, responses))
     _ATTEMPTS.insert(connection, values)
     return grown
+
+
+_REMOVED_UPTO = "SELECT max(seq) FROM attempt INDEXED BY attempt_removed WHERE response_removed = 1"
+_OLDEST = f"""SELECT seq, response_size + length(response_headers) FROM attempt
+    WHERE seq > coalesce(({_REMOVED_UPTO}), 0) ORDER BY seq LIMIT ?"""
+_REMOVE = """UPDATE attempt SET response_removed = 1, response_truncated = response_truncated OR response_size > 0,
+    response_size = 0, response_headers = :none, response_body = x''
+    WHERE seq BETWEEN :first AND :last"""
+
+
+class RemovedResponses(NamedTuple):
+    """How many attempts were examined, and the bytes of their responses that were removed."""
+
+    examined: int
+    freed: int
+
+
+def remove_oldest(database: SqliteDatabase, limit: int, *, needed: int) -> RemovedResponses:
+    """Remove the responses of the oldest attempts, at most `limit` of them, until `needed` bytes are freed. The
+    attempts stay."""
+    connection = raw(database)
+    none = encode_headers(())
+    chosen: list[int] = []
+    freed = 0
+    for seq, size in connection.execute(_OLDEST, (limit,)).fetchall():
+        chosen.append(seq)
+        freed += size - len(none)
+        if freed >= needed:
+            break
+    if chosen:
+        connection.execute(_REMOVE, {"none": none, "first": chosen[0], "last": chosen[-1]})
+        grow(connection, {RESPONSES: -freed})
+    return RemovedResponses(len(chosen), freed)
 
 
 def of_delivery(database: SqliteDatabase, delivery_id: str) -> list[Attempt]:

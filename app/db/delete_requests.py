@@ -8,7 +8,7 @@ from typing import cast
 from peewee import SQL, Field, SqliteDatabase, fn
 
 from app.core.record import Record
-from app.db.counts import LOOSE, SIZE, Freed, Removed, all_uses, grow, use_of
+from app.db.counts import LOOSE, RESPONSES, SIZE, Freed, Removed, all_uses, freed_since, grow
 from app.db.raw_sql import raw, sql_list
 from app.db.schema import PARTS_PER_BODY, BodyModel, CaptureModel, EndpointModel, LooseBodyModel
 from app.db.unsent import BY_LIMIT, Unsent, keep_unsent, keep_unsent_of
@@ -62,9 +62,9 @@ def delete_oldest(
     if total:
         if unsent_error is not None:
             unsent = keep_unsent(connection, f"SELECT seq {selected}", values, unsent_error)
-        used, loose = use_of(database, endpoint_id), use_of(database, LOOSE)
+        uses = all_uses(database)
         connection.execute(f"DELETE FROM capture WHERE seq IN (SELECT seq {selected})", values)
-        freed = Freed(bytes=used - use_of(database, endpoint_id), loose=use_of(database, LOOSE) - loose)
+        freed = freed_since(database, uses, endpoint_id)
     last = newest_received_at(database, endpoint_id)
     return Removed(total=total, unread=unread, last_received_at=last, freed=freed, unsent=unsent)
 
@@ -116,7 +116,7 @@ def _delete(database: SqliteDatabase, column: Field, values: Sequence[str] | Seq
     rows = deletion.returning(CaptureModel.endpoint, CaptureModel.id, CaptureModel.is_read).tuples().execute(database)
     rows = list(rows)
     after = all_uses(database)
-    loose = after.get(LOOSE, 0) - before.get(LOOSE, 0)
+    loose, responses = after[LOOSE] - before[LOOSE], before[RESPONSES] - after[RESPONSES]
     deleted: dict[int, list[str]] = {}
     unread: dict[int, int] = {}
     for endpoint_id, capture_id, is_read in rows:
@@ -128,9 +128,9 @@ def _delete(database: SqliteDatabase, column: Field, values: Sequence[str] | Seq
             total=len(names),
             unread=unread[endpoint_id],
             last_received_at=newest_received_at(database, endpoint_id),
-            freed=Freed(bytes=before[endpoint_id] - after[endpoint_id], loose=loose),
+            freed=Freed(bytes=before[endpoint_id] - after[endpoint_id], loose=loose, responses=responses),
         )
-        loose = 0  # counted once; the endpoint does not matter
+        loose = responses = 0  # counted once; the endpoint does not matter
     return Deleted(removed=removed, ids=deleted)
 
 

@@ -142,12 +142,17 @@ class Deliveries:
     async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
         values = attempt.number, attempt.url, now_us(), delivery.id
 
-        def job(database: SqliteDatabase) -> int:
+        def job(database: SqliteDatabase) -> list[attempts.Grown]:
             connection = raw(database)
             rows = connection.execute(_RESENT, values).fetchall()
-            return sum(attempts.insert(connection, [(seq, delivery.endpoint_id, [(attempt, b"")]) for (seq,) in rows]))
+            return attempts.insert(connection, [(seq, delivery.endpoint_id, [(attempt, b"")]) for (seq,) in rows])
 
-        await self._writer.run(job, lambda grown: self._grew(delivery.endpoint_id, grown))
+        def after(stored: list[attempts.Grown]) -> None:
+            for grown in stored:
+                self._grew(delivery.endpoint_id, grown.attempts)
+                self._limits.responses_grew(grown.responses)
+
+        await self._writer.run(job, after)
 
     async def finish(
         self,
@@ -184,9 +189,10 @@ class Deliveries:
         grown: dict[int, int] = {}
         for result, of_result in zip(results, stored, strict=True):
             endpoint_id = result.delivery.endpoint_id
-            grown[endpoint_id] = grown.get(endpoint_id, 0) + of_result.grown
+            grown[endpoint_id] = grown.get(endpoint_id, 0) + of_result.grown.attempts
         for endpoint_id, size in grown.items():
             self._grew(endpoint_id, size)
+        self._limits.responses_grew(sum(one.grown.responses for one in stored))
         for result, of_result in zip(results, stored, strict=True):
             if of_result.state is not None and result.delivery.endpoint_id in self._request_counts:
                 self._publish(DeliveryChanged(delivery=result.delivery, state=of_result.state))

@@ -86,11 +86,10 @@ class Result(NamedTuple):
 
 
 class Stored(NamedTuple):
-    """What became of a result. `state` is what the request's row shows, None if the delivery is gone; `grown` counts
-    bytes."""
+    """What became of a result. `state` is what the request's row shows, None if the delivery is gone."""
 
     state: DeliveryState | None
-    grown: int
+    grown: attempts.Grown
     paused: bool
 
 
@@ -212,7 +211,7 @@ def store(
         delivery = one.delivery
         row = rows.get(delivery.id)
         if row is None:
-            stored.append(Stored(None, 0, False))
+            stored.append(Stored(None, attempts.Grown(), False))
             continue
         if delivery.responded and one.made[0][0].number == 1:
             connection.execute(_RESPONSE, (delivery.status, row.capture_seq))

@@ -1,4 +1,5 @@
-"""Deletes the oldest requests when a storage limit is exceeded, in steps between captures."""
+"""Deletes the oldest requests when a storage limit is exceeded, and the oldest responses of targets when theirs is; in
+steps between captures."""
 
 from __future__ import annotations
 
@@ -11,10 +12,11 @@ from functools import partial
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, Purged
 from app.core.model import PurgeReport
+from app.db.attempts import RemovedResponses, remove_oldest
 from app.db.background_worker import BackgroundWorker
 from app.db.cleanup import Cleanup
 from app.db.connection import is_damage
-from app.db.counts import RequestCounts
+from app.db.counts import Freed, RequestCounts
 from app.db.delete_requests import MadeRoom, make_room, oldest
 from app.db.readers import Readers
 from app.db.storage_limits import StorageLimits
@@ -48,7 +50,7 @@ class StorageEviction:
         self._writer, self._readers, self._request_counts = writer, readers, counts
         self._limits, self._cleanup = limits, cleanup
         self._publish, self._clock = publish, clock
-        self._rows = AdaptiveBatch(16, least=1)
+        self._rows, self._responses = AdaptiveBatch(16, least=1), AdaptiveBatch(16, least=1)
         self._deleted: Counter[int] = Counter()
         self._freed = 0
         self._published_at = 0.0
@@ -64,6 +66,7 @@ class StorageEviction:
 
     async def _run(self) -> None:
         try:
+            await self._remove_responses()
             for endpoint_id in self._limits.exceeded():
                 await self._evict(endpoint_id)
         except StorageUnavailableError as error:
@@ -72,6 +75,20 @@ class StorageEviction:
             self._cleanup.wake()  # which returns the space to the disk
         finally:
             self._publish_purged()
+
+    async def _remove_responses(self) -> None:
+        """Until there is room below their limit again, or none is left."""
+        if not self._limits.responses_exceeded():
+            return
+        while (needed := self._limits.response_excess()) > 0:
+            removed = await self._writer.between(
+                partial(remove_oldest, needed=needed), self._responses, self._removed_responses
+            )
+            if not removed.examined:
+                return
+
+    def _removed_responses(self, removed: RemovedResponses) -> None:
+        self._limits.freed(Freed(bytes=0, responses=removed.freed))
 
     async def _evict(self, endpoint_id: int | None) -> None:
         """Delete until there is room below this limit again, or nothing is left to delete."""

@@ -5,6 +5,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 
 | file | why |
 |---|---|
+| `attempts.py` | a range of the oldest attempts in one statement, and the index that marks its beginning |
 | `body_check.py` | a backup's file or the store's, read in one pass |
 | `bulk_delete.py` | joins in a fixed order (`CROSS JOIN`): from the few marks to their requests |
 | `cleanup.py` | pragmas |
@@ -38,6 +39,8 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `search/search.py` | the same |
 | `search/sql_filter.py` | the same |
 | `statistics.py` | the chart's counts name the only indexes that may be read (`INDEXED BY`) |
+| `target_troubles.py` | a file that is opened without the store; reads fields of JSON |
+| `unsent.py` | around each step of a purge, from a select that is passed in; `INDEXED BY` |
 | `writer.py` | pragmas, on the connection it owns |
 """
 

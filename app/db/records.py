@@ -156,6 +156,7 @@ def to_attempt(row: AttemptModel, delivery_id: str) -> Attempt:
         response_headers=_headers(row.response_headers),
         response_size=row.response_size,
         response_truncated=row.response_truncated,
+        response_removed=row.response_removed and row.status is not None,
         failure=None if row.failure is None else FailureKind(row.failure),
         error=row.error,
     )

@@ -112,6 +112,8 @@ def _response(database: SqliteDatabase, attempt: Attempt | None) -> ComparedResp
     if attempt is None or attempt.status is None:
         failure = attempt.error if attempt is not None else None
         return ComparedResponse(status=None, failure=failure or "No response")
+    if attempt.response_removed:
+        return ComparedResponse(status=None, failure="Response removed to make room", complete=False)
     return ComparedResponse(
         status=attempt.status,
         headers=attempt.response_headers,

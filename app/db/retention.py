@@ -27,7 +27,7 @@ from app.db.background_worker import BackgroundWorker
 from app.db.cleanup import Cleanup, Reclaim
 from app.db.clock_check import ClockCheck
 from app.db.connection import companions
-from app.db.counts import LOOSE, Freed, Removed, RequestCounts, use_of
+from app.db.counts import Removed, RequestCounts, all_uses, freed_since
 from app.db.delete_requests import delete_oldest, newest_received_at
 from app.db.disk_reserve import size_of
 from app.db.endpoints import Endpoints
@@ -236,7 +236,7 @@ def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, be
     if not _any_misdated(connection):
         return delete_oldest(database, limit, endpoint_id=endpoint_id, before=before, unsent_error=BY_AGE)
     values = {"endpoint": endpoint_id, "before": before, "limit": limit}
-    used, loose = use_of(database, endpoint_id), use_of(database, LOOSE)
+    uses = all_uses(database)
     deleted: list[tuple[int]] = []
     unsent: Counter[int] = Counter()
     for selection in (f"{_PLAIN} ORDER BY received_at, id", _MISDATED):
@@ -245,8 +245,7 @@ def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, be
             f"DELETE FROM capture WHERE seq IN (SELECT seq {selection} LIMIT :limit) RETURNING is_read", values
         ).fetchall()
     unread = sum(not is_read for (is_read,) in deleted)
-    freed = Freed(bytes=used - use_of(database, endpoint_id), loose=use_of(database, LOOSE) - loose)
-    last = newest_received_at(database, endpoint_id)
+    last, freed = newest_received_at(database, endpoint_id), freed_since(database, uses, endpoint_id)
     return Removed(total=len(deleted), unread=unread, last_received_at=last, freed=freed, unsent=unsent)
 
 

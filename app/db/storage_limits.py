@@ -2,9 +2,12 @@
 
 Every byte is reserved before it is written, including parts of bodies, so that a limit holds however many senders there
 are. Where the oldest requests are deleted to make room, a limit may be exceeded by 1/32 of it (at least 512 KiB, at
-most 64 MiB), one body part, and responses to deliveries that arrive at that moment; beyond that, senders wait for
-`StorageEviction`, and get a 503 when that takes too long. Where capturing stops, only responses to deliveries may
+most 64 MiB), one body part, and attempts of deliveries that are stored at that moment; beyond that, senders wait for
+`StorageEviction`, and get a 503 when that takes too long. Where capturing stops, only attempts of deliveries may
 exceed the limit.
+
+What targets respond has a limit of its own, so that no target takes room from what senders sent: the oldest responses
+are removed once it is exceeded.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from app.core.errors import StorageLimitError
 from app.core.events import Event, StorageLimitChanged
 from app.core.model import Endpoint, StorageUse, WhenFull
 from app.core.sizes import KIB, LARGEST, MIB, exact_size
-from app.db.counts import LOOSE, Freed
+from app.db.counts import LOOSE, RESPONSES, Freed
 
 RETRY_S = 60
 
@@ -140,6 +143,7 @@ class StorageLimits:
         self._publish, self._stored, self._on_excess = publish, stored, on_excess
         self._reserved = 0
         self._all = StorageLimit(None, 0, lambda: self._all.allocated - self._reserved, self._changed)
+        self._responses = StorageLimit(None, 0, lambda: self._responses.allocated, lambda _: None)
         self._own: dict[int | None, StorageLimit] = {}
         """By endpoint. The key None never exists, so looking it up finds no limit."""
         self._arriving: dict[int, tuple[int | None, int]] = {}
@@ -150,8 +154,8 @@ class StorageLimits:
 
     def load(self, uses: Mapping[int, int]) -> None:
         """Start with the stored bytes by owner, before any body arrives."""
-        self._loose = uses.get(LOOSE, 0)
-        self._all.allocated = sum(uses.values())
+        self._loose, self._responses.allocated = uses[LOOSE], uses[RESPONSES]
+        self._all.allocated = sum(uses.values()) - uses[RESPONSES]
 
     # -- limits ---------------------------------------------------------------------------------------------------
 
@@ -160,6 +164,11 @@ class StorageLimits:
         self._all.set(limit, when_full)
         self._room.set()
         self._check_excess(None)
+
+    def set_response_limit(self, limit: int) -> None:
+        """Set the limit of what targets respond."""
+        self._responses.set(limit, "delete_oldest")
+        self.responses_grew(0)
 
     def follow(self, endpoint: Endpoint) -> None:
         """Apply the limit of a new or changed endpoint."""
@@ -183,6 +192,10 @@ class StorageLimits:
     def use(self) -> StorageUse:
         """How much of the limit of all endpoints is used."""
         return self._all.use()
+
+    def use_of_responses(self) -> StorageUse:
+        """How much of the limit of responses is used."""
+        return self._responses.use()
 
     def use_of(self, endpoint_id: int) -> StorageUse:
         """How much of an endpoint's own limit is used."""
@@ -258,13 +271,19 @@ class StorageLimits:
         self._give_back(endpoint_id, size, 0)
 
     def grew(self, endpoint_id: int, size: int) -> None:
-        """Add the bytes of a delivery's response."""
+        """Add the bytes of a delivery's attempts."""
         own = self._own.get(endpoint_id)
         self._give_back(endpoint_id, -size, -size)
         self._check_excess(own)
 
+    def responses_grew(self, size: int) -> None:
+        self._responses.allocated += size
+        if self._responses.is_exceeded():
+            self._on_excess()
+
     def freed(self, freed: Freed, endpoint_id: int | None = None) -> None:
         self._loose += freed.loose
+        self._responses.allocated -= freed.responses
         self._give_back(endpoint_id, freed.bytes, freed.bytes - freed.loose)
 
     # -- for the eviction -----------------------------------------------------------------------------------------
@@ -279,6 +298,13 @@ class StorageLimits:
             return self._all.excess() - self.pending_deletion()
         own = self._own.get(endpoint_id)
         return own.excess() if own is not None else 0
+
+    def responses_exceeded(self) -> bool:
+        return self._responses.is_exceeded()
+
+    def response_excess(self) -> int:
+        """Bytes of responses to be removed once their limit is exceeded; 0 or less: none."""
+        return self._responses.excess()
 
     def exceeded(self) -> list[int | None]:
         """The endpoints whose limit is exceeded, and None if that of all is; only limits that delete the oldest

@@ -198,6 +198,7 @@ class Attempt(Record, frozen=True):
     response_headers: Headers
     response_size: int
     response_truncated: bool
+    response_removed: bool
     failure: str | None
     error: str | None
 
@@ -422,13 +423,15 @@ class Totals(Record, frozen=True):
 
 
 class Storage(Record, frozen=True):
-    """The bytes stored by all endpoints, and their limit (None: none)."""
+    """The bytes stored by all endpoints, and their limit (None: none); besides, what targets responded."""
 
     bytes: int
     limit: int | None
     when_full: WhenFull
     limit_reached: bool
     capturing_stopped: bool
+    response_bytes: int
+    response_limit: int
 
 
 class Retention(Record, frozen=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
@@ -16,6 +17,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.db.store import Store
 from tests import deliveries, factories
 from tests.cli.conftest import Run
+from tests.db.helpers import eventually
 
 T = TypeVar("T")
 SENT = "http://127.0.0.1:9/in/orders?x=1"
@@ -248,3 +250,14 @@ def test_what_was_deleted_before_it_was_sent_is_listed(run: Run, folder: Path) -
     assert "1 deleted before being sent" in run("endpoint", "show", "orders").out
     assert "Deleted: 1 request before being sent\n" in run("target", "show", str(gone.target_id)).out
     assert "1 request was deleted before it was sent to http://127.0.0.1:9/in." in run("status").out
+
+
+def test_a_response_that_made_room_is_named(run: Run, rows: list[Delivery], folder: Path) -> None:
+    async def remove(store: Store) -> None:
+        store.limits.set_response_limit(1)
+        await eventually(lambda: store._eviction._worker.is_idle)
+
+    in_store(folder, remove)
+    shown = run("delivery", rows[1].id, "--attempt", "1").out
+    assert shown.endswith("HTTP/1.1 200\n(Its headers and body were removed to make room for newer responses.)\n")
+    assert re.search(r"^Responses: \d+ B of 1 GiB$", run("status").out, re.MULTILINE)

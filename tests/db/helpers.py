@@ -68,17 +68,25 @@ def recount(folder: Path) -> dict[int, Counts]:
 
 
 def recount_bytes(folder: Path) -> dict[int, int]:
-    """What each endpoint's requests take, removed ones too, and (0) body parts without a request."""
+    """What each endpoint's requests take, removed ones too, (0) body parts without a request, and (-1) responses."""
     rows = query(
         folder,
         "SELECT e.id, (SELECT coalesce(sum(1000 + length(CAST(target AS BLOB)) + length(headers) + size), 0)"
         " FROM capture WHERE endpoint_id = e.id)"
         " + (SELECT coalesce(sum(400), 0) FROM delivery WHERE delivery.endpoint_id = e.id)"
-        " + (SELECT coalesce(sum(200 + length(response_body) + length(response_headers) + length(headers)), 0)"
+        " + (SELECT coalesce(sum(200 + length(headers)), 0)"
         " FROM attempt WHERE attempt.endpoint_id = e.id) FROM endpoint e",
     )
+    responses = query(folder, "SELECT coalesce(sum(length(response_body) + length(response_headers)), 0) FROM attempt")
     loose = query(folder, "SELECT sum(length(data)) FROM capture_body WHERE key / 4096 IN (SELECT seq FROM loose_body)")
-    return {**dict(rows), 0: loose[0][0] or 0}
+    return {**dict(rows), 0: loose[0][0] or 0, -1: responses[0][0]}
+
+
+def check_totals(store: Store, folder: Path) -> None:
+    """What is counted in memory, of responses and of all else, is what is in the file."""
+    expected = recount_bytes(folder)
+    assert store.limits.use_of_responses().used == expected.pop(-1)
+    assert store.limits.use().used == sum(expected.values())
 
 
 def kept_bytes(folder: Path) -> dict[int, int]:

@@ -15,7 +15,7 @@ from app.cli.output import GREEN, RED, Output, write_bytes
 from app.cli.table import Column, Table
 from app.cli.text import when_text
 from app.cli.views import AttemptView, FullDeliveryView
-from app.core.attempt_text import TRIGGERS
+from app.core.attempt_text import RESPONSE_REMOVED, TRIGGERS
 from app.core.clock import parse_rfc3339
 from app.core.text import ms_text, size_text, time_text
 
@@ -130,6 +130,8 @@ def _show_attempt(out: Output, delivery: FullDeliveryView, attempt: AttemptView)
     out.line()
     out.line(f"HTTP/{attempt['http_version']} {attempt['status']}")
     _headers(out, attempt["response_headers"])
+    if attempt["response_removed"]:
+        out.line(f"({RESPONSE_REMOVED})")
     if attempt["response_size"]:
         size = size_text(attempt["response_size"])
         kept = f"The first {size} of the body are stored" if attempt["response_truncated"] else f"{size} of body"

@@ -69,6 +69,7 @@ async def show_status(call: Call) -> int:
     out.field("Endpoints", endpoints_text(status["endpoints"]))
     out.field("Requests", f"{counts['requests']:,}, {counts['unread']:,} unread")
     out.field("Stored", stored_text(status["stored"]))
+    out.field("Responses", use_text(status["stored"]["response_bytes"], status["stored"]["response_limit"]))
     size = status["database_bytes"]
     out.field("Database", "cannot be read" if size is None else size_text(size))
     retention = status["retention"]

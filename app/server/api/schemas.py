@@ -200,7 +200,8 @@ class DeliveryOut(DeliverySummaryOut, frozen=True):
 class AttemptOut(Record, frozen=True):
     """One try of a delivery: what was sent, how long each part took (milliseconds, null for parts that it did not have
     or reach) and what came back. `failure` is null if it succeeded. `GET /deliveries/{id}/attempts/{number}/body` has
-    the first `response_size` bytes of the response's body; `response_truncated`: there were more."""
+    the first `response_size` bytes of the response's body; `response_truncated`: there were more. `response_removed`:
+    headers and body of the response were removed to make room for newer ones."""
 
     number: int
     trigger: AttemptTrigger
@@ -217,6 +218,7 @@ class AttemptOut(Record, frozen=True):
     response_headers: Headers
     response_size: int
     response_truncated: bool
+    response_removed: bool
     failure: FailureKind | None
     error: str | None
 
@@ -346,13 +348,16 @@ class RetentionOut(Record, frozen=True):
 
 class StoredOut(Record, frozen=True):
     """The bytes stored by all endpoints, and their limit (null: none). `limit_reached`: the oldest requests are being
-    deleted for it, or capturing has stopped, as `when_full` says."""
+    deleted for it, or capturing has stopped, as `when_full` says. `response_bytes` are those of what targets responded,
+    besides, with a limit of their own."""
 
     bytes: int
     limit: int | None
     when_full: WhenFull
     limit_reached: bool
     capturing_stopped: bool
+    response_bytes: int
+    response_limit: int
 
 
 class BackupIn(Record, frozen=True):

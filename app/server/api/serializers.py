@@ -80,8 +80,15 @@ def target_out(target: Target, position: int, counts: Mapping[int, TargetCounts]
     )
 
 
-def stored_out(use: StorageUse) -> StoredOut:
-    return _from_record(StoredOut, use, bytes=use.used, limit_reached=use.reached)
+def stored_out(use: StorageUse, responses: StorageUse) -> StoredOut:
+    return _from_record(
+        StoredOut,
+        use,
+        bytes=use.used,
+        limit_reached=use.reached,
+        response_bytes=responses.used,
+        response_limit=responses.limit or 0,
+    )
 
 
 def summary_out(row: Summary, slug: str) -> SummaryOut:

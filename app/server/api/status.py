@@ -63,7 +63,7 @@ class StateCalls:
                     refused=services.refused.total,
                 ),
                 database_bytes=None if size is None else size.file_bytes,
-                stored=stored_out(services.limits.use()),
+                stored=stored_out(services.limits.use(), services.limits.use_of_responses()),
                 uptime_seconds=round(services.uptime_s(), 3),
                 pid=os.getpid(),
                 storage=services.storage_trouble() or "ok",

@@ -12,7 +12,7 @@ from shiboken6 import isValid
 from app.core.clock import now_us
 from app.core.clock_problem import ClockProblem
 from app.core.model import PurgeReport, StorageSize, StorageUse, WhenFull
-from app.core.settings import TOTAL_LIMIT_MIN, Settings
+from app.core.settings import TOTAL_LIMIT_MIN, Settings, meta
 from app.core.sizes import MIB, exact_size
 from app.core.text import count_of, limit_text, size_text, until, use_text
 from app.ui.retention_notice import RESUME
@@ -32,7 +32,7 @@ WHEN_FULL: tuple[tuple[WhenFull, str], ...] = (
     ("delete_oldest", "Delete oldest requests"),
     ("stop_capturing", "Stop capturing"),
 )
-COUNTED = "Counts bodies, headers, targets and delivery responses. The search index takes extra space."
+COUNTED = "Counts bodies, headers and targets. Responses of targets and the search index take extra space."
 
 
 class StorageLimitRows(QWidget):
@@ -102,6 +102,11 @@ class StorageSettings(SettingsSection):
         self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
         self.limit = StorageLimitRows(services.settings(), theme, self)
         self.limit.changed.connect(self.changed)
+        self.responses = mib_field("response_limit", self, step=64)
+        self.responses.set_value(whole_mib(services.settings().response_limit))
+        self.responses.changed.connect(self.changed)
+        self.response_row = self.add_declared("response_limit", self.responses)
+        self._show_responses()
         self.column.addWidget(self.size_row)
         self.reserve = mib_field("disk_reserve", self, step=16)
         self.reserve.set_value(whole_mib(services.settings().disk_reserve))
@@ -123,13 +128,20 @@ class StorageSettings(SettingsSection):
         QTimer.singleShot(0, self._measure)
 
     def value(self, current: Settings) -> Settings:
-        """`current` with the values of the fields; a reserve that is not in whole MiB is kept until it is changed."""
-        edited, reserve = self.limit.value(current), self.reserve.value()
-        return edited if reserve == whole_mib(current.disk_reserve) else replace(edited, disk_reserve=reserve * MIB)
+        """`current` with the values of the fields; a size that is not in whole MiB is kept until it is changed."""
+        edited = self.limit.value(current)
+        for key, field in (("disk_reserve", self.reserve), ("response_limit", self.responses)):
+            if field.value() != whole_mib(getattr(current, key)):
+                edited = replace(edited, **{key: field.value() * MIB})
+        return edited
 
     def problems(self) -> dict[str, str | None]:
-        """An invalid size, or a reserve out of range."""
-        return {"storage_limit": self.limit.limit.problem(), "disk_reserve": self.reserve.problem()}
+        """An invalid size, or one out of range."""
+        return {
+            "storage_limit": self.limit.limit.problem(),
+            "disk_reserve": self.reserve.problem(),
+            "response_limit": self.responses.problem(),
+        }
 
     @Slot()
     def run_now(self) -> None:
@@ -153,9 +165,14 @@ class StorageSettings(SettingsSection):
                 self.run_button.set_refusal(None)
         await self._show_size()
 
+    def _show_responses(self) -> None:
+        used = size_text(self._services.limits.use_of_responses().used)
+        self.response_row.text.setText(f"{meta('response_limit').description} {used} are used.")
+
     async def _show_size(self) -> None:
         size = await self._services.retention.size()
         if isValid(self):
+            self._show_responses()
             self.limit.show_use(self._services.limits.use())
             retention = self._services.retention
             self.run_button.setText(RUN if retention.problem is None else RESUME)

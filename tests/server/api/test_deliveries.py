@@ -15,6 +15,7 @@ from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.core.target import TargetDraft
 from app.server.api.parameters import cursor_text
 from tests import deliveries, factories
+from tests.db.helpers import eventually
 from tests.server.api.conftest import Desk, fields, problem
 
 
@@ -128,6 +129,7 @@ async def test_a_delivery_in_full_has_its_attempts(desk: Desk) -> None:
         "response_headers": [],
         "response_size": 0,
         "response_truncated": False,
+        "response_removed": False,
         "failure": "connection",
         "error": deliveries.REFUSED,
     }
@@ -337,6 +339,21 @@ async def test_what_cannot_be_asked_for(desk: Desk) -> None:
     for other in ("state=failed", "endpoint=one", "target=1", "replay=true", "id=01234567"):
         response = await desk.client.get(f"/deliveries?request={one}&{other}")
         assert fields(response, 400, "invalid-parameter") == [other.partition("=")[0]]
+
+
+async def test_an_attempt_whose_response_made_room_says_so(desk: Desk) -> None:
+    endpoint = await desk.endpoint(slug="orders", forward_url=deliveries.URL)
+    one = await deliveries.deliver(desk.store, (await deliveries.queued(desk.store, endpoint))[0], b"fine")
+    stored = (await desk.client.get("/status")).json()["stored"]
+    desk.store.limits.set_response_limit(1)
+    await eventually(lambda: desk.store._eviction._worker.is_idle)
+    (attempt,) = (await desk.client.get(f"/deliveries/{one.id}")).json()["attempts"]
+    assert (attempt["status"], attempt["response_removed"], attempt["response_size"]) == (200, True, 0)
+    assert attempt["response_headers"] == []
+    assert (await desk.client.get(f"/deliveries/{one.id}/attempts/1/body")).content == b""
+    after = (await desk.client.get("/status")).json()["stored"]
+    assert (after["bytes"], after["response_limit"]) == (stored["bytes"], 1)
+    assert after["response_bytes"] < stored["response_bytes"]
 
 
 async def test_deliveries_deleted_before_they_were_sent_are_listed_and_counted(desk: Desk) -> None:

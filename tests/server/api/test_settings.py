@@ -91,6 +91,8 @@ async def test_the_status_and_the_endpoint_say_that_a_limit_is_reached(desk: Des
         "when_full": "delete_oldest",
         "limit_reached": False,
         "capturing_stopped": False,
+        "response_bytes": 0,
+        "response_limit": 0,
     }
     desk.store.limits.set_limit(900_000, "stop_capturing")
     stored = (await desk.client.get("/status")).json()["stored"]

@@ -17,9 +17,10 @@ from app.core.errors import PortInUseError
 from app.core.model import Plan, PurgeReport, StorageSize
 from app.core.rules import plan_refusal
 from app.core.settings import Settings
-from app.core.sizes import MIB
+from app.core.sizes import KIB, MIB
 from app.ui.settings.dialog import SettingsDialog, changes_text
 from app.ui.settings.storage import storage_text
+from tests import deliveries
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import activate, settle, until
 
@@ -276,6 +277,25 @@ class TestSettings:
                 dialog.storage.reserve.set_value(512)
                 dialog.save_button.click()
                 await until(lambda: desk.settings.disk_reserve == 512 * MIB)
+                dialog.reject()
+
+        run(scene())
+
+    def test_the_limit_of_responses_is_saved_and_what_they_take_is_shown(
+        self, run: Scene, window: QWidget, tmp_path: Path
+    ) -> None:
+        async def scene() -> None:
+            async with open_desk(tmp_path) as desk:
+                endpoint = await desk.endpoint(forward_url=deliveries.URL)
+                (queued,) = await deliveries.queued(desk.store, endpoint)
+                await deliveries.deliver(desk.store, queued, bytes(300 * KIB))
+                dialog = open_settings(desk, window)
+                row = dialog.storage.row("response_limit")
+                assert row.text.text().endswith(" 300 KiB are used.")
+                assert dialog.storage.responses.value() == 1024
+                dialog.storage.responses.set_value(16)
+                dialog.save_button.click()
+                await until(lambda: desk.settings.response_limit == 16 * MIB)
                 dialog.reject()
 
         run(scene())

@@ -146,6 +146,7 @@ SETTINGS = [
     ("network.api_port", "0", "api_port", "API port must be 1 to 65535, not 0."),
     ("network.body_limit", "5000", "body_limit", "Largest body must be 1 MiB to 1 GiB, not 5,000 MiB."),
     ("storage.reserve", "9999999", "disk_reserve", "Disk reserve must be 16 MiB to 1 TiB, not 9,999,999 MiB."),
+    ("storage.responses", "1", "response_limit", "Limit of responses must be 16 MiB to 1 TiB, not 1 MiB."),
     ("storage.limit.limit", "1 MiB", "storage_limit", "Storage limit must be 16 MiB to 1024 TiB, not 1 MiB."),
 ]
 

@@ -311,7 +311,9 @@ def _facts(attempt: Attempt, *, responded: bool) -> Sequence[str]:
     facts = [RESPONDED] if responded else []
     if attempt.failure is not FailureKind.INTERRUPTED:
         facts.append(f"{ms_text(attempt.ms)} in all")
-    if attempt.response_truncated:
+    if attempt.response_removed:
+        facts.append("response removed to make room for newer ones")
+    elif attempt.response_truncated:
         facts.append(f"only the first {size_text(attempt.response_size)} of the response were kept")
     if attempt.reused:
         facts.append("open connection reused")
