@@ -10,9 +10,12 @@ from typing import Any
 import pytest
 from PySide6.QtCore import QRect
 
+from app.core.errors import StorageUnavailableError
 from app.core.text import size_text
 from app.ui.request.body.body_bars import MORE
 from app.ui.request.body.body_pane import BodyPane
+from app.ui.request.body.body_source import BodySource
+from app.ui.request.tabs.tabs import RAW
 from app.ui.theme.metrics import SPACE_3
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import settle, until
@@ -69,6 +72,72 @@ def test_load_more_adds_what_it_names_and_keeps_the_place(
             body.rest.more.click()
             await until(body.rest.isHidden)
             assert body.code.line_count() == 7_000 * 4 + 3
+
+    run(check())
+
+
+PARTS = b"".join(
+    b'--b\r\nContent-Disposition: form-data; name="%s"\r\n\r\n%s\r\n' % (name, content)
+    for name, content in ((b"first", b"1"), (b"file", bytes(300_000)), (b"last", b"3"))
+)
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "end"),
+    [
+        (PARTS + b"--b--\r\n", "multipart/form-data; boundary=b", "  3"),
+        (b'{"long": "%s", "end": 3}' % (b"a" * 90_000), "application/json", "}"),
+    ],
+    ids=["multipart", "long line"],
+)
+def test_more_is_loaded_while_there_is_room(run: Run, tmp_path: Path, body: bytes, content_type: str, end: str) -> None:
+    """The first lines leave nothing to scroll, which would load more; long ones on a high screen."""
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            shown.page.resize(1000, 1600)
+            shown.desk.theme.body_text.toggle_wrap()
+            await open_body(shown, body, content_type)
+            code = shown.detail.body.code
+            await until(lambda: code.toPlainText().rstrip("\n").split("\n")[-1] == end)
+            await until(shown.detail.body.rest.isHidden)
+
+    run(check())
+
+
+def test_more_of_a_raw_request_is_loaded_while_there_is_room(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            shown.page.resize(1000, 1600)
+            shown.desk.theme.body_text.toggle_wrap()
+            await open_body(shown, b"a" * 90_000 + b"end", "text/plain")
+            shown.detail.tabs.setCurrentIndex(RAW)
+            raw = shown.detail.raw.view
+            await until(lambda: raw.code.toPlainText().endswith("end"))
+
+    run(check())
+
+
+def test_what_cannot_be_read_is_not_read_at_each_paint(run: Run, tmp_path: Path) -> None:
+    reads: list[int] = []
+
+    async def read(offset: int, length: int) -> bytes:
+        reads.append(offset)
+        if offset:
+            raise StorageUnavailableError("The disk is gone.")
+        return PARTS[:length]
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, b"1", "text/plain")
+            pane, messages = shown.detail.body, shown.desk.messages
+            pane.show_source(BodySource(len(PARTS), (), "multipart/form-data; boundary=b", "body", read))
+            await until(messages.waiting)
+            for _ in range(3):
+                pane.code.viewport().update()
+                await settle()
+            assert len(reads) == 2
+            messages.withdraw(messages.waiting()[0].key)
 
     run(check())
 

@@ -89,6 +89,8 @@ class CodeView(QPlainTextEdit):
         self._length = 0
         self._formats: dict[str, QTextCharFormat] = {}
         self._style_number = 0
+        self._may_have_room = False
+        """Whether the lines, or the height, changed since the last paint."""
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setProperty("frameless", True)
@@ -120,6 +122,7 @@ class CodeView(QPlainTextEdit):
         self._text = SearchableText()
         self.marks.forget()
         self._length = sum(len(line.text) + 1 for line in lines)
+        self._may_have_room = True
         self._text.add(lines)
         self.setPlainText("\n".join(line.text for line in lines))
         if self.blockCount() == 1:
@@ -132,6 +135,7 @@ class CodeView(QPlainTextEdit):
         if not lines:
             return
         self.rows.add(lines)
+        self._may_have_room = True
         self._length += sum(len(line.text) + 1 for line in lines)
         self._text.add(lines)
         cursor = QTextCursor(self.document())
@@ -206,7 +210,9 @@ class CodeView(QPlainTextEdit):
         menu.popup(event.globalPos())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Lay out and colour what is about to be visible, then paint."""
+        """Lay out and colour what is about to be visible, then paint. Request more if the last line is visible: nothing
+        could be scrolled to request it. Only once for the same lines: reading more may fail.
+        """
         for row, _ in self.rows.visible_rows(self.viewport().height()):
             block = self.document().findBlockByNumber(row)
             if block.userState() != self._style_number:
@@ -214,10 +220,15 @@ class CodeView(QPlainTextEdit):
             self._layout.lay_out(block)
         self._layout.lay_out_end()
         super().paintEvent(event)
+        if self._may_have_room:
+            self._may_have_room = False
+            if not self.verticalScrollBar().maximum():
+                self.end_near.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Keep the gutter at the left edge."""
         super().resizeEvent(event)
+        self._may_have_room |= event.size().height() > event.oldSize().height()
         self.gutter.place()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
