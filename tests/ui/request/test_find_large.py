@@ -18,6 +18,8 @@ from app.core.errors import StorageUnavailableError
 from app.core.search.body_search import BodySearch
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.code.code_view import CodeView
+from app.ui.request.body.find.find_lines import AT_ONCE_MAX
+from app.ui.request.tabs.tabs import BODY, RAW
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
 
@@ -107,6 +109,113 @@ def test_hex_and_tree_stay_what_they_are(run: Run, tmp_path: Path) -> None:
             enter(body)
             assert tree.nodes.path(tree.currentIndex()) == "b.c"
             assert body.stack.currentWidget() is body.tree
+
+    run(check())
+
+
+@pytest.mark.parametrize(
+    ("group", "steps", "count"),
+    [("text", (1, 1), "3 of 3"), ("pretty", (-1,), "3 of 3"), ("hex", (1,), "2 of 3"), ("hex", (1, 1, 1), "1 of 3")],
+)
+def test_enter_during_a_search_counts(run: Run, tmp_path: Path, group: str, steps: tuple[int, ...], count: str) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, ITEMS, "application/json")
+            body = shown.detail.body
+            body.views.activated.emit(group)
+            await until(lambda: body.loader.reader is not None and body.loader.reader.view is not None)
+            await until(lambda: body.views.current() == group)
+            find(shown, "needle")
+            for step in steps:
+                assert body.find_bar.searching
+                enter(body, back=step < 0)
+            await shows(body, count)
+            place = f"eedle {count[0]}"
+            if group == "hex":
+                row = ITEMS.lower().index(b"n" + place.encode()) // ROW
+                first = body.hex.verticalScrollBar().value()
+                assert first <= row < first + body.hex.height() // 10
+            else:
+                await until(lambda: place in current(body.code).lower())
+
+    run(check())
+
+
+def test_enter_during_a_search_of_all_lines_a_tree_and_a_raw_request_counts(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, LINE * 6_000 + b"needle 1\nneedle 2", "text/plain")
+            body = shown.detail.body
+            body.rest.more.click()
+            await until(lambda: body.rest.isHidden() and body.code.length() > AT_ONCE_MAX)
+            find(shown, "needle")
+            enter(body)
+            await shows(body, "2 of 2")
+            assert current(body.code) == "needle 2"
+            shown.detail.tabs.setCurrentIndex(RAW)
+            raw = shown.detail.raw.view
+            await until(lambda: raw.code.line_count() > 0)
+            raw.open_find()
+            raw.find_bar.field.setText("needle")
+            assert raw.find_bar.searching
+            QTest.keyClick(raw.find_bar.field, Qt.Key.Key_Return)
+            await until(lambda: current(raw.code) == "needle 2")
+            shown.detail.tabs.setCurrentIndex(BODY)
+            await open_body(shown, b'{"a": "needle", "b": "needle"}', "application/json")
+            body.views.activated.emit("tree")
+            await until(lambda: body.tree.view.nodes.tree is not None)
+            find(shown, "needle")
+            enter(body)
+            await shows(body, "2 of 2")
+            assert body.tree.view.nodes.path(body.tree.view.currentIndex()) == "b"
+
+    run(check())
+
+
+def test_a_search_from_the_middle_counts_what_is_before(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, ITEMS, "application/json")
+            body = find(shown, "needle")
+            await shows(body, "1 of 3")
+            enter(body, back=True)
+            await until(lambda: "needle 3" in current(body.code))
+            body.find_bar.leave()
+            find(shown, "needle")
+            await shows(body, "3 of 3")
+            assert "needle 3" in current(body.code)
+            enter(body)
+            await shows(body, "1 of 3")
+            await until(lambda: "Needle 1" in current(body.code))
+
+    run(check())
+
+
+HTML = b"<!doctype html><body>" + b"<p class='x'>nothing to see</p>\n" * 20_000 + b"<p>needle</p>"
+PART = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n' + LINE * 14_000 + b"needle\r\n--b--\r\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "content_type"), [(HTML, "text/html"), (PART, "multipart/form-data; boundary=b")], ids=["html", "part"]
+)
+def test_a_place_that_the_view_cannot_get_to_is_shown_in_the_text(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, content_type: str
+) -> None:
+    """HTML has to be formatted from its beginning, which takes minutes for 100 MiB, and long parts are cut."""
+    monkeypatch.setattr("app.ui.request.body.find.find_lines.FORMAT_MAX", 300_000)
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await open_body(shown, data, content_type)
+            body = shown.detail.body
+            assert body.views.current() == "pretty"
+            find(shown, "needle")
+            await shows(body, "1 of 1")
+            await until(lambda: "needle" in current(body.code))
+            assert body.views.current() == "text"
+            # The view for bodies of this type is still the one it was.
+            await open_body(shown, data, content_type)
+            assert body.views.current() == "pretty"
 
     run(check())
 

@@ -56,7 +56,9 @@ class RawFinder(Finder):
 
     def step(self, by: int) -> None:
         """After the last known match, continues in what is not loaded yet."""
-        if by > 0 and self.current + by >= self.total and self._can_load_more():
+        if self.busy:
+            self.steps += by
+        elif by > 0 and self.current + by >= self.total and self._can_load_more():
             self._load_more()
         elif self._matches:
             self.current = (self.current + by) % self.total
@@ -65,13 +67,13 @@ class RawFinder(Finder):
 
     def stop(self) -> None:
         """Stop searching."""
-        self.busy = False
+        self.busy, self.steps = False, 0
         self.changed.emit()
 
     def clear(self) -> None:
         """Clear the search."""
         self.needle, self._matches, self._searched = "", [], 0
-        self.total, self.current, self.more, self.busy = 0, 0, False, False
+        self.total, self.current, self.more, self.busy, self.steps = 0, 0, False, False, 0
         self._code.show_match((), 0)
 
     def extended(self) -> None:
@@ -86,6 +88,9 @@ class RawFinder(Finder):
         if self.busy and self.total > known:
             self.busy, self.current = False, known
             self._code.show_match(self._matches, known)
+            steps, self.steps = self.steps, 0
+            if steps:
+                self.step(steps)
         else:
             self._code.show_match(self._matches, self.current, move=False)
             if self.busy:

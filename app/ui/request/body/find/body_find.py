@@ -29,12 +29,11 @@ class HexFinder(ScanningFinder):
     def __init__(self, hexes: HexWidget, loader: BodyLoader, tasks: Tasks, parent: QObject) -> None:
         super().__init__(tasks, parent)
         self._hex, self._loader = hexes, loader
-        self._wants_next = False
 
     def search(self, needle: str) -> None:
         """Find this text."""
         self.forget()
-        self.needle, self._wants_next = needle, False
+        self.needle = needle
         self._hex.mark(None)
         if needle:
             self._scan_from(0)
@@ -43,12 +42,12 @@ class HexFinder(ScanningFinder):
     def step(self, by: int) -> None:
         if self._failed:
             self.search(self.needle)
-        elif by > 0 and self.current + 1 >= len(self.places) and not self._ended:
-            self._wants_next = bool(self.places)
+        elif not self._ended and (not self.places or self.current + by >= len(self.places)):
+            self.steps += by
             if not self.busy:
                 self._scan_from(self.places[-1] + 1 if self.places else 0)
         elif self.places:
-            self._go_to((self.current + by) % len(self.places))
+            self.go_to((self.current + by) % len(self.places))
 
     def clear(self) -> None:
         self.forget()
@@ -58,11 +57,9 @@ class HexFinder(ScanningFinder):
     def places_changed(self) -> None:
         first = not self.total
         self.total, self.more = len(self.places), not self._ended
-        if self._wants_next and (self.current + 1 < self.total or not self.busy):
-            self._wants_next = False
-            self._go_to((self.current + 1) % max(1, self.total))
-        elif first and self.total:
-            self._go_to(0)
+        if first and self.total:
+            self.go_to(0)
+        self.take_steps()
         self.changed.emit()
 
     def _scan_from(self, begin: int) -> None:
@@ -73,7 +70,7 @@ class HexFinder(ScanningFinder):
             search = BodySearch(charset.name if charset else "utf-8", self.needle, begin)
             self.run(lambda: self.scan(source, (), search, begin))
 
-    def _go_to(self, number: int) -> None:
+    def go_to(self, number: int) -> None:
         self.current = number
         if number < len(self.places):
             self._hex.mark((self.places[number], len(self.needle.encode("utf-8", "replace"))))
@@ -104,17 +101,19 @@ class TreeFinder(Finder):
             self.current = (self.current + by) % self.total
             self._tree.view.choose(self._nodes[self.current])
             self.changed.emit()
+        elif self.busy:
+            self.steps += by
 
     def stop(self) -> None:
         """Stop searching."""
         self._latest.stop()
-        self.busy = False
+        self.busy, self.steps = False, 0
         self.changed.emit()
 
     def clear(self) -> None:
         """Clear the search."""
         self._latest.stop()
-        self.needle, self._nodes, self.total, self.current, self.busy = "", [], 0, 0, False
+        self.needle, self._nodes, self.total, self.current, self.busy, self.steps = "", [], 0, 0, False, 0
 
     async def _search(self, tree: JsonTree, needle: str) -> None:
         pattern = pattern_of([needle], ("json",))
@@ -122,8 +121,8 @@ class TreeFinder(Finder):
         found = await loop.run_in_executor(None, tree.find, pattern) if pattern is not None else []
         if not self._latest.superseded:
             self._nodes, self.total, self.busy = found, len(found), False
-            self.current = -1 if found else 0
-            self.step(1)
+            self.current = 0
+            self.step(self.steps)
             self.changed.emit()
 
 

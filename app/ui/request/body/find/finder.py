@@ -37,6 +37,8 @@ class Finder(QObject):
         self.not_in_view = False
         """Whether this view cannot show the current match."""
         self.progress = ""
+        self.steps = 0
+        """Steps to take once there are matches for them."""
 
     def status_text(self) -> str:
         """`3 of 1,204`, `3 of 10,000+`."""
@@ -83,19 +85,35 @@ class ScanningFinder(Finder):
     def stop(self) -> None:
         """Stop searching."""
         self._latest.stop()
-        self.busy = False
+        self.busy, self.steps = False, 0
         self.changed.emit()
 
     def forget(self) -> None:
         """Another text or body is searched."""
         self._latest.stop()
         self.places, self._ended, self.busy, self._failed = [], False, False, False
-        self.total = self.current = 0
+        self.total = self.current = self.steps = 0
         self.more = self.not_in_view = False
 
     def places_changed(self) -> None:
         """More `places` are known, or all of them."""
         raise NotImplementedError
+
+    def go_to(self, number: int) -> None:
+        """Show this match."""
+        raise NotImplementedError
+
+    def take_steps(self) -> None:
+        """Take the steps that waited; during the search as far as places are known, at its end also around it."""
+        if not self.places:
+            self.steps = self.steps if self.busy else 0
+            return
+        possible = self.steps
+        if self.busy:
+            possible = max(0, min(self.steps, len(self.places) - 1 - self.current))
+        if possible:
+            self.steps -= possible
+            self.go_to((self.current + possible) % len(self.places))
 
     def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Run this instead of the current search. After an error, Enter tries again."""
