@@ -275,9 +275,9 @@ class _JsonSkipper:
 
 
 _SKIPPED = re.compile(
-    rb"<!--.*?(?:-->|\Z)|<!\[CDATA\[.*?(?:\]\]>|\Z)|<\?.*?(?:\?>|\Z)|<!DOCTYPE[^\[>]*(?:\[.*?\]\s*)?(?:>|\Z)", re.DOTALL
+    rb"<!--.*?(-->|\Z)|<!\[CDATA\[.*?(\]\]>|\Z)|<\?.*?(\?>|\Z)|<!DOCTYPE[^\[>]*(?:\[.*?(?:\]\s*|\Z))?(>|\Z)", re.DOTALL
 )
-_SKIPPED_ENDS = (b"-->", b"]]>", b"?>", b">")
+"""The group that took part is the end, and empty without one."""
 _EMPTY_ELEMENT = re.compile(rb"<[^\s/<>!?]+(?:\s[^<>\"']*(?:(?:\"[^\"<>]*\"|'[^'<>]*')[^<>\"']*)*)?/>")
 _LEAF_ELEMENT = re.compile(rb"<([^\s/<>!?]+)(?:\s[^<>]*)?>[^<]*</\1\s*>")
 _TAG = re.compile(rb"<(/?)([^\s/<>!?]+)(?:[^<>\"']|\"[^\"]*\"|'[^']*')*?(/?)>")
@@ -303,7 +303,7 @@ class XmlSkip:
         data = self.waiting + data
         kept, at, end = [], 0, len(data)
         for span in _SKIPPED.finditer(data):
-            if span.end() == len(data) and not span.group().endswith(_SKIPPED_ENDS):
+            if not span[span.lastindex or 0]:
                 end = span.start()
                 break
             kept.append(data[at : span.start()])

@@ -127,6 +127,28 @@ def test_xml_goes_on_as_if_read_from_its_beginning(monkeypatch: pytest.MonkeyPat
     assert skip.broken
 
 
+@pytest.mark.parametrize(
+    "skipped",
+    [
+        b"<!-- </a><no> ]]>-->",
+        b"<![CDATA[ </a><no> -->]]>",
+        b"<?pi </a><no> ?>",
+        b"<!DOCTYPE a [ <!ENTITY b '<no>]'> ] >",
+    ],
+)
+def test_a_comment_cut_anywhere_between_pieces_is_skipped(skipped: bytes) -> None:
+    """What is in it opens and closes nothing."""
+    whole = b"<a><b/>" + skipped + b"<c>text"
+    for at in range(len(whole) + 1):
+        skip = XmlSkip()
+        skip.feed(whole[:at])
+        assert not skip.broken
+        assert skip.stack == tuple(name for name, end in ((b"a", 3), (b"c", len(whole) - 4)) if at >= end)
+        skip.feed(whole[at:])
+        assert (skip.stack, skip.broken, skip.waiting) == ((b"a", b"c"), False, b"")
+        assert skip.offset == len(whole)
+
+
 @pytest.mark.parametrize("charset", ["utf-8", "utf-16-le", "utf-16-be", "latin-1"])
 def test_text_begins_at_a_line_with_its_number(charset: str) -> None:
     text = "".join(
