@@ -39,6 +39,19 @@ def test_where_the_text_is_cut_makes_no_difference(text: str, make: type, cuts: 
     assert joined(lines_of(make(), *cut(text, cuts))) == joined(lines_of(make(), text))
 
 
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("<p>a</p></p>b", ["<p>a</p>", "</p>", "b"]),
+        ("<ul><li>x</li></li></ul>", ["<ul>", "  <li>x</li>", "  </li>", "</ul>"]),
+        ("<div><div>a</div><p>b</p></div>c", ["<div>", "  <div>a</div>", "  <p>b</p>", "</div>", "c"]),
+        ("<b><b>a</b></b></b>c", ["<b><b>a</b></b></b>c"]),
+    ],
+)
+def test_an_end_tag_ends_one_element_and_a_repeated_one_none(text: str, lines: list[str]) -> None:
+    assert texts(html.formatter(), text) == lines
+
+
 def test_xml_in_lines() -> None:
     formatter = xml.formatter()
     lines = lines_of(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -263,6 +264,34 @@ def test_swapping_and_choosing_targets(run: Run, tmp_path: Path) -> None:
             dialog.targets.first.setCurrentIndex(0)
             dialog.targets.first.activated.emit(0)
             assert (dialog.targets.first.currentData(), dialog.targets.second.currentData()) == (first, second)
+
+    run(scenario())
+
+
+def test_late_results_of_other_targets_are_not_listed(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, begun = asyncio.Event(), asyncio.Event()
+
+    async def scenario() -> None:
+        async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (desk, endpoint, dialog):
+            before = (dialog.choice.first, dialog.choice.second)
+            read = desk.store.response_pairs.page
+
+            async def page(endpoint_id: int, first: int, second: int, **more: Any) -> Any:
+                if (first, second) == before and "limit" in more:
+                    begun.set()
+                    await go.wait()
+                return await read(endpoint_id, first, second, **more)
+
+            monkeypatch.setattr(desk.store.response_pairs, "page", page)
+            await answered(desk, endpoint, b'{"id":3}', b'{"id":4}')
+            await begun.wait()
+            dialog.targets.swap.click()
+            await until(lambda: dialog.model.rowCount() == 2 and not dialog.runner.running)
+            go.set()
+            await until(lambda: not desk.tasks.running())
+            assert ["id: 4 → 3" in listed(dialog)[0], "id: 2 → 1" in listed(dialog)[1]] == [True, True]
 
     run(scenario())
 

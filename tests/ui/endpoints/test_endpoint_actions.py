@@ -122,7 +122,8 @@ class TestEndpoints:
                 (await dialog_of(window, Question)).confirm.click()
                 await until(lambda: not desk.store.endpoints.all())
                 await until(lambda: window.pages.currentWidget() is window.dashboard)
-                assert not window.sidebar.findChildren(EndpointRow) or window.dashboard.empty.isVisible()
+                await until(lambda: not window.sidebar.findChildren(EndpointRow))
+                assert window.dashboard.empty.isVisible()
 
         run(scene())
 

@@ -86,6 +86,33 @@ def test_blocks_fold_by_gutter_and_key_and_say_what_they_hold(code: CodeView) ->
     assert not code.grab().isNull()
 
 
+def colours(code: CodeView, text: str) -> list[tuple[str, str]]:
+    """The coloured words of a line with their colours, as they are painted."""
+    code.grab()
+    block = code.rows.block_of(line_of(code, text))
+    ranges = block.layout().formats()
+    words = [(block.text()[one.start : one.start + one.length], one.format) for one in ranges]
+    return [(word.strip(), style.foreground().color().name()) for word, style in words if word.strip()]
+
+
+def test_each_kind_of_text_has_its_colour_in_each_theme(code: CodeView) -> None:
+    code.set_lines(pretty({"key": "text", "number": 1.5, "no": None, "list": [1], "end": "a\u202eb"}), folding=True)
+    code.end_lines()
+    seen = []
+    for choice in ("light", "dark"):
+        code._theme.set_choice(choice)
+        tokens = code._theme.tokens
+        key, mark, literal = tokens.code_key, tokens.code_punctuation, tokens.code_literal
+        assert colours(code, '"key"') == [('"key"', key), (":", mark), ('"text"', tokens.code_string), (",", mark)]
+        assert colours(code, '"number"')[2] == ("1.5", tokens.code_number)
+        assert colours(code, '"no"')[2] == ("null", literal)
+        assert ("\\u202e", tokens.warning) in colours(code, '"end"')
+        seen.append((key, mark, literal, tokens.code_string, tokens.code_number))
+    assert all(light != dark for light, dark in zip(*seen, strict=True))
+    code.folds.fold_all()
+    assert ("1 item", tokens.text_muted) in colours(code, '"list"')
+
+
 def test_a_selection_over_a_fold_is_copied_with_all_it_hides(code: CodeView) -> None:
     whole = code.toPlainText()
     code.folds.fold_all()

@@ -146,6 +146,10 @@ def test_a_picture_is_previewed_and_other_bodies_offer_none(run: Run, tmp_path: 
                 assert body.stack.currentWidget() is body.image
                 await until(lambda: body.image.caption.text() == "PNG \u00b7 30 \u00d7 20 pixels")
                 assert body.image.canvas.picture_rect().width() == 30
+                caption = body.image.caption
+                assert caption.geometry().top() > body.image.canvas.geometry().bottom()
+                assert body.image.rect().contains(caption.geometry())
+                assert caption.width() >= caption.fontMetrics().horizontalAdvance(caption.text())
                 assert not body.grab().isNull()
             # The type does not decide: what was sent is no picture.
             await open_body(shown, b'{"a": 1}', "image/png")

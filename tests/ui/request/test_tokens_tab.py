@@ -38,7 +38,7 @@ def test_tokens_of_header_query_and_body_are_told_of(run: Run, tmp_path: Path) -
             text = detail.tokens.code.toPlainText()
             assert text.startswith("Authorization header \u00b7 token, algorithm HS256\n")
             assert "expired 3 hours before it arrived" in text
-            assert '"sub": "a\\\\u202eb"' in text or '"sub": "a\\u202eb"' in text
+            assert '"sub": "a\\u202eb"' in text
             assert "access_token in the query \u00b7 token" in text
             assert "Body \u00b7 token" in text
             assert "verified" not in text

@@ -376,6 +376,41 @@ def test_each_delete_keeps_its_own_time_and_the_newest_is_undone_first(
     run(check())
 
 
+def test_the_time_of_a_delete_begins_once_it_is_prepared(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another delete's time passes meanwhile."""
+    clock = [0.0]
+    monkeypatch.setattr(pending_delete, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    go, begun = asyncio.Event(), asyncio.Event()
+
+    async def check() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            endpoint, _ = await fill(desk, window, 3)
+            pending, clearings = window.pending, desk.store.captures.clearings
+            await delete_row(window, 0)
+            find = clearings.stored
+
+            async def held(ids: Any) -> Any:
+                begun.set()
+                await go.wait()
+                return await find(ids)
+
+            monkeypatch.setattr(clearings, "stored", held)
+            desk.tasks.start(pending.delete([rows(window)[0]]), "delete")
+            await begun.wait()
+            first, second = pending.waiting
+            assert second.remaining_ms is None
+            for clock[0] in (1.0, 2.0):
+                pending._timer.timeout.emit()
+            assert (first.remaining_ms, second.remaining_ms) == (pending_delete.DELAY_MS - 2_000, None)
+            go.set()
+            await until(lambda: second.remaining_ms == pending_delete.DELAY_MS)
+            assert stored(desk, endpoint) == 3
+
+    run(check())
+
+
 def test_no_time_passes_while_the_pointer_or_the_keyboard_is_in_the_bar(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
