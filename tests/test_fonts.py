@@ -11,21 +11,33 @@ import pytest
 
 from tests.fonts import NARROW, WIDE, configuration, font_files
 
+FONTS_USED = """
+from PySide6.QtGui import QFontInfo, QGuiApplication
+from app.ui.theme.fonts import mono_font, ui_font
+application = QGuiApplication([])
+print(QFontInfo(ui_font()).family(), QFontInfo(mono_font()).family(), sep="\\n")
+"""
 LIST_FAMILIES = """
 from PySide6.QtGui import QFontDatabase, QGuiApplication
 application = QGuiApplication([])
 print("\\n".join(QFontDatabase.families()))
 """
+ROOT = Path(__file__).parents[1]
 GENERIC = {"Monospace", "Sans Serif", "Serif"}
 linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems do not ask fontconfig")
 
 
-def families(**variables: str) -> set[str]:
-    """What a program finds that a test starts."""
+def printed(script: str, **variables: str) -> list[str]:
+    """The lines that `script` prints as a program that a test starts."""
     environment = {**os.environ, "QT_QPA_PLATFORM": "offscreen", **variables}
-    command = [sys.executable, "-c", LIST_FAMILIES]
-    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    return set(found.stdout.splitlines()) - GENERIC
+    command = [sys.executable, "-c", script]
+    return subprocess.run(
+        command, env=environment, capture_output=True, text=True, check=True, cwd=ROOT
+    ).stdout.splitlines()
+
+
+def families(**variables: str) -> set[str]:
+    return set(printed(LIST_FAMILIES, **variables)) - GENERIC
 
 
 @linux
@@ -59,3 +71,19 @@ def test_fonts_that_are_not_installed_change_nothing(tmp_path: Path) -> None:
 @pytest.mark.skipif(not font_files(NARROW), reason="Yanone Kaffeesatz is not installed")
 def test_the_narrow_font_has_its_weights() -> None:
     assert {"Regular", "Medium", "SemiBold", "Bold"} <= {file.stem.partition("-")[2] for file in font_files(NARROW)}
+
+
+@linux
+@pytest.mark.parametrize(
+    ("choice", "text", "code"),
+    [
+        (WIDE, "DejaVu Sans", "DejaVu Sans Mono"),
+        (NARROW, "Yanone Kaffeesatz", "Yanone Kaffeesatz"),
+        ("Liberation*", "Liberation Sans", "Liberation Mono"),
+    ],
+)
+def test_text_and_code_have_the_best_of_what_is_installed(tmp_path: Path, choice: str, text: str, code: str) -> None:
+    chosen = configuration(choice, tmp_path / "chosen")
+    if chosen is None:
+        pytest.skip(f"{text} is not installed")
+    assert printed(FONTS_USED, FONTCONFIG_FILE=str(chosen)) == [text, code]

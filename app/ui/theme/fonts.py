@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from PySide6.QtGui import QFont, QFontDatabase
 
-UI_FAMILIES = ("Inter", "Segoe UI Variable", "SF Pro Text", "Noto Sans", "DejaVu Sans")
-MONO_FAMILIES = ("JetBrains Mono", "Cascadia Code", "SF Mono", "Menlo", "DejaVu Sans Mono")
+UI_FAMILIES = ("Inter", "Segoe UI Variable", "SF Pro Text", "Noto Sans", "DejaVu Sans", "Liberation Sans")
+MONO_FAMILIES = (
+    "JetBrains Mono",
+    "Cascadia Code",
+    "SF Mono",
+    "Menlo",
+    "DejaVu Sans Mono",
+    "Noto Sans Mono",
+    "Liberation Mono",
+)
+"""Where none is installed, fontconfig may well give a monospaced font for text, and a proportional one for code."""
 
 SMALL, BASE, LARGE, TITLE, DISPLAY = 12, 13, 15, 18, 22
 """Sizes in pixels."""
