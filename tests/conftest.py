@@ -60,6 +60,10 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
         # OpenSSL would read the system's authorities at the start of each program, and aiohttp has it do so twice.
         os.environ["SSL_CERT_FILE"] = str(AUTHORITY)
+        if sys.platform.startswith("linux"):
+            # Qt warns of a locale without UTF-8, and programs would speak the user's language.
+            os.environ["LC_ALL"] = "C.UTF-8"
+            os.environ.pop("LANGUAGE", None)
         _choose_font(config)
     sys.dont_write_bytecode = False  # of the tests and hypothesis; pytest alone can compile them
     import hypothesis  # after it
