@@ -72,6 +72,8 @@ VALUES: dict[str, Any] = {
     "client_certificate": None,
     "client_key": None,
     "ca_certificate": None,
+    "attempt_header": None,
+    "rate_limit": None,
     "auth": {"kind": "none", "name": "", "secret": ""},
     "secret": "",
     "retry": {
@@ -115,6 +117,7 @@ PER_TYPE: dict[str, dict[str, Any]] = {
         "timeout_ms": 10_000,
         "follow_redirects": False,
         "pause_after": 10,
+        "auto_resume": False,
         "position": 1,
         "queued": 0,
     },

@@ -49,6 +49,7 @@ class TargetView(TypedDict):
     set_headers: list[list[str]]
     add_headers: list[list[str]]
     remove_headers: list[str]
+    attempt_header: str | None
     host: str
     timeout_ms: int
     verify_tls: bool
@@ -58,7 +59,9 @@ class TargetView(TypedDict):
     follow_redirects: bool
     retry: RetryView
     parallel: int | None
+    rate_limit: float | None
     pause_after: int
+    auto_resume: bool
 
 
 class AuthView(TypedDict):

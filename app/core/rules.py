@@ -28,6 +28,8 @@ WAIT_MIN_MS, WAIT_MAX_MS = 100, 30_000
 TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 600_000
 PARALLEL_MAX = 64
 PAUSE_AFTER_MAX = 10_000
+RATE_LIMIT_MIN, RATE_LIMIT_MAX = 0.01, 1_000
+"""Requests a second."""
 RETRIES_MAX = 50
 RETRY_DELAY_MAX_MS, RETRY_TOTAL_MAX_MS = 24 * 3_600_000, 7 * 24 * 3_600_000
 RESPONSE_BODY_MAX = 1_048_576
@@ -230,6 +232,16 @@ def target_errors(draft: TargetDraft, own_bases: Sequence[str] = ()) -> list[Fie
             "parallel",
             None if draft.parallel is None else _range_error("Parallel deliveries", draft.parallel, 1, PARALLEL_MAX),
         ),
+        (
+            "attempt_header",
+            headers_error(((draft.attempt_header, ""),), "Attempt header", _FRAMING | {"host"})
+            if draft.attempt_header is not None
+            else None,
+        ),
+        (
+            "rate_limit",
+            None if draft.rate_limit is None else _rate_limit_error(draft.rate_limit),
+        ),
         ("pause_after", _range_error("Pause after", draft.pause_after, 0, PAUSE_AFTER_MAX)),
         ("retry.retries", _range_error("Retries", retry.retries, 0, RETRIES_MAX)),
         ("retry.on", _retry_on_error(retry.on)),
@@ -249,6 +261,12 @@ def _retry_on_error(names: Sequence[str]) -> str | None:
     if wrong is None:
         return None
     return f"Retry on: {wrong!r} is not a result. Use {', '.join(RETRY_ON)}, or a status from 300 to 599."
+
+
+def _rate_limit_error(rate: float) -> str | None:
+    if RATE_LIMIT_MIN <= rate <= RATE_LIMIT_MAX:
+        return None
+    return f"Rate limit must be {RATE_LIMIT_MIN:g} to {RATE_LIMIT_MAX:,} requests a second, not {rate:g}."
 
 
 def _range_error(label: str, value: int, least: int, most: int, unit: str = "") -> str | None:

@@ -43,7 +43,9 @@ class TargetDraft(Record, frozen=True):
     `client_certificate` and `client_key` are paths of PEM files; the key may be in the certificate's file. The
     authorities in the PEM file `ca_certificate` are trusted too. `parallel`: how many are sent at once, at most; None
     keeps the order: one after the other, and one that waits for its retry
-    holds up those after it. After `pause_after` failed deliveries in a row it is paused (0: never).
+    holds up those after it. `rate_limit`: at most so many requests a second. `attempt_header` names a header with the
+    number of the attempt, from 1. After `pause_after` failed deliveries in a row it is paused (0: never); with
+    `auto_resume` the first one that waits is then tried again from time to time, and resumes the target.
     """
 
     url: str
@@ -53,6 +55,7 @@ class TargetDraft(Record, frozen=True):
     set_headers: Headers = ()
     add_headers: Headers = ()
     remove_headers: tuple[str, ...] = ()
+    attempt_header: str | None = None
     host: Literal["target", "sender"] = "target"
     timeout_ms: int = 10_000
     verify_tls: bool = True
@@ -62,7 +65,9 @@ class TargetDraft(Record, frozen=True):
     follow_redirects: bool = False
     retry: RetryRule = RetryRule()
     parallel: int | None = None
+    rate_limit: float | None = None
     pause_after: int = 10
+    auto_resume: bool = False
 
     @property
     def own_headers(self) -> frozenset[str]:

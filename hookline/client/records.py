@@ -79,6 +79,7 @@ class Target(Record, frozen=True):
     set_headers: Headers
     add_headers: Headers
     remove_headers: tuple[str, ...]
+    attempt_header: str | None
     host: Literal["target", "sender"]
     timeout_ms: int
     verify_tls: bool
@@ -88,7 +89,9 @@ class Target(Record, frozen=True):
     follow_redirects: bool
     retry: RetryRule
     parallel: int | None
+    rate_limit: float | None
     pause_after: int
+    auto_resume: bool
 
 
 class Endpoint(Record, frozen=True):

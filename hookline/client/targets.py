@@ -30,6 +30,7 @@ class TargetFields(TypedDict, total=False):
     set_headers: Sequence[tuple[str, str]]
     add_headers: Sequence[tuple[str, str]]
     remove_headers: Sequence[str]
+    attempt_header: str | None
     host: Literal["target", "sender"]
     timeout_ms: int
     verify_tls: bool
@@ -39,7 +40,9 @@ class TargetFields(TypedDict, total=False):
     follow_redirects: bool
     retry: RetryFields
     parallel: int | None
+    rate_limit: float | None
     pause_after: int
+    auto_resume: bool
 
 
 class TargetChanges(TargetFields, total=False):

@@ -28,6 +28,8 @@ Removes: Authorization, Cookie
 Timeout: 2.5 s
 Retries: 8 times on connection, 5xx; first after up to 0.5 s, then up to 5 s, within 1 min
 Parallel: up to 4
+Rate limit: 2.5 a second
+Attempt: its number is sent as X-Attempt
 Pauses: never by itself
 TLS: certificate not verified
 Certificate: {folder}/client.pem
@@ -40,13 +42,13 @@ ALL = (
     *("--remove-header", "Authorization", "--remove-header", "Cookie", "--retries", "8"),
     *("--retry-on", "connection, 5xx,5xx", "--retry-delay", "0.5", "--retry-longest-delay", "5", "--retry-time", "60"),
     *("--parallel", "4", "--timeout", "2.5", "--insecure", "--client-cert", "client.pem", "--client-key", "client.key"),
-    *("--ca-cert", "ca.pem"),
+    *("--ca-cert", "ca.pem", "--rate-limit", "2.5", "--attempt-header", "X-Attempt", "--auto-resume"),
     *("--follow-redirects", "--no-append-path", "--no-query", "--host", "sender", "--pause-after", "0"),
 )
 UNSET = (
     *("--no-set-headers", "--no-add-headers", "--no-remove-headers", "--no-insecure", "--no-client-cert"),
-    *("--no-client-key", "--no-ca-cert", "--no-follow-redirects", "--append-path", "--query", "--host", "target"),
-    "--in-order",
+    *("--no-client-key", "--no-ca-cert", "--no-rate-limit", "--no-attempt-header", "--no-auto-resume"),
+    *("--no-follow-redirects", "--append-path", "--query", "--host", "target", "--in-order"),
 )
 REFUSED: list[tuple[list[str], int, str]] = [
     (["--url", "ftp://x"], 2, "Target URL must start with http:// or https://"),
@@ -60,6 +62,8 @@ REFUSED: list[tuple[list[str], int, str]] = [
     (["--parallel", "0"], 2, "Parallel deliveries must be 1 to 64, not 0."),
     (["--timeout", "0.01"], 2, "Timeout must be 100 to 600,000 ms, not 10."),
     (["--pause-after", "-1"], 2, "Pause after must be 0 to 10,000, not -1."),
+    (["--rate-limit", "0"], 2, "Rate limit must be 0.01 to 1,000 requests a second, not 0."),
+    (["--attempt-header", "a b"], 2, "Attempt header: 'a b' is not a header name."),
     (["--client-key", "x"], 2, "Client key needs a client certificate."),
     (["--client-cert", "no-such-file"], 2, "no-such-file cannot be read: No such file"),
     (["--host", "mine"], 2, "invalid choice: 'mine'"),

@@ -8,11 +8,20 @@ from pathlib import Path
 from app.cli.argument_types import milliseconds, whole_number
 from app.cli.commands.endpoint_fields import header_of
 from app.cli.views import TargetFields
-from app.core.rules import PARALLEL_MAX, PAUSE_AFTER_MAX, RETRIES_MAX, TIMEOUT_MAX_MS, TIMEOUT_MIN_MS
+from app.core.rules import (
+    PARALLEL_MAX,
+    PAUSE_AFTER_MAX,
+    RATE_LIMIT_MAX,
+    RATE_LIMIT_MIN,
+    RETRIES_MAX,
+    TIMEOUT_MAX_MS,
+    TIMEOUT_MIN_MS,
+)
 from app.core.target import RETRY_ON, is_retry_on
 
 FLAT = (
-    *("url", "position", "timeout_ms", "parallel", "pause_after", "remove_headers"),
+    *("url", "position", "timeout_ms", "parallel", "rate_limit", "pause_after", "remove_headers"),
+    *("attempt_header", "auto_resume"),
     *("verify_tls", "append_path", "keep_query", "follow_redirects"),
 )
 RETRY = {
@@ -69,6 +78,14 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"pause the target after this many failed deliveries in a row, up to {PAUSE_AFTER_MAX:,}; 0: never (10)",
     )
+    text = "after such a pause, try the first delivery again from time to time, and resume once it is delivered"
+    _switch(parser, "auto_resume", "--auto-resume", text)
+    rate = parser.add_mutually_exclusive_group()
+    text = f"send at most so many requests a second, {RATE_LIMIT_MIN:g} to {RATE_LIMIT_MAX:,}"
+    rate.add_argument("--rate-limit", type=float, metavar="N", help=text)
+    rate.add_argument(
+        "--no-rate-limit", action="store_const", const=None, dest="rate_limit", help="use no --rate-limit"
+    )
 
 
 def _add_request(parser: argparse.ArgumentParser) -> None:
@@ -105,6 +122,12 @@ def _add_request(parser: argparse.ArgumentParser) -> None:
         const=[],
         dest="remove_headers",
         help="forget all --remove-header",
+    )
+    number = parser.add_mutually_exclusive_group()
+    text = "send the number of the attempt in this header, such as X-Hookline-Attempt"
+    number.add_argument("--attempt-header", metavar="NAME", help=text)
+    number.add_argument(
+        "--no-attempt-header", action="store_const", const=None, dest="attempt_header", help="use no --attempt-header"
     )
     _switch(parser, "append_path", "--append-path", "add the captured path below the slug to the URL (the default)")
     _switch(parser, "keep_query", "--query", "add the captured query to the URL (the default)")

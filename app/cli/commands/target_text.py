@@ -78,12 +78,8 @@ def described(target: TargetView) -> Iterator[tuple[str, str]]:
     yield "Timeout", ms_text(target["timeout_ms"])
     yield "Retries", full_retry_text(target["retry"])
     yield "Parallel", "no, in order" if target["parallel"] is None else f"up to {target['parallel']}"
-    yield (
-        "Pauses",
-        f"after {count_of(target['pause_after'], 'failed delivery', 'failed deliveries')} in a row"
-        if (target["pause_after"])
-        else "never by itself",
-    )
+    yield from _limits(target)
+    yield "Pauses", _pauses_text(target)
     if not target["verify_tls"]:
         yield "TLS", "certificate not verified"
     for label, file in (
@@ -95,6 +91,20 @@ def described(target: TargetView) -> Iterator[tuple[str, str]]:
             yield label, file
     if target["follow_redirects"]:
         yield "Redirects", "followed"
+
+
+def _pauses_text(target: TargetView) -> str:
+    if not target["pause_after"]:
+        return "never by itself"
+    text = f"after {count_of(target['pause_after'], 'failed delivery', 'failed deliveries')} in a row"
+    return f"{text}, resumes by itself" if target["auto_resume"] else text
+
+
+def _limits(target: TargetView) -> Iterator[tuple[str, str]]:
+    if target["rate_limit"] is not None:
+        yield "Rate limit", f"{target['rate_limit']:g} a second"
+    if target["attempt_header"]:
+        yield "Attempt", f"its number is sent as {target['attempt_header']}"
 
 
 def _full_state(target: TargetView) -> str:

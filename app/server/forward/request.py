@@ -121,8 +121,10 @@ def make_request(
     edit: RequestEdit | None = None,
     *,
     cut_off: float | None = None,
+    number: int = 1,
 ) -> OutgoingRequest:
-    """`body` is needed if `queued` does not have it; `cut_off` is the part of it to send (0 to 1; None: all of it).
+    """`body` is needed if `queued` does not have it; `cut_off` is the part of it to send (0 to 1; None: all of it);
+    `number` that of the attempt.
     AttemptError when it cannot be sent."""
     capture = queued.capture
     edit = edit or _NO_EDIT
@@ -135,7 +137,9 @@ def make_request(
     if edit.headers is not None:
         headers = edited_headers(edit.headers, url.authority, instance_id, size)
     else:
-        headers = delivery_headers(capture, url.authority, instance_id, size=size, target=target)
+        headers = _numbered(
+            delivery_headers(capture, url.authority, instance_id, size=size, target=target), target, number
+        )
     method = capture.method if edit.method is None else edit.method
     if not _TOKEN.fullmatch(method):
         raise _unsendable(f"{method[:40]!r} is not a method")
@@ -196,6 +200,14 @@ def delivery_headers(
     if instance_id:
         out.append((LOOP_HEADER, instance_id))
     return tuple(out)
+
+
+def _numbered(headers: Headers, target: Target, number: int) -> Headers:
+    """With the number of the attempt, if the target has a header for it."""
+    name = target.attempt_header
+    if not name:
+        return headers
+    return (*(pair for pair in headers if pair[0].lower() != name.lower()), (name, str(number)))
 
 
 def edited_headers(headers: Headers, host: str, instance_id: str, size: int) -> Headers:

@@ -98,7 +98,7 @@ class _Run:
         failure: tuple[FailureKind, str] | None
         try:
             async with asyncio.timeout(self.target.timeout_ms / 1000):
-                failure = await self._send(fresh=fresh)
+                failure = await self._send(number, fresh=fresh)
         except AttemptError as error:
             failure = error.kind, self._text(str(error))
         except TimeoutError:
@@ -114,9 +114,11 @@ class _Run:
         ms = (time.perf_counter() - started) * 1000
         return self._record(trigger, number, started_at, ms, failure)
 
-    async def _send(self, *, fresh: bool) -> tuple[FailureKind, str] | None:
+    async def _send(self, number: int, *, fresh: bool) -> tuple[FailureKind, str] | None:
         """Send, and follow redirects; what is wrong with the last response."""
-        request = make_request(self.queued, self.target, self.instance_id, self.body, self.edit, cut_off=self.cut_off)
+        request = make_request(
+            self.queued, self.target, self.instance_id, self.body, self.edit, cut_off=self.cut_off, number=number
+        )
         seen: set[tuple[str, str]] = set()
         followed = self.followed = [request.url.text]
         while True:

@@ -16,9 +16,10 @@ from app.core.delivery import Attempt, Delivery, QueuedDelivery
 from app.core.delivery_repositories import DeliveryRepository, TargetRepository
 from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState
-from app.core.target import Target
+from app.core.target import PausedBy, Target
 from app.server.forward.delivery_result import Made, after, internal_failure
 from app.server.forward.lazy_sender import LazySender
+from app.server.forward.rate_limit import RateLimit
 from app.server.forward.target_queue import FIRST_WAIT_S, TargetQueue
 from app.server.target_responses import TargetResponses
 
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 
 _AHEAD, _AHEAD_MAX = 8, 64
 """How many deliveries may have begun and have no stored result: a multiple of `parallel`, and at most."""
+_PROBE_S, _PROBE_MAX_S = 30.0, 600.0
+"""A target that failures paused is tried again after the first, then after twice as long each time, up to the other."""
 _GATHER_S = 0.01
 """How long a result may wait for others, while lanes have more to send."""
 
@@ -51,6 +54,10 @@ class TargetWorker:
         self._target_id, self._targets, self._sender, self._responses = target_id, targets, sender, responses
         self._queue = TargetQueue(target_id, queue, unstorable)
         self._loop = asyncio.get_running_loop()
+        self._rate_limit = RateLimit(self._loop.time)
+        self._probe_s = _PROBE_S
+        self._probe_at: float | None = None
+        """When the target is tried again while it is paused, on the loop's clock."""
         self._woken = asyncio.Event()
         self._requeued = False
         self._stopping = False
@@ -89,7 +96,7 @@ class TargetWorker:
         target = self._usable()
         if target is None:
             if not (self._lanes or self._ready or self._ended):
-                return False
+                return await self._probe()
             self._responses.give_up(self._target_id)
         if target is None or (target.parallel is None and (self._ready or self._ended)):
             await self._end_sending_at_once()
@@ -98,8 +105,8 @@ class TargetWorker:
             self._requeued = False
             self._queue.forget_next()
         if target.parallel is None:
-            return await self._work_in_order()
-        return await self._work_at_once(target.parallel)
+            return await self._work_in_order(target)
+        return await self._work_at_once(target, target.parallel)
 
     async def _change(self, within_s: float | None = None) -> None:
         """Wait until something changes, or for so long."""
@@ -114,7 +121,7 @@ class TargetWorker:
 
     # -- several at once -----------------------------------------------------------------------------------------
 
-    async def _work_at_once(self, parallel: int) -> bool:
+    async def _work_at_once(self, target: Target, parallel: int) -> bool:
         """Store what has ended and begin the next in one commit, or wait for a change; False when nothing is queued."""
         for _ in range(min(len(self._ready), parallel - len(self._lanes))):
             self._add_lane(self._send_ready())
@@ -126,10 +133,18 @@ class TargetWorker:
         # Twice as many as ended, so that the lanes have enough while results gather; few for a slow target.
         most = min(parallel + 2 * len(self._ended), _AHEAD * parallel, _AHEAD_MAX)
         room = most - (len(self._queue.taken) - len(self._ended))
+        limited_us = self._rate_limit.wait_us(target.rate_limit)
+        if target.rate_limit is not None:
+            room = min(room, int(not limited_us and len(self._lanes) + len(self._ready) < parallel))
         following = self._queue.take(room, ordered=False)
+        if following:
+            self._rate_limit.use(target.rate_limit)
         if following or self._ended:
             ended, self._ended = self._ended, []
             self._ready += await self._queue.finish(ended, following)
+            return True
+        if limited_us:
+            await self._change(limited_us / 1_000_000)
             return True
         wait_us = await self._queue.next_wait_us(ordered=False) if room > 0 else None
         if wait_us != 0:
@@ -166,7 +181,7 @@ class TargetWorker:
 
     # -- in order ------------------------------------------------------------------------------------------------
 
-    async def _work_in_order(self) -> bool:
+    async def _work_in_order(self, target: Target) -> bool:
         """Begin to send, or wait for a change; False when nothing is queued."""
         if self._lanes:
             await self._change()
@@ -174,8 +189,11 @@ class TargetWorker:
         wait_us = await self._queue.next_wait_us(ordered=True)
         if wait_us is None:
             return self._woken.is_set()
-        await self._wait(wait_us, or_requeued=True)
+        if wait_us := max(wait_us, self._rate_limit.wait_us(target.rate_limit)):
+            await self._wait(wait_us, or_requeued=True)
+            return True
         for first in self._queue.take(1, ordered=True):
+            self._rate_limit.use(target.rate_limit)
             self._add_lane(self._send_in_order(first))
         return True
 
@@ -192,21 +210,27 @@ class TargetWorker:
             after = self._after(current, made, target)
             if after.state is DeliveryState.QUEUED:
                 await self._queue.finish([(after, made)])
-                begun = await self._wait_for_retry(replace(current, delivery=after))
+                begun = await self._wait_for_retry(replace(current, delivery=after), target)
             else:
                 begun = await self._queue.finish([(after, made)], self._following(target))
         await self._queue.release(begun)
 
     def _following(self, target: Target) -> list[QueuedDelivery]:
         """The next delivery in order, if it can begin now."""
-        return [] if self._stopping or target.parallel is not None else self._queue.take(1, ordered=True)
+        if self._stopping or target.parallel is not None or self._rate_limit.wait_us(target.rate_limit):
+            return []
+        following = self._queue.take(1, ordered=True)
+        if following:
+            self._rate_limit.use(target.rate_limit)
+        return following
 
-    async def _wait_for_retry(self, queued: QueuedDelivery) -> list[QueuedDelivery]:
+    async def _wait_for_retry(self, queued: QueuedDelivery, target: Target) -> list[QueuedDelivery]:
         """Wait until it is due; empty if it cannot begin."""
         self._queue.forget_next()
         self._queue.taken.add(queued.delivery.id)
-        await self._wait(queued.delivery.wait_us(now_us()))
+        await self._wait(max(queued.delivery.wait_us(now_us()), self._rate_limit.wait_us(target.rate_limit)))
         if self._usable() is not None:
+            self._rate_limit.use(target.rate_limit)
             return await self._queue.begin([queued])
         self._queue.taken.discard(queued.delivery.id)
         return []
@@ -219,6 +243,51 @@ class TargetWorker:
                 return
             self._woken.clear()
             await self._change(left)
+
+    # -- a target that failures paused --------------------------------------------------------------------------
+
+    async def _probe(self) -> bool:
+        """Send the first delivery from time to time, and resume the target once that works; False when there is nothing
+        to do. One that fails stays the first, and uses up nothing of its rule."""
+        target = self._paused_by_failures()
+        if target is None:
+            return False
+        self._queue.forget_next()
+        if await self._queue.next_wait_us(ordered=True) is None:
+            return self._woken.is_set()
+        if self._probe_at is None:
+            self._probe_at = self._loop.time() + self._probe_s
+        if (left := self._probe_at - self._loop.time()) > 0:
+            await self._change(left)
+            return True
+        self._probe_at, self._probe_s = None, min(2 * self._probe_s, _PROBE_MAX_S)
+        for queued in await self._queue.begin(self._queue.take(1, ordered=True)):
+            made = await self._attempt(queued, target)
+            ended = self._after(queued, made, target)
+            if ended.state not in (DeliveryState.DELIVERED, DeliveryState.NOT_SENT):
+                before = queued.delivery
+                ended = replace(
+                    ended,
+                    state=DeliveryState.QUEUED,
+                    due_at=0,
+                    round_attempts=before.round_attempts,
+                    round_ms=before.round_ms or 0.0,
+                    next_step="Tried again from time to time while the target is paused.",
+                )
+            await self._queue.finish([(ended, made)])
+            if ended.state is DeliveryState.DELIVERED and self._paused_by_failures() is not None:
+                self._probe_s = _PROBE_S
+                await self._queue.stored(lambda: self._targets.resume(self._target_id))
+            elif ended.state is DeliveryState.NOT_SENT:  # which says nothing of the target
+                self._probe_at = self._loop.time()
+        return True
+
+    def _paused_by_failures(self) -> Target | None:
+        """The target, if it is to be tried again now and then."""
+        target = self._targets.by_id(self._target_id)
+        if target is None or not target.active or self._stopping:
+            return None
+        return target if target.paused is PausedBy.FAILURES and target.auto_resume else None
 
     # -- for both ------------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from app.core.delivery import AttemptTrigger, DeliveryFilter, FailureKind
 from app.core.events import DeliveryChanged
 from app.core.model import DeliveryState
 from app.core.target import PausedBy, RetryRule
-from app.server.forward import forwarder
+from app.server.forward import forwarder, target_worker
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Answering, Received, answering, silent, target
 
@@ -227,6 +227,50 @@ async def test_requests_that_cannot_be_sent_pause_no_target(stage: Stage, what: 
         await stage.outcomes(5)
         assert stage.now(endpoint).targets[0].paused is PausedBy.FAILURES, "they do not end a row of failures either"
     assert len(place.received) == 2
+
+
+@pytest.mark.parametrize("parallel", [None, 2])
+async def test_a_target_that_failures_paused_is_tried_again_and_resumed(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, parallel: int | None
+) -> None:
+    monkeypatch.setattr(target_worker, "_PROBE_S", 0.01)
+    async with target(failing(3)) as place:
+        settings = {"pause_after": 1, "auto_resume": True, "parallel": parallel, "retry": rule(retries=0)}
+        endpoint = await stage.endpoint(place.url, settings)
+        await stage.forwarder.start()
+        await stage.capture(endpoint, target="/catch/s/0")
+        await stage.outcomes(1)
+        for number in range(1, 4):
+            await stage.capture(endpoint, target=f"/catch/s/{number}")
+        last = await stage.outcomes(6)
+        assert [event.state for event in stage.told] == [FAILED, QUEUED, QUEUED, DELIVERED, DELIVERED, DELIVERED]
+        assert last[1].next_step == "Tried again from time to time while the target is paused."
+        assert stage.now(endpoint).targets[0].paused is None
+    paths = [received.line.split()[1] for received in place.received]
+    assert paths[:4] == ["/0", "/1", "/1", "/1"]
+    assert sorted(paths[4:]) == ["/2", "/3"]
+
+
+async def test_a_target_that_the_user_paused_is_not_tried_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(target_worker, "_PROBE_S", 0.0)
+    async with target() as place, target() as other:
+        endpoint = await stage.endpoint(place.url, {"auto_resume": True})
+        await stage.store.targets.create(endpoint.id, replace(endpoint.targets[0].draft(), url=other.url))
+        await stage.store.targets.pause(endpoint.targets[0].id)
+        await stage.forwarder.start()
+        await stage.capture(stage.now(endpoint))
+        await stage.outcomes(1)
+        await stage.forwarder.stop()
+    assert (len(place.received), len(other.received)) == (0, 1)
+
+
+async def test_the_number_of_the_attempt_is_sent_as_a_header(stage: Stage) -> None:
+    async with target(failing(2)) as place:
+        endpoint = await stage.endpoint(place.url, {"retry": rule(), "attempt_header": "X-Attempt"})
+        await stage.forwarder.start()
+        await stage.capture(endpoint, headers=(("X-ATTEMPT", "9"),))
+        await stage.outcomes(3)
+    assert [received.all("x-attempt") for received in place.received] == [["1"], ["2"], ["3"]]
 
 
 async def test_a_pause_during_a_retrys_wait_ends_the_wait(stage: Stage) -> None:

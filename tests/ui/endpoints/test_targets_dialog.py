@@ -27,6 +27,7 @@ ON_ERROR = (
     "Retry on: '204' is not a result. Use connection, timeout, tls, protocol, 3xx, 4xx, 5xx, or a status from 300 to"
     " 599."
 )
+RATE_ERROR = "Rate limit must be a number of requests a second, not '2,5'."
 ALT = Qt.KeyboardModifier.AltModifier
 
 
@@ -50,6 +51,12 @@ class TestSaving:
                 form.delivery.parallel.set_value(8)
                 form.delivery.pause_after.set_value(0)
                 form.delivery.redirects.click()
+                form.delivery.auto_resume.click()
+                QTest.keyClicks(form.delivery.rate_limit, "2,5")
+                assert shown.errors() == {"rate_limit": RATE_ERROR}
+                form.delivery.rate_limit.clear()
+                QTest.keyClicks(form.delivery.rate_limit, "2.5")
+                QTest.keyClicks(form.headers.attempt_header, "X-Attempt")
                 form.retry.retries.set_value(2)
                 form.retry.first_delay.setText("500 ms")
                 form.retry.longest_delay.setText("1 min")
@@ -92,6 +99,9 @@ class TestSaving:
                     ),
                     parallel=8,
                     pause_after=0,
+                    rate_limit=2.5,
+                    attempt_header="X-Attempt",
+                    auto_resume=True,
                 )
 
         run(scene())

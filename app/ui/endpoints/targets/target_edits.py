@@ -12,9 +12,17 @@ from app.core.rules import FieldError, target_errors
 from app.core.target import Target, TargetDraft
 
 _ORDER = (
-    *("url", "timeout_ms", "parallel", "pause_after"),
+    *("url", "timeout_ms", "parallel", "pause_after", "rate_limit"),
     *("retry.retries", "retry.first_delay_ms", "retry.longest_delay_ms", "retry.total_ms", "retry.on"),
-    *("set_headers", "add_headers", "remove_headers", "client_certificate", "client_key", "ca_certificate"),
+    *(
+        "set_headers",
+        "add_headers",
+        "remove_headers",
+        "attempt_header",
+        "client_certificate",
+        "client_key",
+        "ca_certificate",
+    ),
 )
 """The fields that can be wrong, in the order of the form."""
 

@@ -127,6 +127,9 @@ class HeadersSection(TargetSection):
         self.set_headers = mono_edit(self, 64, "X-Environment: staging")
         self.add_headers = mono_edit(self, 64, "Via: 1.1 hookline")
         self.remove_headers = mono_edit(self, 64, "Authorization")
+        self.attempt_header = QLineEdit(self)
+        self.attempt_header.setFont(mono_font())
+        self.attempt_header.setPlaceholderText("X-Hookline-Attempt")
         self.host = ChoiceField(("The target’s", "As the sender sent it"), self)
         lines = "One per line, “Name: value”."
         self.fields = {
@@ -135,6 +138,9 @@ class HeadersSection(TargetSection):
             ),
             "add_headers": LabeledField("Add", self.add_headers, self, help_text=f"{lines} Sent in addition."),
             "remove_headers": LabeledField("Remove", self.remove_headers, self, help_text="One name per line."),
+            "attempt_header": LabeledField(
+                "Attempt", self.attempt_header, self, optional=True, help_text="A header for the attempt’s number."
+            ),
             "host": LabeledField("Host", self.host, self, help_text="Some targets choose the site by its name."),
         }
         self.set_headers.setAccessibleName("Headers to set")
@@ -142,6 +148,8 @@ class HeadersSection(TargetSection):
         self.remove_headers.setAccessibleName("Headers to remove")
         self.side_by_side(self.fields["set_headers"], self.fields["add_headers"])
         self.side_by_side(self.fields["remove_headers"], self.fields["host"])
+        self.column.addWidget(self.fields["attempt_header"])
+        self.watch(self.attempt_header, self.attempt_header.textEdited, "attempt_header")
         for path, edit in self._edits().items():
             self.watch(edit, edit.textChanged, path)
         self.watch(self.host, self.host.currentIndexChanged, "host")
@@ -150,6 +158,7 @@ class HeadersSection(TargetSection):
         self.set_headers.setPlainText(to_lines(draft.set_headers))
         self.add_headers.setPlainText(to_lines(draft.add_headers))
         self.remove_headers.setPlainText("\n".join(draft.remove_headers))
+        self.attempt_header.setText(draft.attempt_header or "")
         self.host.setCurrentIndex(int(draft.host == "sender"))
 
     def values(self) -> dict[str, Any]:
@@ -159,6 +168,7 @@ class HeadersSection(TargetSection):
             "set_headers": parse_lines(self.set_headers.toPlainText())[0],
             "add_headers": parse_lines(self.add_headers.toPlainText())[0],
             "remove_headers": tuple(name for name in removed if name),
+            "attempt_header": self.attempt_header.text().strip() or None,
             "host": host,
         }
 
@@ -184,6 +194,9 @@ class DeliverySection(TargetSection):
         self.timeout = DurationField("Time limit", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self)
         self.parallel = NumberField("Parallel", 1, PARALLEL_MAX, self)
         self.pause_after = NumberField("Pause after", 0, PAUSE_AFTER_MAX, self, unit="failures")
+        self.rate_limit = QLineEdit(self)
+        self.rate_limit.setPlaceholderText("None")
+        self.auto_resume = QCheckBox("Resume by itself", self)
         self.in_order = QCheckBox("Keep the order", self)
         self.redirects = QCheckBox("Follow redirects", self)
         timeout = f"Per attempt, up to {duration_text(TIMEOUT_MAX_MS)}."
@@ -193,10 +206,15 @@ class DeliverySection(TargetSection):
             "pause_after": LabeledField(
                 "Pause after", self.pause_after, self, help_text="Failed deliveries in a row. 0 never pauses."
             ),
+            "rate_limit": LabeledField(
+                "Rate limit", self.rate_limit, self, optional=True, help_text="Requests a second, at most."
+            ),
         }
-        self.side_by_side(*self.fields.values())
+        self.side_by_side(self.fields["timeout_ms"], self.fields["parallel"])
+        self.side_by_side(self.fields["pause_after"], self.fields["rate_limit"])
         for box, text in (
             (self.in_order, "One after the other: a delivery that waits for its retry holds up the next."),
+            (self.auto_resume, "After such a pause, the first delivery is tried again from time to time."),
             (self.redirects, "Otherwise a redirect is stored as the target’s response."),
         ):
             box.setAccessibleDescription(text)
@@ -210,6 +228,8 @@ class DeliverySection(TargetSection):
         self.in_order.toggled.connect(self.parallel.setDisabled)
         self.watch(self.in_order, self.in_order.clicked, "parallel")
         self.pause_after.changed.connect(self._failures_changed)
+        self.watch(self.rate_limit, self.rate_limit.textEdited, "rate_limit")
+        self.watch(self.auto_resume, self.auto_resume.clicked, "auto_resume")
         self.watch(self.redirects, self.redirects.clicked, "follow_redirects")
 
     def load(self, draft: TargetDraft) -> None:
@@ -217,6 +237,8 @@ class DeliverySection(TargetSection):
         self.in_order.setChecked(draft.parallel is None)
         self.parallel.set_value(draft.parallel or 1)
         self.pause_after.set_value(draft.pause_after)
+        self.rate_limit.setText("" if draft.rate_limit is None else f"{draft.rate_limit:g}")
+        self.auto_resume.setChecked(draft.auto_resume)
         self.redirects.setChecked(draft.follow_redirects)
 
     def values(self) -> dict[str, Any]:
@@ -224,6 +246,8 @@ class DeliverySection(TargetSection):
             "timeout_ms": self.timeout.value(),
             "parallel": None if self.in_order.isChecked() else self.parallel.value(),
             "pause_after": self.pause_after.value(),
+            "rate_limit": self._rate()[0],
+            "auto_resume": self.auto_resume.isChecked(),
             "follow_redirects": self.redirects.isChecked(),
         }
 
@@ -232,7 +256,16 @@ class DeliverySection(TargetSection):
             "timeout_ms": self.timeout.problem(),
             "parallel": None if self.in_order.isChecked() else self.parallel.problem(),
             "pause_after": self.pause_after.problem(),
+            "rate_limit": self._rate()[1],
         }
+
+    def _rate(self) -> tuple[float | None, str | None]:
+        """The rate limit, and what is wrong with its text."""
+        text = self.rate_limit.text().strip()
+        try:
+            return (float(text) if text else None), None
+        except ValueError:
+            return None, f"Rate limit must be a number of requests a second, not {text!r}."
 
     @Slot()
     def _failures_changed(self) -> None:
