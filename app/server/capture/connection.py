@@ -277,7 +277,8 @@ class Connection(BaseProtocol):
                     await self._waiter
                     continue
                 await self._handler.handle(self, self._request)
-                self._end_turn()
+                if self._has_turn:
+                    self._end_turn()
                 self._served = True
                 if self.head_memory_used:
                     self._server.head_grew(self, -self.head_memory_used)

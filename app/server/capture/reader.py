@@ -101,15 +101,12 @@ class RequestReader:
         self._body_remaining = 0
         self._following = b""
         self._following_at = 0
+        self.following = 0
+        """How many bytes were received after the last request."""
         self.head_size = 0
         """The size of the last head."""
         self.head = b""
         """The received part of a head that is incomplete, or was rejected."""
-
-    @property
-    def following(self) -> int:
-        """How many bytes were received after the last request."""
-        return len(self._following) - self._following_at
 
     def read_head(self, data: bytes = b"") -> Incoming | None:
         """The request whose head `data`, or what followed the last request, completes, with the part of its body that
@@ -150,7 +147,8 @@ class RequestReader:
         self._follow(self._following[self._following_at :] + data, 0)
 
     def _follow(self, data: bytes, at: int) -> None:
-        self._following, self._following_at = (data, at) if at < len(data) else (b"", 0)
+        self.following = len(data) - at
+        self._following, self._following_at = (data, at) if self.following else (b"", 0)
 
     def _read_request(self, data: bytes, at: int, end: int) -> Incoming:
         """The request whose head is `data[at:end]`."""
@@ -173,7 +171,8 @@ class RequestReader:
         request = Incoming(message, payload)
         request.head_size = self.head_size
         following_at = self._begin_body(request, data, end, parsed)
-        self._follow(data, following_at)
+        if following_at < len(data):
+            self._follow(data, following_at)
         request.raw = data[at : min(following_at, at + REFUSED_RAW_MAX)]
         return request
 
