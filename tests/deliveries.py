@@ -99,6 +99,7 @@ async def respond(
     headers: Headers = (("Content-Type", "application/json"),),
     *,
     truncated: bool = False,
+    ms: float = 2.5,
 ) -> Delivery:
     """Let the target respond like this."""
     ok = status < 400
@@ -110,6 +111,7 @@ async def respond(
         http_version="1.1",
         response_headers=headers,
         response_truncated=truncated,
+        ms=ms,
     )
     return await finish(store, delivery, DeliveryState.DELIVERED if ok else DeliveryState.FAILED, made, body=body)
 

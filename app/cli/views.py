@@ -170,6 +170,9 @@ class ComparedView(TypedDict):
     second_delivery: str
     first_status: int | None
     second_status: int | None
+    first_ms: float | None
+    second_ms: float | None
+    ms_difference: float | None
     same: bool | None
     differences: list[DifferenceView]
     more: bool

@@ -178,6 +178,11 @@ def _offset(moment: datetime) -> str:
     return f"{text[:3]}:{text[3:]}"
 
 
+def signed_ms_text(ms: float) -> str:
+    """`+3.0 ms`, `-12 ms`."""
+    return f"{'-' if ms < 0 else '+'}{ms_text(abs(ms))}"
+
+
 def ms_text(ms: float) -> str:
     """`0.8 ms`, `12 ms`, `1.5 s`."""
     if ms < 10:

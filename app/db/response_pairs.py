@@ -119,6 +119,7 @@ def _response(database: SqliteDatabase, attempt: Attempt | None) -> ComparedResp
         headers=attempt.response_headers,
         body=attempts.response_body(database, attempt.delivery_id, attempt.number),
         complete=not attempt.response_truncated,
+        ms=attempt.ms,
     )
 
 

@@ -22,7 +22,7 @@ def ids(folder: Path) -> list[str]:
         for second in (b'{"id":1}', b'{"id":2}'):
             rows = await deliveries.queued(store, endpoint)
             await deliveries.respond(store, rows[0], body=b'{"id":1}')
-            await deliveries.respond(store, rows[1], body=second)
+            await deliveries.respond(store, rows[1], body=second, ms=14.5)
             made.append(rows[0].capture_id)
         return made
 
@@ -33,10 +33,11 @@ def test_what_differs(run: Run, ids: list[str]) -> None:
     done = run("compare", "orders")
     first, *others = done.out.splitlines()
     assert first.startswith(f"≠  {ids[1]}  ")
-    assert first.endswith("  200 → 200")
+    assert first.endswith("  200 in 2.5 ms → 200 in 14 ms (+12 ms)")
     assert others == ["   id: 1 → 2", "Compared 2 requests: 1 different, 1 the same."]
     assert done.code == 1
-    assert [one["request"]["id"] for one in run("compare", "orders", "--json").json] == [ids[1]]
+    (row,) = run("compare", "orders", "--json").json
+    assert (row["request"]["id"], row["first_ms"], row["second_ms"], row["ms_difference"]) == (ids[1], 2.5, 14.5, 12.0)
 
 
 def test_nothing_differs(run: Run, ids: list[str]) -> None:

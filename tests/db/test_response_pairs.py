@@ -41,7 +41,7 @@ async def test_both_responses_with_what_is_needed_to_compare(store: Store) -> No
     await deliveries.fail(store, new, attempts=2)
     (pair,) = (await page(store, endpoint)).pairs
     assert (pair.request.id, pair.first_delivery, pair.second_delivery) == (old.capture_id, old.id, new.id)
-    assert pair.first == ComparedResponse(status=201, headers=JSON, body=b'{"id":1}', complete=False)
+    assert pair.first == ComparedResponse(status=201, headers=JSON, body=b'{"id":1}', complete=False, ms=2.5)
     assert pair.second == ComparedResponse(status=None, failure=deliveries.REFUSED)
 
 

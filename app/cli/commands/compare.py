@@ -12,7 +12,7 @@ from app.cli.identifiers import SLUG_HELP, short_id, slug_given
 from app.cli.output import DIM, GREEN, RED, JsonList
 from app.cli.text import when_text
 from app.cli.views import ComparedView
-from app.core.text import count_of
+from app.core.text import count_of, ms_text, signed_ms_text
 
 HELP = "compare the responses of two targets, such as an old and a new handler"
 DETAILS = (
@@ -87,9 +87,12 @@ def _print(call: Call, one: ComparedView) -> None:
     """A line for the request, and one for each difference."""
     request = one["request"]
     identity = short_id(request["id"]) if call.out.terminal else request["id"]
-    statuses = " → ".join("no response" if each is None else str(each) for each in _statuses(one))
+    sides = ((one["first_status"], one["first_ms"]), (one["second_status"], one["second_ms"]))
+    responses = " → ".join(_side(status, ms) for status, ms in sides)
+    if one["ms_difference"] is not None:
+        responses += f" ({signed_ms_text(one['ms_difference'])})"
     mark, code = {True: (SAME, GREEN), False: (DIFFERENT, RED), None: (NEITHER, DIM)}[one["same"]]
-    what = f"{identity}  {when_text(request['received_at'])}  {request['method']} {request['target']}  {statuses}"
+    what = f"{identity}  {when_text(request['received_at'])}  {request['method']} {request['target']}  {responses}"
     call.out.marked(mark, code, what)
     for difference in one["differences"]:
         call.out.line(f"   {difference['text']}")
@@ -99,8 +102,10 @@ def _print(call: Call, one: ComparedView) -> None:
         call.out.line(f"   {note}")
 
 
-def _statuses(one: ComparedView) -> tuple[int | None, int | None]:
-    return one["first_status"], one["second_status"]
+def _side(status: int | None, ms: float | None) -> str:
+    if status is None:
+        return "no response"
+    return str(status) if ms is None else f"{status} in {ms_text(ms)}"
 
 
 def _print_counts(call: Call, counts: dict[bool | None, int]) -> None:

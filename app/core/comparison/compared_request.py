@@ -43,7 +43,8 @@ class ComparisonResult(StrEnum):
 
 
 class ComparedRequest(Record, frozen=True):
-    """A request with the statuses of both responses (None: the target did not respond) and what differs."""
+    """A request with the statuses of both responses (None: the target did not respond), how long they took, and what
+    differs."""
 
     request: Summary
     first_delivery: str
@@ -51,6 +52,13 @@ class ComparedRequest(Record, frozen=True):
     first_status: int | None
     second_status: int | None
     comparison: ResponseComparison
+    first_ms: float | None = None
+    second_ms: float | None = None
+
+    @property
+    def ms_difference(self) -> float | None:
+        """How much longer the second one took; None unless both responded."""
+        return None if self.first_ms is None or self.second_ms is None else self.second_ms - self.first_ms
 
     @property
     def result(self) -> ComparisonResult:
@@ -69,6 +77,8 @@ def compare_pairs(pairs: Iterable[ResponsePair], ignored: IgnoredFields) -> list
             first_status=pair.first.status,
             second_status=pair.second.status,
             comparison=compare_responses(pair.first, pair.second, ignored),
+            first_ms=pair.first.ms,
+            second_ms=pair.second.ms,
         )
         for pair in pairs
     ]

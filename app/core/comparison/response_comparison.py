@@ -25,7 +25,7 @@ of the body, which is compared itself and can differ only in what is ignored."""
 class ComparedResponse(Record, frozen=True):
     """A response, its body as sent; or without one, `status` is None and `failure` says why.
 
-    `complete`: the body is all there.
+    `complete`: the body is all there. `ms` is how long the attempt took.
     """
 
     status: int | None
@@ -33,6 +33,7 @@ class ComparedResponse(Record, frozen=True):
     body: bytes = b""
     complete: bool = True
     failure: str | None = None
+    ms: float | None = None
 
 
 class IgnoredFields(Record, frozen=True):

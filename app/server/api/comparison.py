@@ -120,6 +120,9 @@ def _out(one: ComparedRequest, slug: str) -> ComparedOut:
         second_delivery=one.second_delivery,
         first_status=one.first_status,
         second_status=one.second_status,
+        first_ms=one.first_ms,
+        second_ms=one.second_ms,
+        ms_difference=one.ms_difference,
         same=None if result is ComparisonResult.NO_RESPONSE else result is ComparisonResult.SAME,
         differences=tuple(
             DifferenceOut(part=each.part, where=each.where, text=each.text, first=each.first, second=each.second)

@@ -256,7 +256,8 @@ class DifferenceOut(Record, frozen=True):
 
 
 class ComparedOut(Record, frozen=True):
-    """The responses of two targets to a request. A status is null without a response; `same` is null if neither target
+    """The responses of two targets to a request, and how long each attempt took: `ms_difference` is how much longer the
+    second one took. A status and a time are null without a response; `same` is null if neither target
     responded. `more`: there are other differences than these. `notes` say what was not compared."""
 
     request: SummaryOut
@@ -264,6 +265,9 @@ class ComparedOut(Record, frozen=True):
     second_delivery: str
     first_status: int | None
     second_status: int | None
+    first_ms: float | None
+    second_ms: float | None
+    ms_difference: float | None
     same: bool | None
     differences: tuple[DifferenceOut, ...]
     more: bool

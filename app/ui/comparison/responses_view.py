@@ -11,7 +11,7 @@ from app.core.bodies.escape import escape
 from app.core.comparison.compared_request import ResponsePair
 from app.core.comparison.response_comparison import ComparedResponse
 from app.core.comparison.side_by_side import AlignedRow, RowKind, SideBySide
-from app.core.text import count_of, exact_time, size_text
+from app.core.text import count_of, exact_time, ms_text, signed_ms_text, size_text
 from app.ui.comparison.aligned_text import AlignedText
 from app.ui.comparison.headers_table import HeadersTable
 from app.ui.request.title import title_of
@@ -71,6 +71,8 @@ class ResponsesView(QWidget):
         different = pair.first.status != pair.second.status
         for side, response, url in zip(self.sides, (pair.first, pair.second), urls, strict=True):
             side.show_response(response, url, different=different)
+        if pair.first.ms is not None and pair.second.ms is not None:
+            self.sides[1].show_difference(pair.second.ms - pair.first.ms)
         self.headers.rows.set_rows(sorted(found.headers, key=_different_first))
         differing = sum(row.kind.differs for row in found.headers)
         ignored = any(row.kind is RowKind.IGNORED for row in found.headers)
@@ -172,4 +174,9 @@ class _SideTitle(QWidget):
         self.status.setAccessibleName(f"Status {text}{', different' if different else ''}")
         self.url.setText(escape(url if response.status is not None else response.failure or url))
         more = "" if response.complete else "+"
-        self.length.setText("" if response.status is None else f"{size_text(len(response.body))}{more}")
+        time = "" if response.ms is None else f" · {ms_text(response.ms)}"
+        self.length.setText("" if response.status is None else f"{size_text(len(response.body))}{more}{time}")
+
+    def show_difference(self, ms: float) -> None:
+        """How much longer it took than the other response."""
+        self.length.setText(f"{self.length.text()} ({signed_ms_text(ms)})")

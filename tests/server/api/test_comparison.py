@@ -18,7 +18,7 @@ async def answered(desk: Desk, endpoint: Endpoint, first: bytes, second: bytes, 
     """A request that both targets responded to, the second one with `status`; its ID."""
     rows = await deliveries.queued(desk.store, endpoint)
     await deliveries.respond(desk.store, rows[0], body=first)
-    await deliveries.respond(desk.store, rows[1], status, second)
+    await deliveries.respond(desk.store, rows[1], status, second, ms=1.5)
     return rows[0].capture_id
 
 
@@ -52,6 +52,8 @@ async def test_each_request_with_what_differs(desk: Desk) -> None:
         {"part": "body", "where": "id", "text": "id: 1 → 2", "first": "1", "second": "2"},
     ]
     assert (item["more"], item["notes"], item["request"]["endpoint"]) == (False, [], "orders")
+    assert (item["first_ms"], item["second_ms"], item["ms_difference"]) == (2.5, 1.5, -1.0)
+    assert found["items"][0]["ms_difference"] is None
     assert item["first_delivery"] == (await desk.store.deliveries.of_capture(different))[0].id
 
 

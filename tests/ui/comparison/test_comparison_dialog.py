@@ -98,6 +98,8 @@ def test_the_first_one_is_open_with_both_responses_aligned(run: Run, tmp_path: P
             ]
             assert dialog.responses.body_title.text() == "Body · 2 differences"
             assert [side.status.text() for side in dialog.responses.sides] == ["200", "200"]
+            lengths = [side.length.text().partition(" · ")[2] for side in dialog.responses.sides]
+            assert lengths == ["2.5 ms", "2.5 ms (+0.0 ms)"]
             first = dialog.responses.body.sides[0]
             assert first.textCursor().blockNumber() == 1
             QTest.keyClick(dialog, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)

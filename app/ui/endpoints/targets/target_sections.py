@@ -139,7 +139,7 @@ class HeadersSection(TargetSection):
             "add_headers": LabeledField("Add", self.add_headers, self, help_text=f"{lines} Sent in addition."),
             "remove_headers": LabeledField("Remove", self.remove_headers, self, help_text="One name per line."),
             "attempt_header": LabeledField(
-                "Attempt", self.attempt_header, self, optional=True, help_text="A header for the attempt’s number."
+                "Attempt number", self.attempt_header, self, optional=True, help_text="Sent in this header, from 1."
             ),
             "host": LabeledField("Host", self.host, self, help_text="Some targets choose the site by its name."),
         }
@@ -214,7 +214,7 @@ class DeliverySection(TargetSection):
         self.side_by_side(self.fields["pause_after"], self.fields["rate_limit"])
         for box, text in (
             (self.in_order, "One after the other: a delivery that waits for its retry holds up the next."),
-            (self.auto_resume, "After such a pause, the first delivery is tried again from time to time."),
+            (self.auto_resume, "After a pause by failures, the first delivery is tried again from time to time."),
             (self.redirects, "Otherwise a redirect is stored as the target’s response."),
         ):
             box.setAccessibleDescription(text)
