@@ -101,6 +101,7 @@ class TargetWorker:
         if target is None or (target.parallel is None and (self._ready or self._ended)):
             await self._end_sending_at_once()
             return True
+        self._probe_at, self._probe_s = None, _PROBE_S
         if self._requeued:
             self._requeued = False
             self._queue.forget_next()
@@ -252,15 +253,15 @@ class TargetWorker:
         target = self._paused_by_failures()
         if target is None:
             return False
-        self._queue.forget_next()
-        if await self._queue.next_wait_us(ordered=True) is None:
-            return self._woken.is_set()
         if self._probe_at is None:
             self._probe_at = self._loop.time() + self._probe_s
         if (left := self._probe_at - self._loop.time()) > 0:
             await self._change(left)
             return True
         self._probe_at, self._probe_s = None, min(2 * self._probe_s, _PROBE_MAX_S)
+        self._queue.forget_next()
+        if await self._queue.next_wait_us(ordered=True) is None:
+            return self._woken.is_set()
         for queued in await self._queue.begin(self._queue.take(1, ordered=True)):
             made = await self._attempt(queued, target)
             ended = self._after(queued, made, target)
@@ -276,7 +277,6 @@ class TargetWorker:
                 )
             await self._queue.finish([(ended, made)])
             if ended.state is DeliveryState.DELIVERED and self._paused_by_failures() is not None:
-                self._probe_s = _PROBE_S
                 await self._queue.stored(lambda: self._targets.resume(self._target_id))
             elif ended.state is DeliveryState.NOT_SENT:  # which says nothing of the target
                 self._probe_at = self._loop.time()
