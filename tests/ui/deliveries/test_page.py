@@ -157,13 +157,14 @@ class TestRows:
                 endpoint = await forwarding(desk, forward_url="http://127.0.0.1:9/webhooks/stripe")
                 capture = await desk.capture(endpoint, target="/catch/x/11")
                 (delivery,) = await desk.store.deliveries.of_capture(capture.id)
-                await finish(desk.store, delivery, FAILED, attempt(delivery, status=None, error=REFUSED))
+                refused = attempt(delivery, status=None, error=REFUSED)
+                await finish(desk.store, delivery, FAILED, refused, next_step="Gave up.")
                 window.resize(width, 768)
                 await open_with(window, 1)
                 await settle(10)
                 table, model = window.deliveries.table, window.deliveries.model
                 details = model.index(0, DETAIL)
-                assert details.data() == REFUSED
+                assert details.data() == details.data(Qt.ItemDataRole.ToolTipRole) == f"{REFUSED} Gave up."
                 assert table.fontMetrics().horizontalAdvance(fits) <= table.columnWidth(DETAIL) - 16
                 for column in (REQUEST, TARGET) if width > 1900 else (REQUEST,):
                     needed = table.fontMetrics().horizontalAdvance(model.index(0, column).data())

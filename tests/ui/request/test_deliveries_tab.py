@@ -77,6 +77,19 @@ def test_every_attempt_has_its_number_trigger_result_and_duration(run: Run, tmp_
     run(check())
 
 
+def test_the_last_attempt_says_why_it_is_not_retried(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            made = [attempt(delivery, number, **STATUS_500) for number in (1, 2)]
+            why = "Not retried: status 500 is not in the target's retry rule."
+            await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made, next_step=why)
+            await until(lambda: tab.pane.reason.text() == f"{STATUS_500['error']} {why}")
+            tab.list.setCurrentIndex(tab.list.attempts.index(1))
+            await until(lambda: tab.pane.reason.text() == STATUS_500["error"])
+
+    run(check())
+
+
 @pytest.mark.usefixtures("each_font")
 def test_the_attempts_have_the_room_they_need_whenever_the_tab_is_opened(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
