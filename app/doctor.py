@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app.cli.connect import responds, running_api
+from app.cli.connect import responds, running_api, storage_of
 from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError
@@ -84,6 +84,9 @@ def _check_running(folder: Path) -> Finding:
     if not answered:
         text = f"{who.capitalize()} has the folder, but its API at {address.url} does not respond."
         return problem(RUNNING, text, f"Close it, or end it (kill {pid}), and start Hookline again.")
+    storage = asyncio.run(storage_of(address))
+    if storage not in (None, "ok"):
+        return problem(RUNNING, f"running ({who}), but it stores nothing, and senders get 503.", storage)
     return ok(RUNNING, f"running ({who}), its API responds at {address.url}")
 
 

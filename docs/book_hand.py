@@ -23,7 +23,7 @@ from app.ui.widgets.question import Question
 from docs import picture_data
 from docs.book import SIZES, Book
 
-STORAGE_ADVICE = "Senders get a 503 response and can retry; capturing resumes automatically."
+STORAGE_ADVICE = "Senders get a 503 response and can retry; capturing resumes as soon as storing works."
 
 
 async def draw_hand(book: Book, stripe: Endpoint) -> None:

@@ -82,6 +82,15 @@ def _has_no_data(folder: Path) -> bool:
     return False
 
 
+async def storage_of(address: ApiAddress) -> str | None:
+    """Why the program stores nothing, `ok` if it does, None if it does not say."""
+    async with ApiClient(address) as api:
+        try:
+            return (await api.status())["storage"]
+        except CliError:
+            return None
+
+
 async def responds(address: ApiAddress) -> bool:
     """Whether the API accepts the token; CliError if it is busy."""
     async with ApiClient(address) as api:

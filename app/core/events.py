@@ -167,7 +167,7 @@ class StorageLimitChanged(Event, frozen=True):
 
 
 class DatabaseDamaged(Event, frozen=True):
-    """A check after an unclean stop found damaged pages; `reason` says more."""
+    """A check in the background found damaged pages; `reason` says more."""
 
     reason: str
 

@@ -7,6 +7,7 @@ import contextlib
 import os
 import shutil
 import sqlite3
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -60,12 +61,21 @@ _LOCKED = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_PROTOCOL)
 
 
 class FileMovedError(Exception):
-    """The database file was moved or cannot be reached: anything written would be lost."""
+    """The database file was moved or cannot be reached: anything written would be lost. `is_lost`: what was stored is
+    only in the files that Hookline still has open."""
+
+    def __init__(self, text: str, *, is_lost: bool = False) -> None:
+        super().__init__(text)
+        self.is_lost = is_lost
+
+
+class FileDamagedError(Exception):
+    """Another program has overwritten or cut the database file: what is stored could not be read again."""
 
 
 def trouble(error: BaseException) -> str | None:
     """Why nothing can be stored, in sentences; None when `error` is a bug of the program."""
-    if isinstance(error, FileMovedError):
+    if isinstance(error, FileMovedError | FileDamagedError):
         return str(error)
     code = _code(error)
     return None if code is None else _REASONS.get(code)
@@ -75,6 +85,11 @@ def is_out_of_space(error: BaseException) -> bool:
     """Whether a full disk may be the cause: SQLite reports an input or output error when the log's index cannot
     grow."""
     return _code(error) in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+
+
+def is_unreadable(error: BaseException) -> bool:
+    """Whether the file may be damaged, or the disk."""
+    return _code(error) in (*_DAMAGE, sqlite3.SQLITE_IOERR)
 
 
 def is_damage(error: BaseException | None) -> bool:
@@ -102,6 +117,7 @@ def open_writer(path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRAT
             _require_wal(database, path)
             migrate(database, path, migrations)
             AccountModel.update(id=AccountModel.id).execute(database)
+            _set_number(raw(database))
             _restrict_permissions(path)
         except BaseException:
             database.close()
@@ -130,24 +146,6 @@ def checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
     return not busy and bool(logged == moved)
 
 
-class FileIdentity:
-    """Detects that the database or its log was moved, replaced or deleted. A check costs two `stat` calls."""
-
-    def __init__(self, path: Path) -> None:
-        self._files = [(str(file), file_identity(str(file))) for file in (path, companions(path)[0])]
-
-    def check(self) -> None:
-        """FileMovedError when a file is not the one that was opened."""
-        for file, identity in self._files:
-            try:
-                found = file_identity(file)
-            except OSError as error:
-                text = f"{file} cannot be reached: {error.strerror}. Check the folder's permissions and the disk."
-                raise FileMovedError(text) from error
-            if found != identity:
-                raise FileMovedError(f"{file} was moved, replaced or deleted. Put it back, or restart Hookline.")
-
-
 def file_identity(file: Path | str) -> tuple[int, int] | None:
     """What stays the same while a file is renamed, None when there is none."""
     try:
@@ -155,6 +153,20 @@ def file_identity(file: Path | str) -> tuple[int, int] | None:
     except FileNotFoundError:
         return None
     return stat.st_dev, stat.st_ino
+
+
+def store_number(instance_id: str) -> int:
+    """What the header of this store's file has as `user_version`: the database of another store has another."""
+    return zlib.crc32(instance_id.encode()) >> 1
+
+
+def _set_number(connection: sqlite3.Connection) -> None:
+    """Have the number in the file itself, not only in the log."""
+    (instance_id,) = connection.execute("SELECT instance_id FROM account").fetchone()
+    number = store_number(instance_id)
+    if connection.execute("PRAGMA user_version").fetchone() != (number,):
+        connection.execute(f"PRAGMA user_version = {number}")
+        checkpoint(connection, "PASSIVE")
 
 
 def _check_file(path: Path, known: Sequence[str]) -> None:

@@ -83,7 +83,7 @@ def find_damage(path: Path, report: Report, *, thorough: bool) -> str | None:
         connection.set_progress_handler(interrupt, _CHECK_OPERATIONS)
         interrupt()
         try:
-            found = _first_problem(connection, thorough=thorough)
+            found = first_problem(connection, thorough=thorough)
         except sqlite3.DatabaseError as error:
             found = str(error)
         connection.set_progress_handler(None, 0)
@@ -92,7 +92,8 @@ def find_damage(path: Path, report: Report, *, thorough: bool) -> str | None:
     return found
 
 
-def _first_problem(connection: sqlite3.Connection, *, thorough: bool) -> str | None:
+def first_problem(connection: sqlite3.Connection, *, thorough: bool) -> str | None:
+    """As `find_damage`."""
     check = "integrity_check" if thorough else "quick_check"
     (found,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
     if found != "ok":

@@ -88,8 +88,10 @@ def require_database(folder: Path) -> None:
 
 
 def _copies(folder: Path) -> list[Path]:
-    """What migrations and restores have kept of earlier databases."""
-    return [copy for kind in ("before", "replaced") for copy in sorted(folder.glob(f"{FILE_NAME}.{kind}-*[0-9]"))]
+    """What migrations, restores and damage have left of earlier databases."""
+    return [
+        copy for kind in ("before", "replaced", "rescued") for copy in sorted(folder.glob(f"{FILE_NAME}.{kind}-*[0-9]"))
+    ]
 
 
 def set_aside(folder: Path) -> Path:

@@ -1,4 +1,5 @@
-"""Checks the database for damaged pages in the background after an unclean stop, table by table."""
+"""Checks the database for damaged pages in the background, after an unclean stop or when damage is suspected, table by
+table."""
 
 from __future__ import annotations
 
@@ -6,6 +7,7 @@ import asyncio
 import contextlib
 import logging
 import sqlite3
+import time
 from collections.abc import Callable
 from pathlib import Path
 from threading import Event as Flag
@@ -26,6 +28,8 @@ LOG_MAX = 64 * MIB
 """While a table is read, the log cannot restart. When it has grown to this size, the check is interrupted and retried
 later."""
 RETRY_S = 30.0
+AGAIN_S = 600.0
+"""Damage that is suspected sooner after a check began starts no other."""
 WATCH_S = 0.5
 
 
@@ -41,11 +45,15 @@ class IntegrityCheck:
         self._thread: Thread | None = None
         self._stopping = Flag()
         self._connection: sqlite3.Connection | None = None
+        self._begun_at: float | None = None
+        self._ended = False
         self.finished = self.sound = False
 
     def start(self) -> None:
-        """Check once; damage is published as DatabaseDamaged."""
-        if self._thread is None:
+        """Check, unless that was begun a short time ago; damage is published as DatabaseDamaged."""
+        now = time.monotonic()
+        if self._begun_at is None or (now - self._begun_at > AGAIN_S and self._ended):
+            self._begun_at, self._ended = now, False
             self._thread = Thread(target=self._main, name="hookline-integrity", daemon=True)
             self._thread.start()
 
@@ -74,6 +82,7 @@ class IntegrityCheck:
             problems = [str(error)]  # damaged where the tables are named
         finally:
             self._connection = None
+            self._ended = True
         if problems is not None:
             self._loop.call_soon_threadsafe(self._report, problems)
 

@@ -19,6 +19,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `deliveries.py` | one for each delivery of a replay: 5 microseconds instead of 145 |
 | `delivery_results.py` | the results of all deliveries that wait in a few statements, once in each of their commits |
 | `disk_reserve.py` | pragmas |
+| `file_watch.py` | a connection of its own, which must not use the cache of another |
 | `identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
 | `insert.py` | the captures themselves: many rows a statement, prepared once |
 | `integrity.py` | a connection and a thread of its own, for `quick_check` |
@@ -27,6 +28,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `positions.py` | a lookup with `coalesce`, once for each call that waits |
 | `queries.py` | the counts at start, from one index; what is hidden is a function of SQLite |
 | `raw_sql.py` | transactions that begin by taking the lock, and savepoints |
+| `rescue.py` | a file that may be damaged anywhere, row by row |
 | `response_times.py` | any number of rows in one statement, for each capture |
 | `retention.py` | purges: joins in a fixed order |
 | `schema.py` | indexes with conditions, and triggers |

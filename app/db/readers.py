@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any, TypeVar
 
 from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
-from app.db.connection import reader_database, trouble
+from app.db.connection import is_unreadable, reader_database, trouble
 
 T = TypeVar("T")
 THREADS, SLOW_THREADS = 2, 1
@@ -26,8 +27,9 @@ _Job = tuple[Callable[[SqliteDatabase], Any], "asyncio.Future[Any]"]
 class Readers:
     """Runs functions of a read-only database. All public methods are called on the loop's thread."""
 
-    def __init__(self, path: Path) -> None:
-        self._database = reader_database(path)
+    def __init__(self, path: Path, on_unreadable: Callable[[], None]) -> None:
+        """`on_unreadable` is called when the file or the disk seems to be damaged."""
+        self._database, self._on_unreadable = reader_database(path), on_unreadable
         self._loop = asyncio.get_running_loop()
         self._quick: SimpleQueue[_Job | None] = SimpleQueue()
         self._slow: SimpleQueue[_Job | None] = SimpleQueue()
@@ -50,6 +52,23 @@ class Readers:
         future: asyncio.Future[T] = self._loop.create_future()
         (self._slow if slow else self._quick).put((job, future))
         return await future
+
+    async def connect(self) -> None:
+        """Open the connections of all threads."""
+        together = Barrier(THREADS)
+
+        def wait(_: SqliteDatabase) -> None:
+            with suppress(BrokenBarrierError):
+                together.wait()
+
+        async def one() -> None:
+            try:
+                await self.run(wait)
+            except BaseException:
+                together.abort()
+                raise
+
+        await asyncio.gather(*(one() for _ in range(THREADS)))
 
     async def close(self) -> None:
         """Finish waiting jobs, then close the connections on their threads. Twice is harmless."""
@@ -75,6 +94,8 @@ class Readers:
                 )
                 unavailable.__cause__ = error if reason else error.__cause__
                 self._loop.call_soon_threadsafe(_settle, future, None, unavailable)
+                if is_unreadable(error):
+                    self._loop.call_soon_threadsafe(self._on_unreadable)
             else:
                 self._loop.call_soon_threadsafe(_settle, future, result, None)
         self._database.close()

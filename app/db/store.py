@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
+from peewee import SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
@@ -16,12 +18,14 @@ from app.core.events import Event, StorageTrouble
 from app.core.model import Counts
 from app.core.providers.catalogue import Identify
 from app.core.settings import Settings
+from app.core.text import count_of
 from app.db.account import Account
 from app.db.backups import Backups
-from app.db.capture_order import CaptureOrder
+from app.db.capture_order import STEP, CaptureOrder
 from app.db.captures import Captures
 from app.db.cleanup import Cleanup, Reclaim
 from app.db.connection import FILE_NAME, damaged, is_damage
+from app.db.copy import remove_database
 from app.db.counts import RequestCounts, all_uses
 from app.db.deliveries import Deliveries
 from app.db.disk_reserve import DiskReserve
@@ -35,6 +39,7 @@ from app.db.queries import count_all
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.replays import Replays
+from app.db.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
 from app.db.response_pairs import ResponsePairReader
 from app.db.retention import Retention
 from app.db.search.index.index import Index
@@ -44,7 +49,7 @@ from app.db.storage_limits import StorageLimits
 from app.db.targets import Targets
 from app.db.tunnels import Tunnels
 from app.db.writer import Writer
-from app.db.writer_jobs import Job
+from app.db.writer_jobs import AdaptiveBatch, Job
 
 log = logging.getLogger(__name__)
 
@@ -67,15 +72,24 @@ class Store:
         identify: Identify | None,
         disk_reserve: Callable[[], int],
     ) -> None:
-        self._publish = publish
+        self._path, self._publish = path, publish
         self._closing = asyncio.Lock()
+        self._trouble: str | None = None
+        self._rescuing: asyncio.Task[None] | None = None
         self._request_counts = RequestCounts()
         self.limits = StorageLimits(publish, self._stored_bytes, self._limit_exceeded)
         self._reserve = DiskReserve(path, disk_reserve)
         self._order = CaptureOrder()
         inserts = Inserts(self._request_counts, self.limits, self._order, self._publish_and_index)
-        self._writer = Writer(path, inserts, self._trouble_changed, self._reserve)
-        self._readers = Readers(path)
+        self._writer = Writer(
+            path,
+            inserts,
+            self._reserve,
+            on_trouble=self._trouble_changed,
+            on_loss=self._file_lost,
+            on_suspicion=self._damage_suspected,
+        )
+        self._readers = Readers(path, self._damage_suspected)
         self._index = Index(path.with_name(INDEX_NAME), self._readers, self._reserve.has_ample_space)
         self._reclaim = Reclaim(self._writer)
         self._cleanup = Cleanup(self._writer, self._reclaim, self.limits.freed)
@@ -83,7 +97,7 @@ class Store:
         self._identification = Identification(
             self._writer, self._readers, identify, publish, self._reserve.has_ample_space
         )
-        self.integrity = IntegrityCheck(path, publish, self._reserve.has_ample_space)
+        self.integrity = IntegrityCheck(path, self._damage_found, self._reserve.has_ample_space)
         self.account = Account(self._writer, publish)
         self.backups = Backups(path, disk_reserve)
         self._directory = EndpointDirectory()
@@ -164,7 +178,52 @@ class Store:
         self._publish(event)
 
     def _trouble_changed(self, reason: str | None) -> None:
+        self._trouble = reason
         self._publish(StorageTrouble(reason=reason))
+
+    def _damage_suspected(self) -> None:
+        self._writer.suspect()
+        self.integrity.start()
+
+    def _damage_found(self, event: Event) -> None:
+        self._publish(event)
+        self._writer.suspect()
+
+    def _file_lost(self) -> None:
+        self._rescuing = asyncio.create_task(self._rescue(), name="rescue of the database")
+
+    async def _rescue(self) -> None:
+        """Save what can be read, and add to the trouble where that is."""
+        kept = unused_name(self._path)
+        half = kept.with_name(f"{kept.name}.part")
+        try:
+            if not await self._readers.run(lambda database: copy_whole(raw(database), half)):
+                await self._save_requests(half)
+            count = await asyncio.to_thread(give_name, half, kept)
+        except (OSError, sqlite3.Error, StorageUnavailableError) as error:
+            await asyncio.to_thread(remove_database, half)
+            log.warning("nothing of what was stored could be saved: %s", error)
+            return
+        text = f"What could still be read ({count_of(count, 'request')}) was saved as {kept}, which can be restored."
+        log.warning("%s", text)
+        if self._trouble is not None:
+            self._publish(StorageTrouble(reason=f"{self._trouble} {text}"))
+
+    async def _save_requests(self, half: Path) -> None:
+        saver = RequestSaver(half, Known(self.endpoints.all(), self.account.plan, self._order.newest // STEP))
+        batch = AdaptiveBatch(64)
+
+        def step(database: SqliteDatabase, requests: int) -> bool:
+            more = False
+            try:
+                more = saver.step(raw(database), requests)
+            finally:
+                if not more:
+                    saver.close()
+            return more
+
+        while await self._writer.between(step, batch, in_transaction=False, any_file=True):
+            pass
 
     def _stored_bytes(self, endpoint_id: int) -> int:
         return self._request_counts.of(endpoint_id).stored_bytes
@@ -237,11 +296,14 @@ class Store:
             await self.integrity.stop()
             await self._index.stop()
             await self.captures.close()
+            if self._rescuing is not None:
+                await self._rescuing
             await self._readers.close()
             await self._writer.close()
 
     async def _load(self) -> None:
         await self._writer.start()
+        await self._readers.connect()
         await self.account.load()
         await self.endpoints.load()
         await self.deliveries.load()

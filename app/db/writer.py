@@ -8,7 +8,7 @@ import logging
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
@@ -17,8 +17,17 @@ from typing import TypeVar
 from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
-from app.db.connection import BUSY_S, FileIdentity, checkpoint, is_out_of_space, open_writer, trouble
+from app.db.connection import (
+    BUSY_S,
+    FileDamagedError,
+    FileMovedError,
+    checkpoint,
+    is_out_of_space,
+    open_writer,
+    trouble,
+)
 from app.db.disk_reserve import DiskReserve
+from app.db.file_watch import FileWatch
 from app.db.raw_sql import raw, savepoint, transaction
 from app.db.schema import AccountModel
 from app.db.writer_jobs import AdaptiveBatch, Add, BatchInsert, Job, JobResult
@@ -31,7 +40,7 @@ _Failed = Callable[[Exception], None]
 LOCK_RETRY_MS = 100
 """While another program has the lock: how often to check whether waiting for it still makes sense."""
 PROBE_S = 2.0
-"""How often a store that fails is retried while nothing is queued."""
+"""How often the file is looked at, and a store that fails is retried, while nothing is queued."""
 REPEAT_S = 60.0
 """Trouble that recurs sooner than this is not logged again."""
 
@@ -44,9 +53,19 @@ class Writer:
     """Owns the writing connection. All public methods are called on the loop's thread."""
 
     def __init__(
-        self, path: Path, inserts: BatchInsert, on_trouble: Callable[[str | None], None], reserve: DiskReserve
+        self,
+        path: Path,
+        inserts: BatchInsert,
+        reserve: DiskReserve,
+        *,
+        on_trouble: Callable[[str | None], None],
+        on_loss: Callable[[], None],
+        on_suspicion: Callable[[], None],
     ) -> None:
-        self._path, self._inserts, self._on_trouble, self._reserve = path, inserts, on_trouble, reserve
+        """`on_trouble`: why nothing can be stored, None once it can again. `on_loss`: the file is gone or overwritten,
+        once. `on_suspicion`: another program has written to it. They are called on the loop's thread."""
+        self._path, self._inserts, self._reserve = path, inserts, reserve
+        self._on_trouble, self._on_loss, self._on_suspicion = on_trouble, on_loss, on_suspicion
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Add | Job | None] = SimpleQueue()
         self._background: deque[Job] = deque()
@@ -61,7 +80,9 @@ class Writer:
         self._is_shutting_down = False
         self._database: SqliteDatabase
         self._connection: sqlite3.Connection
-        self._file_identity: FileIdentity
+        self._watch: FileWatch
+        self._damaged: FileDamagedError | None = None
+        self._lost = self._suspected = False
 
     async def start(self) -> None:
         """Open the database; raises what `open_writer` raises."""
@@ -90,17 +111,20 @@ class Writer:
         after: Callable[[T], None] = _nothing,
         *,
         in_transaction: bool = True,
+        any_file: bool = False,
     ) -> T:
         """Run a step of background work when no capture waits; `batch` says how many rows it may touch, and adapts.
 
-        Unless `in_transaction` it runs outside of a transaction.
+        Unless `in_transaction` it runs outside of a transaction; with `any_file` also while the file is not Hookline's.
         """
-        return await self._wait(
-            lambda done, failed: Job(
-                lambda database: step(database, batch.rows), done, failed, batch, in_transaction=in_transaction
-            ),
-            after,
-        )
+
+        def job(done: _Done[T], failed: _Failed) -> Job:
+            def run(database: SqliteDatabase) -> T:
+                return step(database, batch.rows)
+
+            return Job(run, done, failed, batch, in_transaction=in_transaction, any_file=any_file)
+
+        return await self._wait(job, after)
 
     async def checkpoint(self) -> bool:
         """Move the log's content into the database file and shrink both; False when a reader prevents it."""
@@ -115,6 +139,19 @@ class Writer:
                 connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS}")
 
         return await self.between(job, AdaptiveBatch(1), in_transaction=False)
+
+    def suspect(self) -> None:
+        """Something could not be read: find out whether what was stored last can be."""
+        if not (self._suspected or self._closed):
+            self._suspected = True
+
+            def ended(_: object) -> None:
+                self._suspected = False
+
+            def step(_: SqliteDatabase) -> None:
+                self._watch.read_back(self._connection)
+
+            self._queue.put(Job(step, ended, ended, AdaptiveBatch(1), in_transaction=False))
 
     def begin_shutdown(self) -> None:
         """Stop waiting for a lock that another program holds: Hookline is about to exit."""
@@ -151,7 +188,8 @@ class Writer:
             self._database = open_writer(self._path)
             self._connection = raw(self._database)
             self._connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS}")
-            self._file_identity = FileIdentity(self._path)
+            (instance_id,) = self._connection.execute("SELECT instance_id FROM account").fetchone()
+            self._watch = FileWatch(self._path, instance_id)
         except BaseException as error:  # whatever it is, `start` raises it
             self._loop.call_soon_threadsafe(self._opened, error)
             return
@@ -160,9 +198,14 @@ class Writer:
             while self._turn():
                 pass
         finally:
-            with contextlib.suppress(sqlite3.Error):  # a last attempt; otherwise the log keeps its content
-                self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-            self._database.close()
+            if self._damaged is None:
+                with contextlib.suppress(sqlite3.Error):  # a last attempt; otherwise the log keeps its content
+                    self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+                self._database.close()
+            else:
+                with self._watch.kept_log():
+                    self._database.close()
+            self._watch.close()
             self._reserve.close()
             self._loop.call_soon_threadsafe(self._ended.set)
 
@@ -173,6 +216,8 @@ class Writer:
             self._commit(adds, jobs)
         elif self._announced:
             self._probe()
+        elif not self._background:
+            self._look()
         if self._background:
             self._step(self._background.popleft())
         if stop:
@@ -185,7 +230,7 @@ class Writer:
         jobs: list[Job] = []
         queue = self._queue
         try:
-            item = queue.get(not self._background, PROBE_S if self._announced else None)
+            item = queue.get(not self._background, PROBE_S)
             while item is not None:
                 if type(item) is tuple:
                     adds.append(item)
@@ -205,16 +250,16 @@ class Writer:
         result = JobResult()
         rejected: list[Add | Job] = []
         try:
-            self._file_identity.check()
-            adds, jobs, rejected = self._reserve.admit(self._connection, adds, jobs)
-            try:
-                result = self._write(adds, jobs)
-            except Exception as error:
-                # The reserve is for deleting, not for captures.
-                if not is_out_of_space(error) or not jobs or not self._reserve.free_space(self._connection):
-                    raise
-                rejected, adds = [*rejected, *adds], []
-                result = self._write([], jobs)
+            with self._own_changes():
+                adds, jobs, rejected = self._reserve.admit(self._connection, adds, jobs)
+                try:
+                    result = self._write(adds, jobs)
+                except Exception as error:
+                    # The reserve is for deleting, not for captures.
+                    if not is_out_of_space(error) or not jobs or not self._reserve.free_space(self._connection):
+                        raise
+                    rejected, adds = [*rejected, *adds], []
+                    result = self._write([], jobs)
         except Exception as error:
             result = JobResult()
             unavailable = self._unavailable(error)
@@ -226,8 +271,43 @@ class Writer:
             full = StorageUnavailableError(f"Hookline cannot store anything now. {self._reserve.reason}")
             result.failures += [(item, full) for item in rejected]
         self._announce()
-        self._reserve.maintain(self._connection)
+        self._maintain_reserve()
         self._loop.call_soon_threadsafe(self._done, result)
+
+    @contextlib.contextmanager
+    def _own_changes(self) -> Iterator[None]:
+        """Only what is done within may change the file. FileMovedError or FileDamagedError when another program has
+        done so, at the end of it too: then nobody may be told that something is stored."""
+        self._require_own_file()
+        try:
+            yield
+        except BaseException:
+            with contextlib.suppress(FileMovedError, FileDamagedError):
+                self._watch.accept()
+            raise
+        if not self._watch.is_unchanged():
+            self._watch.accept()
+
+    def _require_own_file(self) -> None:
+        if self._damaged is not None:
+            raise self._damaged
+        if not self._watch.is_unchanged():
+            self._watch.read_back(self._connection)
+            log.warning("another program has written to %s; what was stored last can be read", self._path)
+            self._loop.call_soon_threadsafe(self._on_suspicion)
+
+    def _look(self) -> None:
+        """While nothing is queued: nobody else would notice that the file is gone."""
+        try:
+            self._require_own_file()
+        except Exception as error:
+            if not isinstance(self._unavailable(error), StorageUnavailableError):
+                log.exception("looking at the database failed")
+
+    def _maintain_reserve(self) -> None:
+        if self._reserve.low and self._damaged is None:
+            with contextlib.suppress(FileMovedError, FileDamagedError), self._own_changes():  # the next commit says it
+                self._reserve.maintain(self._connection)
 
     def _write(self, adds: list[Add], jobs: list[Job]) -> JobResult:
         """Write all in one transaction; if one fails, each by itself. Trouble of the whole store is raised."""
@@ -274,22 +354,22 @@ class Writer:
         next group's commit does, for both."""
         result = JobResult()
         try:
-            self._file_identity.check()
             self._connection.execute("PRAGMA synchronous = NORMAL")
-            try:
-                self._run_step(job)
-            except Exception as error:
-                if not is_out_of_space(error) or not self._reserve.free_space(self._connection):
-                    raise
-                if job.batch is not None:
-                    job.batch.use_smallest()
-                self._run_step(job)
+            with contextlib.nullcontext() if job.any_file else self._own_changes():
+                try:
+                    self._run_step(job)
+                except Exception as error:
+                    if not is_out_of_space(error) or not self._reserve.free_space(self._connection):
+                        raise
+                    if job.batch is not None:
+                        job.batch.use_smallest()
+                    self._run_step(job)
             result.jobs.append(job)
         except Exception as error:
             result.failures.append((job, self._unavailable(error)))
         finally:
             self._connection.execute("PRAGMA synchronous = FULL")
-        self._reserve.maintain(self._connection)
+        self._maintain_reserve()
         self._loop.call_soon_threadsafe(self._done, result)
 
     def _run_step(self, job: Job) -> None:
@@ -305,9 +385,14 @@ class Writer:
         reason = trouble(error)
         if reason is None:
             return error
+        if isinstance(error, FileDamagedError):
+            self._damaged = error
         if self._trouble is None:
             self._trouble = reason
             self._announce("" if str(error) == reason else f" ({error})")
+        if not self._lost and (self._damaged is not None or (isinstance(error, FileMovedError) and error.is_lost)):
+            self._lost = True
+            self._loop.call_soon_threadsafe(self._on_loss)
         unavailable = StorageUnavailableError(f"Hookline cannot store anything now. {reason}")
         unavailable.__cause__ = error
         return unavailable
@@ -333,16 +418,21 @@ class Writer:
     def _probe(self) -> None:
         """Try a tiny write; if it succeeds, storing works again as far as the disk has room."""
         try:
-            self._file_identity.check()
-            # The log may have room for this write on a disk that filled up since it was measured.
-            self._reserve.check(self._connection)
-            with self._transaction():
-                AccountModel.update(plan=AccountModel.plan).execute(self._database)
+            if self._damaged is not None:
+                self._watch.read_back(self._connection)
+                self._damaged = None
+            with self._own_changes():
+                # The log may have room for this write on a disk that filled up since it was measured.
+                self._reserve.check(self._connection)
+                with self._transaction():
+                    AccountModel.update(plan=AccountModel.plan).execute(self._database)
         except Exception as error:
+            if isinstance(error, FileDamagedError):
+                self._damaged = error
             if trouble(error) is None:
                 log.exception("trying to store something failed")
             return
-        self._trouble = None
+        self._trouble, self._lost = None, False
         self._announce()
 
     # -- on the loop's thread ------------------------------------------------------------------------------------

@@ -55,7 +55,7 @@ class AdaptiveBatch:
 class Job:
     """One write. `after` runs on the loop, in the order of commits; `failed` runs instead when nothing was written."""
 
-    __slots__ = ("after", "batch", "cost", "failed", "in_transaction", "result", "run")
+    __slots__ = ("after", "any_file", "batch", "cost", "failed", "in_transaction", "result", "run")
 
     def __init__(
         self,
@@ -66,13 +66,15 @@ class Job:
         *,
         in_transaction: bool = True,
         cost: int = 0,
+        any_file: bool = False,
     ) -> None:
-        """With a `batch` it is background work; unless `in_transaction` it runs outside of a transaction.
+        """With a `batch` it is background work; unless `in_transaction` it runs outside of a transaction. With
+        `any_file` it runs also while the file is not Hookline's.
 
         `cost` is how many bytes senders make it store: the disk reserve must remain free.
         """
         self.run, self.after, self.failed = run, after, failed
-        self.batch, self.in_transaction, self.cost = batch, in_transaction, cost
+        self.batch, self.in_transaction, self.cost, self.any_file = batch, in_transaction, cost, any_file
         self.result: Any = None
 
 

@@ -189,7 +189,7 @@ class QtEvents(QObject):
         if event.reason is None:
             self._messages.withdraw(STORAGE_KEY)
             return
-        advice = "Senders get a 503 response and can retry; capturing resumes automatically."
+        advice = "Senders get a 503 response and can retry; capturing resumes as soon as storing works."
         self._messages.post(Message(text=event.reason, advice=advice, key=STORAGE_KEY))
 
     def _file(self, event: FileTrouble) -> None:

@@ -85,7 +85,7 @@ async def test_captures_are_refused_below_the_reserve_and_all_else_goes_on(
     target = await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/"))
     await store.captures.add(kept, BODY, targets=[target])
     disk.room = 15 * MIB
-    with pytest.raises(StorageUnavailableError, match=r"The disk has 15 MiB free, and capturing needs 3\d MiB\."):
+    with pytest.raises(StorageUnavailableError, match=r"The disk has 1[45] MiB free, and capturing needs 3\d MiB\."):
         await add(store, endpoint.id)
     with pytest.raises(StorageUnavailableError):
         await store.captures.add_part(store.captures.new_seq(), 0, bytes(PART_SIZE))
@@ -150,10 +150,10 @@ async def test_parts_of_a_body_never_eat_the_reserve(store: Store, endpoint: End
 
 
 async def test_room_that_the_log_holds_twice_is_found(store: Store, endpoint: Endpoint, disk: Disk) -> None:
-    await add_many(store, endpoint.id, 300)
+    await add_many(store, endpoint.id, 500)
     disk.room = disk.room - disk.free() + 20 * MIB + 100_000
     await add(store, endpoint.id)
-    assert store.captures.counts(endpoint.id).total == 301
+    assert store.captures.counts(endpoint.id).total == 501
 
 
 async def test_the_file_is_kept_once_the_program_stays_and_emptied_for_a_start(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,7 +11,6 @@ from app.core.model import PART_SIZE, Endpoint
 from app.core.providers.catalogue import ProviderMatch
 from app.core.record import Headers
 from app.db import identification
-from app.db.migrations import add_gist
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import add, add_many, eventually, of_kind, query, write
@@ -82,12 +79,7 @@ async def test_an_older_versions_requests_are_identified_after_the_start(tmp_pat
     store, endpoint = await opened(tmp_path, [])
     await add_many(store, endpoint.id, 300, headers=BY_US)
     await store.close()
-    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:  # as the first version left it
-        connection.execute("DROP INDEX capture_unidentified")
-        for column in ("provider", "event", "delivery_id"):
-            connection.execute(f"ALTER TABLE capture DROP COLUMN {column}")
-        connection.execute("DELETE FROM migration WHERE name = '0002_add_senders'")
-        connection.commit()
+    write(tmp_path, "UPDATE capture SET provider = NULL, event = NULL, delivery_id = NULL")
     events: list[Event] = []
     store, _ = await opened(tmp_path, events)
     await eventually(lambda: not unlooked(tmp_path))
@@ -133,10 +125,7 @@ async def older(folder: Path, number: int) -> tuple[Endpoint, list[str]]:
     store, endpoint = await opened(folder, [])
     made = await add_many(store, endpoint.id, number)
     await store.close()
-    with closing(sqlite3.connect(folder / "hookline.db")) as connection:
-        connection.execute("ALTER TABLE capture DROP COLUMN gist")
-        connection.execute("DELETE FROM migration WHERE name = '0008_gist'")
-        connection.commit()
+    write(folder, "UPDATE capture SET gist = NULL")
     return endpoint, [capture.id for capture in made]
 
 
@@ -198,26 +187,6 @@ async def test_a_nearly_full_disk_leaves_older_requests_as_they_are(tmp_path: Pa
     await eventually(lambda: store._identification._worker.is_idle)
     assert undescribed(tmp_path) == 3
     await store.close()
-
-
-async def test_a_new_column_costs_no_look_at_any_row(tmp_path: Path) -> None:
-    """However many requests there are, the update to it takes as long as with none."""
-    endpoint, _ = await older(tmp_path, 50)
-    statements: list[str] = []
-    with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:
-        connection.set_trace_callback(statements.append)
-        pages = connection.execute("PRAGMA page_count").fetchone()
-
-        class Bound:
-            def connection(self) -> sqlite3.Connection:
-                return connection
-
-        add_gist(Bound())  # type: ignore[arg-type]
-        assert connection.execute("PRAGMA page_count").fetchone() == pages
-    assert [text for text in statements if "capture" in text and "sqlite_" not in text] == [
-        "ALTER TABLE capture ADD COLUMN gist TEXT"
-    ]
-    assert endpoint.id
 
 
 async def test_without_a_catalogue_nothing_is_looked_at(tmp_path: Path) -> None:

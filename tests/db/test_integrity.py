@@ -116,3 +116,30 @@ async def test_twice_stopped_and_never_started(tmp_path: Path) -> None:
     check = IntegrityCheck(tmp_path / "hookline.db", lambda _: None, lambda: True)
     await check.stop()
     await check.stop()
+
+
+async def test_what_cannot_be_opened_is_said_and_is_neither_sound_nor_damaged(
+    tmp_path: Path, events: list[Event], caplog: pytest.LogCaptureFixture
+) -> None:
+    check = IntegrityCheck(tmp_path / "gone" / "hookline.db", events.append, lambda: True)
+    check.start()
+    await eventually(lambda: check._ended)
+    assert "the database could not be checked: unable to open database file" in caplog.text
+    await check.stop()
+    assert (events, check.finished, check.sound) == ([], False, False)
+
+
+async def test_it_is_checked_again_when_damage_is_suspected_later(
+    tmp_path: Path, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await stored(tmp_path, 200)
+    store = await Store.open(tmp_path, events.append)
+    store.integrity.start()
+    await eventually(lambda: store.integrity.finished)
+    damage(tmp_path, "capture_body", bytes(4096))
+    store.integrity.start()
+    assert of_kind(events, DatabaseDamaged) == [], "that is too soon"
+    monkeypatch.setattr(integrity, "AGAIN_S", 0.0)
+    await eventually(lambda: store.integrity.start() or of_kind(events, DatabaseDamaged) != [])
+    assert not store.integrity.sound
+    await store.close()

@@ -192,7 +192,7 @@ async def test_a_database_that_is_gone_is_trouble(
             file.write_bytes(b"")
     with pytest.raises(StorageUnavailableError, match="moved, replaced or deleted"):
         await add(store, endpoint.id)
-    assert len(reasons(events)) == 1
+    assert len({str(reason).partition(" What could")[0] for reason in reasons(events)}) == 1
     if deed == "moved":
         aside.rename(file)
         await eventually(lambda: reasons(events)[1:] == [None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import shutil
 from pathlib import Path
@@ -54,6 +55,30 @@ def test_the_size_of_a_database_that_cannot_be_read_is_null(tmp_path: Path) -> N
         assert told["database_bytes"] is None
         assert program.stop() == 0
     assert not any("Traceback" in line for line in program.errors), program.errors
+
+
+def test_a_database_that_another_is_copied_over_is_said_everywhere(tmp_path: Path) -> None:
+    data, other = tmp_path / "data", tmp_path / "other"
+    for folder in (other, data):
+        with Program(folder, "--endpoint", folder.name) as program:
+            url = program.line(f"{folder.name}: ").removeprefix(f"{folder.name}: ")
+            assert [post(url, b"x").status for _ in range(3)] == [200] * 3
+            if folder is other:
+                continue
+            shutil.copyfile(other / "hookline.db", data / "hookline.db")
+            assert [post(url, b"lost").status for _ in range(3)] == [503] * 3
+            storage = api(program, "GET", "/status")[1]["storage"]
+            assert "hookline.db was overwritten with another database while Hookline was using it." in storage
+            doctor = hookline(data, "doctor")
+            assert doctor.returncode == 1
+            assert "but it stores nothing, and senders get 503" in doctor.stdout
+            assert program.stop() == 0
+    assert sum("storing fails" in line and "was overwritten" in line for line in program.errors) == 1, program.errors
+    assert not any("Traceback" in line for line in program.errors), program.errors
+    assert filecmp.cmp(data / "hookline.db", other / "hookline.db", shallow=False)
+    (kept,) = (name for name in os.listdir(data) if ".rescued-" in name)
+    restored = hookline(data, "restore", str(data / kept), "--yes")
+    assert "1 endpoint and 3 requests" in restored.stdout
 
 
 def test_a_missing_database_is_said_before_a_new_one_is_made(tmp_path: Path) -> None:

@@ -1,0 +1,251 @@
+"""Another program overwrites, cuts or replaces the database while it is in use: from that moment nobody is told that a
+request is stored."""
+
+from __future__ import annotations
+
+import asyncio
+import filecmp
+import os
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import StorageUnavailableError
+from app.core.events import DatabaseDamaged, Event, StorageTrouble
+from app.db import integrity
+from app.db import writer as writer_module
+from app.db.restore import restore
+from app.db.store import Store
+from tests import factories
+from tests.db.helpers import add, add_many, eventually, files, kept_bytes, of_kind, query, recount_bytes
+
+Harm = Callable[[Path, Path], None]
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(writer_module, "PROBE_S", 0.05)
+    monkeypatch.setattr(integrity, "DELAY_S", 0.0)
+    monkeypatch.setattr(integrity, "PAUSE_S", 0.0)
+
+
+@pytest.fixture
+async def folder(tmp_path: Path) -> Path:
+    """A data folder with 300 requests, all of them in the database itself."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    store = await Store.open(folder, lambda _: None)
+    endpoint = await store.endpoints.create(factories.draft())
+    await add_many(store, endpoint.id, 300, body=b"x" * 3_000)
+    await store.close()
+    return folder
+
+
+@pytest.fixture
+async def other(tmp_path: Path) -> Path:
+    """Another store's database."""
+    folder = tmp_path / "other"
+    folder.mkdir()
+    store = await Store.open(folder, lambda _: None)
+    endpoint = await store.endpoints.create(factories.draft(slug="other"))
+    await add_many(store, endpoint.id, 400, body=b"y" * 3_000)
+    await store.close()
+    return folder / "hookline.db"
+
+
+def overwrite_beginning(path: Path, _: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(os.urandom(10_000))
+
+
+def overwrite_all(path: Path, _: Path) -> None:
+    with path.open("r+b") as file:
+        file.write(os.urandom(path.stat().st_size))
+
+
+def overwrite_all_but_the_header(path: Path, _: Path) -> None:
+    """All but the header: only what is stored tells."""
+    with path.open("r+b") as file:
+        file.seek(4096)
+        file.write(os.urandom(path.stat().st_size - 4096))
+
+
+def copy_over(path: Path, other: Path) -> None:
+    shutil.copyfile(other, path)
+
+
+def cut(path: Path, _: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def empty(path: Path, _: Path) -> None:
+    os.truncate(path, 0)
+
+
+HARMS = [overwrite_beginning, overwrite_all, overwrite_all_but_the_header, copy_over, cut, empty]
+
+
+def reasons(events: list[Event]) -> list[str | None]:
+    return [event.reason for event in of_kind(events, StorageTrouble)]
+
+
+@pytest.mark.parametrize("harm", HARMS)
+async def test_from_then_on_nothing_is_acknowledged(folder: Path, other: Path, events: list[Event], harm: Harm) -> None:
+    store = await Store.open(folder, events.append)
+    (endpoint,) = store.endpoints.all()
+    acknowledged = 0
+
+    async def sender() -> None:
+        nonlocal acknowledged
+        while True:
+            await add(store, endpoint.id)
+            acknowledged += 1
+
+    senders = [asyncio.create_task(sender()) for _ in range(8)]
+    await eventually(lambda: acknowledged > 100)
+    harm(folder / "hookline.db", other)
+    # What the writer has committed before this is on its way to the senders.
+    await asyncio.sleep(0)
+    results = await asyncio.gather(*senders, return_exceptions=True)
+    assert {type(result) for result in results} == {StorageUnavailableError}
+    at_harm = acknowledged
+    for _ in range(3):
+        with pytest.raises(StorageUnavailableError, match=r"hookline\.db (was|is) .* while Hookline was using it"):
+            await add(store, endpoint.id)
+    assert acknowledged == at_harm
+    await eventually(lambda: reasons(events) != [])
+    assert "hookline restore FILE" in str(reasons(events)[0])
+    await store.close()
+
+
+@pytest.mark.parametrize("harm", HARMS)
+async def test_it_is_noticed_while_nothing_is_captured(
+    folder: Path, other: Path, events: list[Event], harm: Harm
+) -> None:
+    store = await Store.open(folder, events.append)
+    harm(folder / "hookline.db", other)
+    await eventually(lambda: reasons(events) != [])
+    assert "while Hookline was using it" in str(reasons(events)[0])
+    await store.close()
+
+
+async def test_a_database_that_was_copied_over_it_is_not_mixed_with_it(folder: Path, other: Path) -> None:
+    store = await Store.open(folder, lambda _: None)
+    (endpoint,) = store.endpoints.all()
+    await add_many(store, endpoint.id, 50)
+    copy_over(folder / "hookline.db", other)
+    with pytest.raises(StorageUnavailableError):
+        await add(store, endpoint.id)
+    await store.close()
+    assert filecmp.cmp(folder / "hookline.db", other, shallow=False)
+    again = await Store.open(folder, lambda _: None)
+    assert [one.slug for one in again.endpoints.all()] == ["other"]
+    await again.close()
+    assert query(folder, "PRAGMA integrity_check") == [("ok",)]
+
+
+async def test_it_works_again_once_the_database_is_put_back(folder: Path, other: Path, events: list[Event]) -> None:
+    store = await Store.open(folder, events.append)
+    (endpoint,) = store.endpoints.all()
+    kept = shutil.copyfile(folder / "hookline.db", folder.parent / "kept.db")
+    await add(store, endpoint.id)
+    copy_over(folder / "hookline.db", other)
+    with pytest.raises(StorageUnavailableError):
+        await add(store, endpoint.id)
+    shutil.copyfile(kept, folder / "hookline.db")
+    await eventually(lambda: reasons(events)[-1:] == [None])
+    await add(store, endpoint.id)
+    await store.close()
+    assert query(folder, "SELECT count(*) FROM capture") == [(302,)]
+    assert query(folder, "PRAGMA integrity_check") == [("ok",)]
+
+
+async def test_a_program_that_writes_as_sqlite_does_stops_nothing(
+    folder: Path, events: list[Event], caplog: pytest.LogCaptureFixture
+) -> None:
+    store = await Store.open(folder, events.append)
+    (endpoint,) = store.endpoints.all()
+    await add(store, endpoint.id)
+    with closing(sqlite3.connect(folder / "hookline.db")) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    await add(store, endpoint.id)
+    assert reasons(events) == []
+    assert "another program has written to" in caplog.text
+    await eventually(lambda: store.integrity.finished)
+    assert of_kind(events, DatabaseDamaged) == []
+    await store.close()
+
+
+async def test_a_reader_that_finds_damage_has_it_looked_at(folder: Path, events: list[Event]) -> None:
+    """One page in the middle, under the file system: nothing tells but reading it. What is new can be read, so captures
+    go on."""
+    with closing(sqlite3.connect(folder / "hookline.db")) as connection:
+        pages = connection.execute(
+            "SELECT pageno FROM dbstat WHERE name = 'capture_body' AND pagetype = 'leaf'"
+        ).fetchall()
+    with (folder / "hookline.db").open("r+b") as file:
+        for (page,) in pages[:100]:
+            file.seek((page - 1) * 4096)
+            file.write(bytes(4096))
+    store = await Store.open(folder, events.append)
+    (endpoint,) = store.endpoints.all()
+    oldest = (await store.captures.page(None, limit=500))[-1]
+    with pytest.raises(StorageUnavailableError):
+        await store.captures.body(oldest.id)
+    await eventually(lambda: of_kind(events, DatabaseDamaged) != [])
+    await add(store, endpoint.id)
+    assert reasons(events) == []
+    await store.close()
+
+
+async def saved(folder: Path, events: list[Event]) -> Path:
+    """Where what could be read was saved; the trouble says so."""
+    await eventually(lambda: any("was saved as" in str(reason) for reason in reasons(events)))
+    (name,) = [name for name in files(folder) if ".rescued-" in name and not name.endswith(".part")]
+    file = folder / name
+    assert str(file) in str(reasons(events)[-1])
+    return file
+
+
+async def requests_in(file: Path) -> list[tuple[str, bytes]]:
+    """The requests in a database with their bodies, oldest first, after a restore into a folder of its own."""
+    folder = file.parent.parent / "restored"
+    restore(folder, file, lambda *_: None, lambda _: None)
+    assert kept_bytes(folder) == recount_bytes(folder)
+    store = await Store.open(folder, lambda _: None)
+    page = await store.captures.page(None, limit=1_000)
+    found = [(one.id, await store.captures.body(one.id)) for one in page]
+    await store.close()
+    return found[::-1]
+
+
+@pytest.mark.parametrize("name", ["hookline.db", "hookline.db-wal"])
+@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be deleted there")
+async def test_all_of_a_deleted_database_is_saved(folder: Path, events: list[Event], name: str) -> None:
+    store = await Store.open(folder, events.append)
+    (endpoint,) = store.endpoints.all()
+    added = await add(store, endpoint.id, b"only in the log")
+    (folder / name).unlink()
+    found = await requests_in(await saved(folder, events))
+    assert len(found) == 301
+    assert found[-1] == (added.id, b"only in the log")
+    await store.close()
+
+
+@pytest.mark.parametrize("harm", HARMS)
+async def test_the_newest_requests_of_an_overwritten_database_are_saved(
+    folder: Path, other: Path, events: list[Event], harm: Harm
+) -> None:
+    """Those that are in the log with the pages above them."""
+    store = await Store.open(folder, events.append)
+    (endpoint,) = store.endpoints.all()
+    added = [await add(store, endpoint.id, b"%d" % number) for number in range(20)]
+    await store.captures.page(None)
+    harm(folder / "hookline.db", other)
+    found = await requests_in(await saved(folder, events))
+    assert found[-20:] == [(one.id, b"%d" % number) for number, one in enumerate(added)]
+    await store.close()
