@@ -437,13 +437,17 @@ class AttemptModel(StoreModel):
         )
         triggers = (
             """CREATE TRIGGER attempt_use AFTER INSERT ON attempt
-            BEGIN UPDATE storage_use SET bytes = bytes + iif(owner < 0,
-                NEW.response_size + length(NEW.response_headers), 200 + length(NEW.headers))
-            WHERE owner IN (-1, NEW.endpoint_id); END""",
+            BEGIN
+                UPDATE storage_use SET bytes = bytes + 200 + length(NEW.headers) WHERE owner = NEW.endpoint_id;
+                UPDATE storage_use SET bytes = bytes + NEW.response_size + length(NEW.response_headers)
+                WHERE owner = -1;
+            END""",
             """CREATE TRIGGER attempt_use_ends AFTER DELETE ON attempt
-            BEGIN UPDATE storage_use SET bytes = bytes - iif(owner < 0,
-                OLD.response_size + length(OLD.response_headers), 200 + length(OLD.headers))
-            WHERE owner IN (-1, OLD.endpoint_id); END""",
+            BEGIN
+                UPDATE storage_use SET bytes = bytes - 200 - length(OLD.headers) WHERE owner = OLD.endpoint_id;
+                UPDATE storage_use SET bytes = bytes - OLD.response_size - length(OLD.response_headers)
+                WHERE owner = -1;
+            END""",
         )
 
 

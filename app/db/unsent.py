@@ -29,8 +29,8 @@ TARGET_MAX = 1_000
 """Characters of a request's target that are kept."""
 LOG_S = 60.0
 
-BY_LIMIT = "The request was deleted before it was sent: a storage limit was reached."
-BY_AGE = "The request was deleted before it was sent: its retention ended."
+BY_LIMIT = "Request deleted before it was sent: a storage limit was reached."
+BY_AGE = "Request deleted before it was sent: its retention ended."
 
 _UNSENT = (
     "FROM delivery INDEXED BY delivery_capture WHERE capture_seq IN ({requests}) AND state = 'queued'"

@@ -241,7 +241,7 @@ def test_what_was_deleted_before_it_was_sent_is_listed(run: Run, folder: Path) -
         return (await deliveries.expired(store, await endpoint_of(store)))[0]
 
     gone = in_store(folder, make)
-    why = "The request was deleted before it was sent: its retention ended."
+    why = "Request deleted before it was sent: its retention ended."
     (line,) = run("deliveries", "--not-sent").out.splitlines()
     assert line.split("\t")[0] == gone.id
     assert line.endswith(f"{SENT}\t{why}")

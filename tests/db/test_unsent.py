@@ -87,7 +87,7 @@ async def test_when_they_must_go_it_is_said_how_many_and_which(
     assert [row.capture_id for row in rows] == gone[::-1]
     first = rows[-1]
     assert (first.target_id, first.url, first.deleted, first.captured_method) == (target.id, target.url, True, "POST")
-    assert first.error == "The request was deleted before it was sent: a storage limit was reached."
+    assert first.error == "Request deleted before it was sent: a storage limit was reached."
     assert await store.deliveries.count(NOT_SENT) == len(gone)
     assert await store.deliveries.attempts(first.id) == []
     counts = (await store.deliveries.target_counts())[target.id]
@@ -123,7 +123,7 @@ async def test_all_pages_and_filters_of_the_list_have_them(store: Store) -> None
         *((one, "not_sent") for one in ids[::-1]),
     ]
     assert {row.error for row in everything if row.deleted} == {
-        "The request was deleted before it was sent: its retention ended."
+        "Request deleted before it was sent: its retention ended."
     }
     one_by_one, before = [], None
     while page := await store.deliveries.page(DeliveryFilter(endpoint_id=endpoint.id), before=before, limit=1):

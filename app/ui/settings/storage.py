@@ -167,7 +167,7 @@ class StorageSettings(SettingsSection):
 
     def _show_responses(self) -> None:
         used = size_text(self._services.limits.use_of_responses().used)
-        self.response_row.text.setText(f"{meta('response_limit').description} {used} are used.")
+        self.response_row.text.setText(f"{meta('response_limit').description} {used} used.")
 
     async def _show_size(self) -> None:
         size = await self._services.retention.size()

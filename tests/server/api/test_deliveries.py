@@ -365,7 +365,7 @@ async def test_deliveries_deleted_before_they_were_sent_are_listed_and_counted(d
     ]
     row = page["items"][0]
     assert (row["state"], row["url"], row["method"]) == ("not_sent", "http://127.0.0.1:9/in/orders?x=1", "POST")
-    assert row["error"] == "The request was deleted before it was sent: its retention ended."
+    assert row["error"] == "Request deleted before it was sent: its retention ended."
     full = (await desk.client.get(f"/deliveries/{first.id}")).json()
     assert (full["state"], full["attempts"]) == ("not_sent", [])
     refused = problem(await desk.client.post(f"/deliveries/{first.id}/retry"), 409, "cannot-retry")

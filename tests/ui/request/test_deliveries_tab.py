@@ -13,6 +13,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
+from app.core.attempt_text import RESPONSE_REMOVED
 from app.core.clock import now_us
 from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureKind, RequestEdit, Timing
 from app.core.ids import uuid7
@@ -331,6 +332,22 @@ def test_an_interrupted_attempt_says_what_that_means(run: Run, tmp_path: Path) -
             assert tab.pane.nothing.text.text() == INTERRUPTED_MEANS
             assert not tab.pane.sides.isVisible()
             assert not tab.pane.timing.isVisible()
+
+    run(check())
+
+
+def test_an_attempt_whose_response_made_room_says_so(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            made = attempt(delivery, response_headers=(("X-A", "1"),))
+            await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, made, body=b"fine")
+            shown.desk.store.limits.set_response_limit(1)
+            await until(lambda: shown.desk.store._eviction._worker.is_idle)
+            await shown.reload()
+            shown.page.open_request(delivery.capture_id)
+            await until(lambda: tab.pane.nothing.title.text() == "The response was removed")
+            assert tab.pane.nothing.text.text() == RESPONSE_REMOVED
+            assert "response removed" in tab.pane.facts.text()
 
     run(check())
 

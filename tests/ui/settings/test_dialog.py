@@ -291,7 +291,7 @@ class TestSettings:
                 await deliveries.deliver(desk.store, queued, bytes(300 * KIB))
                 dialog = open_settings(desk, window)
                 row = dialog.storage.row("response_limit")
-                assert row.text.text().endswith(" 300 KiB are used.")
+                assert row.text.text().endswith(" 300 KiB used.")
                 assert dialog.storage.responses.value() == 1024
                 dialog.storage.responses.set_value(16)
                 dialog.save_button.click()

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.attempt_text import TRIGGERS
+from app.core.attempt_text import RESPONSE_REMOVED, TRIGGERS
 from app.core.bodies.escape import escape
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.delivery_text import reason_text
@@ -191,6 +191,8 @@ class AttemptPane(QWidget):
         self.parts.set_title("headers", f"Headers {len(headers)}")
         if received and attempt.status is None:
             self._show_nothing("No response")
+        elif received and attempt.response_removed:
+            self._show_nothing("The response was removed", RESPONSE_REMOVED)
         elif self.parts.current() == "headers":
             self.headers.setAccessibleName("Response headers" if received else "Headers sent")
             self.headers.set_rows(headers)
@@ -312,7 +314,7 @@ def _facts(attempt: Attempt, *, responded: bool) -> Sequence[str]:
     if attempt.failure is not FailureKind.INTERRUPTED:
         facts.append(f"{ms_text(attempt.ms)} in all")
     if attempt.response_removed:
-        facts.append("response removed to make room for newer ones")
+        facts.append("response removed")
     elif attempt.response_truncated:
         facts.append(f"only the first {size_text(attempt.response_size)} of the response were kept")
     if attempt.reused:

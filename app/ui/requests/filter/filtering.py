@@ -100,9 +100,10 @@ class SearchStatus:
             state.text.setText(text)
         else:
             every = "The only request here does not" if total == 1 else f"None of the {total:,} requests here"
-            left_out = self._feed.search.progress.unexamined
-            advice = unexamined_text(left_out) if left_out else "New requests that match appear here."
-            state.text.setText(f"{every} match. Clear the filter or change it. {advice}")
+            text = f"{every} match. Clear the filter or change it. New requests that match appear here."
+            if left_out := self._feed.search.progress.unexamined:
+                text = f"No match in what was searched. {unexamined_text(left_out)}"
+            state.text.setText(text)
 
 
 def _number(count: int, none: str) -> str:
