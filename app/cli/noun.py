@@ -27,7 +27,7 @@ class Noun:
         which: tuple[str, str] | None = None,
     ) -> None:
         self._shared, self._examples, self._which = shared, examples, which
-        noun = commands.add_parser(name, help=text, description=details or text)
+        noun = commands.add_parser(name, parents=shared, help=text, description=details or text)
         self._verbs = noun.add_subparsers(title="verbs", dest="verb", metavar="VERB", required=True)
 
     def verb(self, name: str, run: Command, text: str, *, which: bool = True) -> argparse.ArgumentParser:

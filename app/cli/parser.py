@@ -89,11 +89,37 @@ class Parser(argparse.ArgumentParser):
     def __init__(self, examples: Sequence[tuple[str, str]] = (), **arguments: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **arguments})
         self.examples = examples
+        self._chooses = False
+
+    def add_subparsers(self, **arguments: Any) -> Any:
+        """The commands or verbs, of which one has to follow."""
+        self._chooses = True
+        return super().add_subparsers(**arguments)
 
     def format_help(self) -> str:
         """argparse's help, followed by the examples."""
         lines = [line for text, command in self.examples for line in (f"  # {text}", f"  {command}")]
         return super().format_help() + ("\n".join(["", "examples:", *lines, ""]) if lines else "")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Raises CliError for an unknown option before the command or verb: argparse would take its value for that."""
+        if self._chooses:
+            self._check_options(list(args or ()))
+        return super().parse_known_args(args, namespace)
+
+    def _check_options(self, arguments: list[str]) -> None:
+        while arguments and arguments[0].startswith("-") and arguments[0] != "--":
+            name, equals, _ = arguments.pop(0).partition("=")
+            action = self._option_string_actions.get(name)
+            if action is None:
+                self.fail_unrecognized([name])
+            if action.nargs is None and not equals:
+                del arguments[:1]
+
+    def fail_unrecognized(self, unknown: Sequence[str]) -> NoReturn:
+        """Raise CliError that names these arguments, and the option that was probably meant."""
+        meant = closest(unknown[0].partition("=")[0], self._option_string_actions)
+        self.fail(f"Unrecognized arguments: {' '.join(unknown)}.{f' Did you mean {meant}?' if meant else ''}")
 
     def error(self, message: str) -> NoReturn:
         self.fail(f"{message[:1].upper()}{message[1:]}.")
@@ -118,8 +144,7 @@ class CommandParser(Parser):
         """Raises CliError for unknown arguments."""
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            meant = closest(unknown[0].partition("=")[0], self._option_string_actions)
-            self.fail(f"Unrecognized arguments: {' '.join(unknown)}.{f' Did you mean {meant}?' if meant else ''}")
+            self.fail_unrecognized(unknown)
         return options, unknown
 
 

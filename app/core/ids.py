@@ -31,7 +31,7 @@ def uuid7(at_us: int) -> str:
 
 def first_id(at_us: int) -> str:
     """Sorts before each `uuid7` of this time or later, and after each earlier one."""
-    return uuid7(at_us)[:18]
+    return uuid7(max(0, at_us))[:18]
 
 
 def uuid7_ms(text: str) -> int:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -12,6 +14,7 @@ import msgspec
 import pytest
 
 import app
+from app.cli import parser
 from app.cli.main import CliServices, main
 from app.cli.options import SelftestOptions, ServeOptions, WindowOptions, default_folder
 from app.core.launch_request import LaunchAction
@@ -368,3 +371,46 @@ def test_the_window_can_be_asked_for_again_with_the_same_folder_and_settings(tmp
     assert first.window is not None
     assert main(first.window.arguments(), second.services()) == 0
     assert second.window == msgspec.structs.replace(first.window, minimized=False)
+
+
+def _leaves(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iterator[tuple[str, set[str]]]:
+    """Each command line without arguments, with its options."""
+    below = [action.choices for action in parser._actions if isinstance(action, argparse._SubParsersAction)]
+    for choices in below:
+        for name, one in choices.items():
+            yield from _leaves(one, (*path, name))
+    if not below:
+        yield " ".join(path), set(parser._option_string_actions)
+
+
+def test_the_readme_says_which_commands_print_no_json() -> None:
+    without = [f"`{name}`" for name, options in _leaves(parser.build_parser()) if "--json" not in options]
+    assert f"All but {' and '.join(without)} accept `--json`." in (ROOT / "README.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "words", [("endpoint", "list"), ("target", "show"), ("tunnel", "status"), ("retention", "resume")]
+)
+def test_the_options_of_all_may_stand_between_noun_and_verb(words: tuple[str, str]) -> None:
+    noun, verb = words
+    rest = ["3"] if noun == "target" else []
+    for given in (["--data-dir", "there", "--json"], ["--json", "--data-dir=there"]):
+        options = parser.parse([noun, *given, verb, *rest])
+        assert (options.verb, options.data_dir, options.as_json) == (verb, Path("there"), True)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (("endpoint", "--data-dir", "X"), "The following arguments are required: VERB. See hookline endpoint"),
+        (("endpoint", "--port", "3", "list"), "Unrecognized arguments: --port. See hookline endpoint"),
+        (("endpoint", "--jsn", "list"), "Unrecognized arguments: --jsn. Did you mean --json? See hookline endpoint"),
+        (("--retention-days", "3", "endpoint"), "Unrecognized arguments: --retention-days. See hookline"),
+        (("--data-dir", "X", "endpont"), "Unknown command 'endpont'. Did you mean endpoint? See hookline"),
+    ],
+)
+def test_options_in_the_wrong_place_are_named(
+    words: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(list(words), CLOSED) == 2
+    assert capsys.readouterr().err == f"hookline: {told} --help.\n"

@@ -197,3 +197,12 @@ def test_replays_are_listed_and_shown(run: Run, ids: list[str]) -> None:
         assert done.code == 3
         assert "this one is done" in done.err
         assert run("replays", verb).code == 2
+
+
+@pytest.mark.parametrize("time", ["1960-01-01", "1969-12-31T23:59", "0002-01-01"])
+def test_a_time_before_1970_matches_no_request(run: Run, time: str) -> None:
+    run("endpoint", "add", "Orders", "--slug", "orders")
+    done = run("replay", "--endpoint", "orders", "--to", "3000", "--before", time)
+    assert (done.code, done.err) == (1, "hookline: No requests match.\n")
+    assert run("replay", "--endpoint", "orders", "--to", "3000", "--after", time, "--before", "9999-12-30").code == 1
+    assert run("requests", "-q", f"before:{time}").err == run("requests", "-q", f"since:{time}").err

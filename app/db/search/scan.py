@@ -38,7 +38,7 @@ LAST_TIME = 2**48 * 1000
 
 def place_before(at: int) -> PageKey:
     """The place just before all requests received earlier than `at`."""
-    return PageKey(received_at=at, id=first_id(max(at, 0))) if at < LAST_TIME else NEWEST
+    return PageKey(received_at=at, id=first_id(at)) if at < LAST_TIME else NEWEST
 
 
 _SUMMARY = ", ".join(f"{column.model._meta.table_name}.{column.column_name}" for column in SUMMARY.columns)
