@@ -68,9 +68,11 @@ def resume_advice(target_id: int) -> str:
     return f"To resume it: hookline target resume {target_id}"
 
 
-def paused_text(targets: Sequence[Pausable], waiting: int | None) -> str:
-    """The notice about paused targets; `waiting` is None until it is counted."""
-    if len(targets) == 1:
+def paused_text(targets: Sequence[Pausable], waiting: int | None, *, brief: bool = False) -> str:
+    """The notice about paused targets; `waiting` is None until it is counted. `brief` leaves out which and why."""
+    if brief:
+        text = "Forwarding is paused"
+    elif len(targets) == 1:
         target = targets[0]
         text = f"Forwarding to {_shown(target.url)} is paused"
         if target.paused is PausedBy.FAILURES and target.pause_after:

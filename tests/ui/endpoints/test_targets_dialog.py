@@ -204,6 +204,7 @@ class TestSaving:
                 assert question.text.text().startswith("3 queued deliveries to it will not be sent")
                 question.cancel.click()
                 await until(shown.dialog.save_button.isEnabled)
+                await until(lambda: not shown.window.findChildren(Question))
                 assert shown.stored == [A]
                 shown.dialog.save_button.click()
                 await until(lambda: shown.window.findChildren(Question))

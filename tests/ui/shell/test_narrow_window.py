@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtWidgets import QLabel, QScrollArea
 
 from app.core.model import DeliveryState, Plan, StorageUse
+from app.core.target import TargetDraft
 from app.ui.requests.page.header import TEXT_FROM
 from app.ui.shell.main_window import MINIMUM
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
@@ -54,6 +55,38 @@ def test_the_facts_of_a_body_lose_words_and_not_letters(run: Scene, tmp_path: Pa
                 window.resize(width, 800)
                 await settle()
                 assert kind.shown_text() in ("JSON · 2 B · auto", "JSON · 2 B", "JSON", "")
+
+    run(scene())
+
+
+@pytest.mark.parametrize(("height", "chart"), [(466, True), (410, False)])
+def test_a_paused_target_leaves_the_header_whole(run: Scene, tmp_path: Path, height: int, chart: bool) -> None:
+    """At 1366 by 768 and 150 %, less the frame of a window; in a lower one without the chart meanwhile."""
+
+    async def scene() -> None:
+        async with shown(tmp_path) as (desk, window):
+            endpoint = await desk.endpoint()
+            url = "http://127.0.0.1:3000/webhooks/stripe/payments"
+            target = await desk.store.targets.create(endpoint.id, TargetDraft(url=url))
+            await desk.capture(endpoint)
+            window.hide()
+            window.resize(894, height)
+            window.show()
+            window.show_endpoint(endpoint.id)
+            page, header = window.requests, window.requests.header
+            parts = (header.edit, header.test, header.more, header.url, header.qr, header.facts)
+            await until(page.activity.isVisible)
+            await settle(10)
+            heights = [part.height() for part in parts]
+            await desk.store.targets.pause(target.id)
+            await until(page.paused_notice.isVisible)
+            await settle(10)
+            assert header.height() >= header.heightForWidth(header.width())
+            assert [part.height() for part in parts] == heights
+            assert url in page.paused_notice.accessibleName()
+            assert page.activity.isVisible() is chart
+            await desk.store.targets.resume(target.id)
+            await until(lambda: page.paused_notice.isHidden() and page.activity.isVisible())
 
     run(scene())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Signal, Slot
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from app.core.model import Endpoint
@@ -18,7 +19,10 @@ from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.labels import label, plain_tooltip, restyle
+
+ROOMY = 400
+"""Pixels from which the notice names the target."""
 
 
 class PausedNotice(QFrame):
@@ -65,6 +69,11 @@ class PausedNotice(QFrame):
         """Show the button that emits `deliveries_requested`."""
         self.deliveries.show()
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrow notice is brief: with a URL it would be higher than the list."""
+        super().resizeEvent(event)
+        self._refresh()
+
     def stop(self) -> None:
         self._counts.stop()
 
@@ -72,8 +81,11 @@ class PausedNotice(QFrame):
     def _refresh(self) -> None:
         if not self._targets:
             return
-        text = paused_text(self._targets, self._counts.of(self._targets))
-        self.text.setText(breakable(text))
+        waiting = self._counts.of(self._targets)
+        text = paused_text(self._targets, waiting)
+        brief = self.width() < ROOMY
+        self.text.setText(paused_text(self._targets, waiting, brief=True) if brief else breakable(text))
+        self.text.setToolTip(plain_tooltip(text) if brief else "")
         self.setAccessibleName(text)
         failed = any(target.paused is PausedBy.FAILURES for target in self._targets)
         tone = "danger" if failed else "warning"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import Qt, Slot
+from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
@@ -199,7 +199,7 @@ class RequestsPage(QWidget):
             super().keyPressEvent(event)
 
     def _build_layout(self) -> None:
-        left = QWidget(self)
+        left = _ListColumn(self.header, self.activity, self)
         left.setMinimumWidth(LIST_MINIMUM)
         column = QVBoxLayout(left)
         column.setContentsMargins(0, 0, 0, 0)
@@ -325,3 +325,28 @@ class RequestsPage(QWidget):
     def _tunnel_changed(self, event: TunnelChanged) -> None:
         if event.url_changed:
             self._show_header()
+
+
+class _ListColumn(QWidget):
+    """Hides `activity` while there is too little height for everything: the header's notices would be laid out over its
+    buttons. A selected time range stays visible, because it filters the list.
+    """
+
+    def __init__(self, header: EndpointHeader, activity: ActivityStrip, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._header, self._activity = header, activity
+
+    def event(self, event: QEvent) -> bool:
+        done = super().event(event)
+        if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
+            self._fit()
+        return done
+
+    def _fit(self) -> None:
+        header, activity = self._header, self._activity
+        others = self.findChildren(QWidget, options=Qt.FindChildOption.FindDirectChildrenOnly)
+        needed = header.heightForWidth(self.width()) + activity.sizeHint().height()
+        needed += sum(
+            one.minimumSizeHint().height() for one in others if one not in (header, activity) and not one.isHidden()
+        )
+        activity.setVisible(needed <= self.height() or activity.times is not None)
