@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtGui import QCloseEvent, QShowEvent
+from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.model import Endpoint
@@ -39,7 +39,7 @@ from app.ui.tunnel.area import TunnelArea
 from app.ui.undo.pending_delete import DeleteChanged, PendingDelete
 from app.ui.undo.undo_bar import UndoBar
 from app.ui.widgets.error_bar import ErrorBar
-from app.ui.widgets.fit_screen import Scrolling, fit
+from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import focus_first, order_tabs
 from app.ui.widgets.toast import Toast
 from app.ui.widgets.unsaved import confirm_discard
@@ -67,6 +67,8 @@ class MainWindow(QMainWindow):
         self._endpoint_id: int | None = None
         self._deleted_endpoint_id: int | None = None
         """The deleted endpoint whose page was shown until then; undo shows it again."""
+        self._narrowed: tuple[int, int] | None = None
+        """The widths of the sidebar before and since it was narrowed on a small screen."""
         self._settings: SettingsDialog | None = None
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
@@ -194,9 +196,15 @@ class MainWindow(QMainWindow):
     def showEvent(self, event: QShowEvent) -> None:
         """Move the window onto the screen, unless it is only restored after being minimized."""
         if not event.spontaneous():
-            fit(self)
+            self._window_state.geometry.fit(self)
         super().showEvent(event)
         self._fit_sidebar()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Widen a sidebar that was narrowed on a smaller screen."""
+        super().resizeEvent(event)
+        if self._narrowed is not None:
+            self._fit_sidebar()
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Quit, or keep running in the tray if the user chose so; never block."""
@@ -226,6 +234,7 @@ class MainWindow(QMainWindow):
         page = self.pages.currentWidget()
         names = (name for name, widget in self._page_widgets.items() if widget is page)
         name = ENDPOINT if current else next(names, DASHBOARD)
+        self._set_sidebar_width(self._sidebar_width())
         self._window_state.save(self, name, current.slug if current else None)
 
     def _make_desktop(self, tray: Tray) -> Desktop:
@@ -273,9 +282,20 @@ class MainWindow(QMainWindow):
 
     def _fit_sidebar(self) -> None:
         """On a small screen narrow the sidebar before a list and its detail have to scroll sideways."""
-        beside = self.width() - SIDE_BY_SIDE_WIDTH
-        if self._frame.sizes()[0] > beside:
-            self._frame.setSizes([max(MINIMUM_WIDTH, beside), max(1, self.width() - beside)])
+        wanted = self._sidebar_width()
+        self._narrowed = None
+        self._set_sidebar_width(min(wanted, max(MINIMUM_WIDTH, self.width() - SIDE_BY_SIDE_WIDTH)))
+        if self._frame.sizes()[0] < wanted:
+            self._narrowed = (wanted, self._frame.sizes()[0])
+
+    def _sidebar_width(self) -> int:
+        """As it is, or as it was before it was narrowed, if it was left so."""
+        width = self._frame.sizes()[0]
+        return self._narrowed[0] if self._narrowed is not None and self._narrowed[1] == width else width
+
+    def _set_sidebar_width(self, width: int) -> None:
+        if width != self._frame.sizes()[0]:
+            self._frame.setSizes([width, max(1, self.width() - width)])
 
     def _connect(self) -> None:
         actions = self.endpoint_actions

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QSettings
+from PySide6.QtCore import QByteArray, QSettings, QSize
 from PySide6.QtWidgets import QMainWindow, QSplitter
 
 from app.core.activity import Span
 from app.ui.requests.activity.strip import ActivityStrip
-from app.ui.widgets.fit_screen import fit
+from app.ui.widgets.stored_geometry import StoredGeometry
 
 FIRST_SIZE = (1280, 800)
 
@@ -19,13 +19,12 @@ class WindowState:
 
     def __init__(self, folder: Path) -> None:
         self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self.geometry = StoredGeometry(self._file, "window")
 
     def restore(self, window: QMainWindow) -> None:
         """Restore the window within the screen; the first time it gets a default size."""
-        geometry = self._file.value("window/geometry", QByteArray(), type=QByteArray)
-        if not (isinstance(geometry, QByteArray) and not geometry.isEmpty() and window.restoreGeometry(geometry)):
-            window.resize(*FIRST_SIZE)
-        fit(window)
+        self.geometry.restore(window, QSize(*FIRST_SIZE))
+        self.geometry.fit(window)
         for splitter in _named(window):
             state = self._file.value(f"splitter/{splitter.objectName()}", QByteArray(), type=QByteArray)
             if isinstance(state, QByteArray) and not state.isEmpty():
@@ -43,7 +42,7 @@ class WindowState:
     def save(self, window: QMainWindow, page: str, slug: str | None) -> None:
         """Store the window's state and the page it shows."""
         self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
-        self._file.setValue("window/geometry", window.saveGeometry())
+        self.geometry.save(window)
         for splitter in _named(window):
             self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())
         for strip in window.findChildren(ActivityStrip):

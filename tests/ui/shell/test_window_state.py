@@ -8,12 +8,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import QSettings, Qt
+from PySide6.QtCore import QPoint, QRect, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.ui.shell.main_window import MainWindow
-from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
+from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED
+from app.ui.shell.window_state import FIRST_SIZE
+from app.ui.theme.metrics import SIDEBAR_WIDTH
+from app.ui.widgets import fit_screen
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import activate, settle, until
 
@@ -53,6 +56,59 @@ def test_the_divider_between_list_and_detail_stays_where_it_was_put(run: Run, tm
                 window.show_page(ALL_REQUESTS)
                 await settle()
                 assert window.requests.splitter.sizes() == put
+
+    run(check())
+
+
+class SmallScreen:
+    """1366 by 768 at 150 %."""
+
+    def availableGeometry(self) -> QRect:
+        return QRect(0, 0, 911, 512)
+
+
+@pytest.mark.parametrize("first", [True, False], ids=["the first start", "a later one"])
+def test_a_start_on_a_small_screen_squeezes_nothing_for_good(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, first: bool
+) -> None:
+    async def check() -> None:
+        async with open_desk(tmp_path, endpoints=1) as desk:
+            sidebar, size = SIDEBAR_WIDTH, QSize(*FIRST_SIZE)
+            if not first:
+                async with started(desk) as window:
+                    window.resize(1400, 900)
+                    window._frame.setSizes([300, 1100])
+                sidebar, size = 300, QSize(1400, 900)
+            with monkeypatch.context() as small:
+                small.setattr(fit_screen, "_screen", lambda _: SmallScreen())
+                for _ in range(2):
+                    async with started(desk) as window:
+                        assert window.width() < 911
+                        assert window._frame.sizes()[0] == MINIMUM_WIDTH
+            async with started(desk) as window:
+                assert (window.size(), window._frame.sizes()[0]) == (size, sidebar)
+
+    run(check())
+
+
+def test_the_sidebar_is_widened_again_with_its_window_unless_the_user_narrowed_it(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with open_desk(tmp_path, endpoints=1) as desk:
+            async with started(desk) as window:
+                window.resize(900, 600)
+            async with started(desk) as window:
+                assert (window.width(), window._frame.sizes()[0]) == (900, MINIMUM_WIDTH)
+                window.resize(1300, 800)
+                assert window._frame.sizes()[0] == SIDEBAR_WIDTH
+            async with started(desk) as window:
+                handle = window._frame.handle(1)
+                QTest.mousePress(handle, Qt.MouseButton.LeftButton, pos=QPoint(0, 100))
+                QTest.mouseMove(handle, QPoint(-18, 100))
+                QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, pos=QPoint(0, 100))
+                put = window._frame.sizes()[0]
+                assert put < SIDEBAR_WIDTH
+            async with started(desk) as window:
+                assert window._frame.sizes()[0] == put
 
     run(check())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QByteArray, QObject, QSettings, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QSettings, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
@@ -24,15 +24,14 @@ from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
-from app.ui.widgets.fit_screen import fit
 from app.ui.widgets.focus import order_tabs
+from app.ui.widgets.stored_geometry import StoredGeometry
 from app.ui.widgets.toast import Toast
 
 SIZE, MINIMUM = (720, 640), (420, 320)
 CASCADE = 32
 """The offset in pixels from the window opened before."""
 TITLE_MAX = 80
-KEY = "request/geometry"
 
 
 class OwnWindow(QWidget):
@@ -48,6 +47,8 @@ class OwnWindow(QWidget):
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         self._summary, self._services, self._tasks = summary, services, tasks
+        file = QSettings(str(Path(services.data_folder) / "window.ini"), QSettings.Format.IniFormat)
+        self.geometry_stored = StoredGeometry(file, "request")
         endpoint = services.endpoints.by_id(summary.endpoint_id)
         of = f" · {escape(endpoint.name)}" if endpoint else ""
         self.setWindowTitle(f"{name_of(summary)[:TITLE_MAX]}{of}")
@@ -88,7 +89,7 @@ class OwnWindow(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Move the window onto the screen, unless it is only restored after being minimized."""
         if not event.spontaneous():
-            fit(self)
+            self.geometry_stored.fit(self)
         super().showEvent(event)
 
     def closeEvent(self, event: QCloseEvent) -> None:
@@ -134,7 +135,6 @@ class OwnWindows(QObject):
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
         self._services, self._theme, self._tasks = services, theme, tasks
-        self._file = QSettings(str(Path(services.data_folder) / "window.ini"), QSettings.Format.IniFormat)
         self.open_now: dict[str, OwnWindow] = {}
 
     @Slot(object)
@@ -160,13 +160,11 @@ class OwnWindows(QObject):
         if last is not None:
             window.resize(last.size())
             window.move(last.x() + CASCADE, last.y() + CASCADE)
-            return
-        geometry = self._file.value(KEY, QByteArray(), type=QByteArray)
-        if not (isinstance(geometry, QByteArray) and not geometry.isEmpty() and window.restoreGeometry(geometry)):
-            window.resize(*SIZE)
+        else:
+            window.geometry_stored.restore(window, QSize(*SIZE))
 
     @Slot(str)
     def _forget(self, capture_id: str) -> None:
         window = self.open_now.pop(capture_id, None)
         if window is not None:
-            self._file.setValue(KEY, window.saveGeometry())
+            window.geometry_stored.save(window)

@@ -8,12 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.ui.requests.page.own_window import OwnWindow
+from app.ui.requests.page.own_window import SIZE, OwnWindow
+from app.ui.widgets import fit_screen
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
@@ -79,6 +80,33 @@ def test_opening_it_twice_raises_the_first_and_a_double_click_opens_it_too(run: 
             QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
             QTest.mouseDClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
             assert len(shown.page.windows.open_now) == 2
+
+    run(check())
+
+
+def test_a_small_screen_does_not_make_it_smaller_for_good(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class SmallScreen:
+        def availableGeometry(self) -> QRect:
+            return QRect(0, 0, 640, 480)
+
+    async def check() -> None:
+        async with open_page(tmp_path) as shown:
+            await shown.fill(2)
+            await shown.reload()
+            with monkeypatch.context() as small:
+                small.setattr(fit_screen, "_screen", lambda _: SmallScreen())
+                window = await own(shown)
+                assert window.height() < 480
+                window.close()
+                await until(lambda: not shown.page.windows.open_now)
+            window = await own(shown)
+            assert window.size() == QSize(*SIZE)
+            window.resize(700, 500)
+            window.close()
+            await until(lambda: not shown.page.windows.open_now)
+            assert (await own(shown)).size() == QSize(700, 500)
 
     run(check())
 
