@@ -12,10 +12,12 @@ import pytest
 from tests.fonts import NARROW, WIDE, configuration, font_files
 
 FONTS_USED = """
-from PySide6.QtGui import QFontInfo, QGuiApplication
+from PySide6.QtGui import QGuiApplication, QRawFont
+from app.ui.theme import icons
 from app.ui.theme.fonts import mono_font, ui_font
 application = QGuiApplication([])
-print(QFontInfo(ui_font()).family(), QFontInfo(mono_font()).family(), sep="\\n")
+icons.family()
+print(QRawFont.fromFont(ui_font()).familyName(), QRawFont.fromFont(mono_font()).familyName(), sep="\\n")
 """
 LIST_FAMILIES = """
 from PySide6.QtGui import QFontDatabase, QGuiApplication
@@ -80,9 +82,11 @@ def test_the_narrow_font_has_its_weights() -> None:
         (WIDE, "DejaVu Sans", "DejaVu Sans Mono"),
         (NARROW, "Yanone Kaffeesatz", "Yanone Kaffeesatz"),
         ("Liberation*", "Liberation Sans", "Liberation Mono"),
+        ("DejaVuSerifCondensed.ttf", "DejaVu Serif", "DejaVu Serif"),
     ],
 )
 def test_text_and_code_have_the_best_of_what_is_installed(tmp_path: Path, choice: str, text: str, code: str) -> None:
+    """Never the font of the icons, which is loaded too."""
     chosen = configuration(choice, tmp_path / "chosen")
     if chosen is None:
         pytest.skip(f"{text} is not installed")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QFont, QFontDatabase
+from functools import cache
+
+from PySide6.QtGui import QFont, QFontDatabase, QFontInfo
 
 UI_FAMILIES = ("Inter", "Segoe UI Variable", "SF Pro Text", "Noto Sans", "DejaVu Sans", "Liberation Sans")
 MONO_FAMILIES = (
@@ -28,12 +30,12 @@ MOST_BROUGHT = 32
 
 def ui_font(size: int = BASE, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
     """The font of labels and controls."""
-    return _font(UI_FAMILIES, size, weight)
+    return _font(UI_FAMILIES, size, weight, QFontDatabase.SystemFont.GeneralFont)
 
 
 def mono_font(size: int = SMALL, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
     """The font of URLs, headers and bodies; without ligatures, so that each character is visible as it is."""
-    font = _font(MONO_FAMILIES, size, weight)
+    font = _font(MONO_FAMILIES, size, weight, QFontDatabase.SystemFont.FixedFont)
     font.setStyleHint(QFont.StyleHint.Monospace)
     font.setFixedPitch(True)
     for feature in ("liga", "calt"):
@@ -43,13 +45,30 @@ def mono_font(size: int = SMALL, weight: QFont.Weight = QFont.Weight.Normal) -> 
 
 def can_write() -> bool:
     """Whether the system has any text font, apart from Hookline's icon fonts."""
-    brought = {family for number in range(MOST_BROUGHT) for family in QFontDatabase.applicationFontFamilies(number)}
-    return not (brought | GENERIC).issuperset(QFontDatabase.families())
+    return bool(_installed())
 
 
-def _font(families: tuple[str, ...], size: int, weight: QFont.Weight) -> QFont:
+def _brought() -> set[str]:
+    return {family for number in range(MOST_BROUGHT) for family in QFontDatabase.applicationFontFamilies(number)}
+
+
+def _installed() -> set[str]:
+    return set(QFontDatabase.families()) - _brought() - GENERIC
+
+
+@cache
+def _available(families: tuple[str, ...], kind: QFontDatabase.SystemFont) -> list[str]:
+    """`families`, and the system's own where none of them is installed: Qt may take the font of the icons for it."""
+    installed = _installed()
+    if not installed or not installed.isdisjoint(families):
+        return list(families)
+    default = QFontInfo(QFontDatabase.systemFont(kind)).family()
+    return [*families, min(installed) if default in _brought() else default]
+
+
+def _font(families: tuple[str, ...], size: int, weight: QFont.Weight, kind: QFontDatabase.SystemFont) -> QFont:
     font = QFont()
-    font.setFamilies(list(families))
+    font.setFamilies(_available(tuple(families), kind))
     font.setPixelSize(size)
     font.setWeight(weight)
     font.setHintingPreference(QFont.HintingPreference.PreferNoHinting)
