@@ -37,11 +37,14 @@ class DeliveryClient(Transport):
         target: int | None = None,
         replay: str | None = None,
         beginning: str | None = None,
+        oldest: bool = False,
     ) -> AsyncIterator[DeliveryView]:
-        """The latest `count` deliveries of an endpoint, or of all (None), in one state or any (None), to a target or
-        all (None), of the replay with this ID or all (None), whose ids begin with `beginning`."""
+        """The latest `count` deliveries, or the first queued ones (`oldest`): of an endpoint, or of all (None), in one
+        state or any (None), to a target or all (None), of the replay with this ID or all (None), whose ids begin with
+        `beginning`."""
         number = None if target is None else str(target)
         query = query_of(endpoint=slug, state=state, target=number, replay=replay, id=beginning)
+        query |= query_of(order="oldest" if oldest else None)
         async for item in self.items("/deliveries", query, count):
             yield cast(DeliveryView, item)
 
@@ -69,6 +72,10 @@ class DeliveryClient(Transport):
     async def retry(self, delivery_id: str) -> FullDeliveryView:
         """Queue a failed delivery again."""
         return cast(FullDeliveryView, await self.json("POST", path_of("deliveries", delivery_id, "retry")))
+
+    async def send_now(self, delivery_id: str) -> FullDeliveryView:
+        """Make a delivery that waits for its retry due at once."""
+        return cast(FullDeliveryView, await self.json("POST", path_of("deliveries", delivery_id, "send-now")))
 
     async def retry_failed(self, *, endpoint: str | None = None, target: int | None = None) -> RetriedView:
         """Queue failed deliveries again: of an endpoint, to a target, or all."""

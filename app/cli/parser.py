@@ -60,7 +60,7 @@ _MODULES = {
     "target": ("targets", "target"),
     "deliveries": ("deliveries",),
     "delivery": ("delivery",),
-    "retry": ("retry",),
+    "retry": ("retry", "send-now"),
     "replay": ("replay",),
     "replays": ("replays",),
     "compare": ("compare",),

@@ -130,9 +130,17 @@ class SummaryView(TypedDict):
     gist: str | None
 
 
+class WaitView(TypedDict):
+    """What a queued delivery waits for."""
+
+    reason: str
+    request: str | None
+    text: str
+
+
 class DeliveryView(TypedDict):
     """One delivery of a request; `error` says why its last attempt failed, `next_step` until when it is
-    retried or why it is not, `due_at` when the next one starts."""
+    retried or why it is not, `due_at` when the next one starts. Events have no `waits_for`."""
 
     id: str
     request: str
@@ -150,6 +158,7 @@ class DeliveryView(TypedDict):
     attempt_count: int
     due_at: str | None
     responded: bool
+    waits_for: WaitView | None
 
 
 class DifferenceView(TypedDict):

@@ -32,6 +32,8 @@ class Delivery(Record, frozen=True):
     `error` says what went wrong, `next_step` until when it is retried or why it is not, `status` is None without a
     response. `responded`: the sender got this response. `interrupted`: Hookline ended during the last
     attempt. `deleted`: its request was deleted before it was sent, and so is this delivery, except that lists name it.
+    Lists say of one that is queued when the attempt that is being made began (`sending_at`), and which request's
+    delivery to the same target was queued first (`behind`; None: this one).
     `captured_method`, `captured_target`, `captured_event` and `captured_gist` are the capture's.
     """
 
@@ -55,6 +57,8 @@ class Delivery(Record, frozen=True):
     responded: bool = False
     interrupted: bool = False
     deleted: bool = False
+    sending_at: int | None = None
+    behind: str | None = None
     captured_method: str = ""
     captured_target: str = ""
     captured_event: str | None = None

@@ -109,14 +109,19 @@ class DeliveryRepository(Protocol):
         only if `which` has their ids. Publishes DeliveriesQueued."""
         ...
 
+    async def send_now(self, delivery: Delivery) -> None:
+        """Make a delivery that waits for its retry due at once. Publishes DeliveryDue, unless it was sent meanwhile."""
+        ...
+
     async def of_capture(self, capture_id: str) -> list[Delivery]:
         """A request's deliveries, oldest first."""
         ...
 
     async def page(
-        self, which: DeliveryFilter, *, before: int | None = None, limit: int = 100
+        self, which: DeliveryFilter, *, before: int | None = None, after: int | None = None, limit: int = 100
     ) -> list[tuple[int, Delivery]]:
-        """At most `limit` deliveries numbered below `before`, each with its number, the last queued first."""
+        """At most `limit` deliveries, each with its number: those numbered below `before`, the last queued first; or
+        those above `after`, the first queued first."""
         ...
 
     async def count(self, which: DeliveryFilter) -> int: ...

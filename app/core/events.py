@@ -106,6 +106,12 @@ class DeliveriesQueued(Event, frozen=True):
     capture_ids: tuple[str, ...]
 
 
+class DeliveryDue(Event, frozen=True):
+    """The user made a delivery that waited for its retry due at once."""
+
+    delivery: Delivery
+
+
 class ReplayChanged(Event, frozen=True):
     """A replay began, went on or ended. Published at most ten times a second."""
 

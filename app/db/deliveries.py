@@ -14,7 +14,7 @@ from peewee import SQL, ModelSelect, SqliteDatabase, fn
 from app.core.clock import DAY_US, now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.errors import StorageUnavailableError
-from app.core.events import DeliveriesQueued, DeliveryChanged, Event
+from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue, Event
 from app.core.model import Capture, DeliveryState
 from app.core.target import TargetCounts
 from app.core.target_text import TargetTrouble
@@ -23,7 +23,7 @@ from app.db.counts import DELIVERY_OVERHEAD, RequestCounts
 from app.db.delivery_results import Result, ResultQueue, Stored
 from app.db.raw_sql import json_list, raw, sql_list
 from app.db.readers import Readers
-from app.db.records import CAPTURE, DELIVERY
+from app.db.records import CAPTURE, DELIVERY, Row
 from app.db.schema import (
     DELIVERY_CODE,
     PARTS_PER_BODY,
@@ -43,6 +43,12 @@ _RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = 
 _QUEUED = SQL("t1.state = 'queued' AND t1.replay_id IS NULL")
 """What the forwarder sends; replays send theirs. No parameters: SQLite uses the index of queued deliveries only when it
 sees the state."""
+
+_BEHIND = SQL(
+    "CASE WHEN t1.state = 'queued' THEN (SELECT first_request.id FROM delivery AS first"
+    " JOIN capture AS first_request ON first_request.seq = first.capture_seq WHERE first.target_id = t1.target_id"
+    " AND first.state = 'queued' AND first.replay_id IS NULL AND first.seq < t1.seq ORDER BY first.seq LIMIT 1) END"
+)
 
 _NEVER = 2**62
 """Later than any moment, in microseconds."""
@@ -264,31 +270,39 @@ class Deliveries:
             reached, total = queued[-1][0], total + len(queued)
         return total
 
+    async def send_now(self, delivery: Delivery) -> None:
+        waits = (DeliveryModel.state == "queued") & DeliveryModel.sending_at.is_null()
+        query = DeliveryModel.update(due_at=0).where(DeliveryModel.id == delivery.id, waits)
+
+        def after(changed: int) -> None:
+            if changed:
+                self._publish(DeliveryDue(delivery=replace(delivery, due_at=0)))
+
+        await self._writer.run(query.execute, after)
+
     async def of_capture(self, capture_id: str) -> list[Delivery]:
-        query = _deliveries().where(CaptureModel.id == capture_id)
+        query = _listed().where(CaptureModel.id == capture_id).order_by(DeliveryModel.seq)
         return await self._readers.run(
-            lambda database: [DELIVERY.record(row) for row in query.tuples().execute(database)]
+            lambda database: [_listed_record(row) for row in query.tuples().execute(database)]
         )
 
     async def page(
-        self, which: DeliveryFilter, *, before: int | None = None, limit: int = 100
+        self, which: DeliveryFilter, *, before: int | None = None, after: int | None = None, limit: int = 100
     ) -> list[tuple[int, Delivery]]:
         if which.endpoint_id is not None and which.endpoint_id not in self._request_counts:
             return []
-        query = _filtered(
-            DeliveryModel.select(*DELIVERY.columns, DeliveryModel.seq)
-            .join(CaptureModel)
-            .order_by(DeliveryModel.seq.desc()),
-            which,
-        )
+        order = DeliveryModel.seq.desc() if after is None else DeliveryModel.seq
+        query = _filtered(_listed(DeliveryModel.seq), which).order_by(order)
+        if after is not None:
+            query = query.where(DeliveryModel.seq > after)
         if before is not None:
             query = query.where(DeliveryModel.seq < before)
 
         def job(database: SqliteDatabase) -> list[tuple[int, Delivery]]:
             with database.atomic():
-                rows = [(row[-1], DELIVERY.record(row)) for row in query.limit(limit).tuples().execute(database)]
-                rows += unsent.deleted_page(database, which, before, limit)
-            return sorted(rows, key=itemgetter(0), reverse=True)[:limit]
+                rows = [(row[-1], _listed_record(row)) for row in query.limit(limit).tuples().execute(database)]
+                rows += unsent.deleted_page(database, which, before, after, limit)
+            return sorted(rows, key=itemgetter(0), reverse=after is None)[:limit]
 
         return await self._readers.run(job)
 
@@ -338,6 +352,15 @@ class Deliveries:
 
 def _deliveries(*others: Any) -> ModelSelect[DeliveryModel]:
     return DeliveryModel.select(*DELIVERY.columns, *others).join(CaptureModel).order_by(DeliveryModel.seq)
+
+
+def _listed(*others: Any) -> ModelSelect[DeliveryModel]:
+    """With what `_listed_record` needs."""
+    return DeliveryModel.select(*DELIVERY.columns, DeliveryModel.sending_at, _BEHIND, *others).join(CaptureModel)
+
+
+def _listed_record(row: Row) -> Delivery:
+    return replace(DELIVERY.record(row), sending_at=row[DELIVERY.width], behind=row[DELIVERY.width + 1])
 
 
 @cache

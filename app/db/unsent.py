@@ -73,16 +73,18 @@ def keep_unsent_of(connection: sqlite3.Connection, seqs: Sequence[int], error: s
 
 
 def deleted_page(
-    database: SqliteDatabase, which: DeliveryFilter, before: int | None, limit: int
+    database: SqliteDatabase, which: DeliveryFilter, before: int | None, after: int | None, limit: int
 ) -> list[tuple[int, Delivery]]:
-    """At most `limit` deleted deliveries numbered below `before`, each with its number, the last queued first."""
+    """As `DeliveryRepository.page`."""
     found = _where(which)
     if found is None:
         return []
     where, values = found
+    order = "ORDER BY seq DESC" if after is None else "ORDER BY seq"
     rows = raw(database).execute(
-        f"SELECT seq, {', '.join(_COLUMNS)} FROM deleted_delivery WHERE seq < ? AND {where} ORDER BY seq DESC LIMIT ?",
-        (2**63 - 1 if before is None else before, *values, limit),
+        f"SELECT seq, {', '.join(_COLUMNS)} FROM deleted_delivery"
+        f" WHERE seq < ? AND seq > ? AND {where} {order} LIMIT ?",
+        (2**63 - 1 if before is None else before, after or 0, *values, limit),
     )
     return [(seq, _delivery(dict(zip(_COLUMNS.values(), fields, strict=True)))) for seq, *fields in rows.fetchall()]
 

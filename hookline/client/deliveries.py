@@ -28,11 +28,12 @@ class Deliveries:
         endpoint: str | None = None,
         target: int | None = None,
         state: SettledState | None = None,
+        order: Literal["newest", "oldest"] | None = None,
         count: int | None = None,
     ) -> Iterator[Delivery]:
-        """Deliveries of one request (its ID), oldest first; otherwise the newest first, of an endpoint, to a target, in
-        a state, or all. `count` None: as many as there are."""
-        return self._transport.items(PATH, _filters(request, endpoint, target, state), Delivery, count)
+        """Deliveries of one request (its ID), oldest first; otherwise the newest first unless `order` is oldest: of an
+        endpoint, to a target, in a state, or all. `count` None: as many as there are."""
+        return self._transport.items(PATH, _filters(request, endpoint, target, state, order), Delivery, count)
 
     def get(self, delivery_id: str) -> FullDelivery:
         """A delivery with its attempts."""
@@ -41,6 +42,10 @@ class Deliveries:
     def retry(self, delivery_id: str) -> FullDelivery:
         """Queue a failed delivery again."""
         return self._transport.send(_retry(delivery_id))
+
+    def send_now(self, delivery_id: str) -> FullDelivery:
+        """Make a delivery that waits for its retry due at once."""
+        return self._transport.send(_send_now(delivery_id))
 
     def retry_failed(self, *, endpoint: str | None = None, target: int | None = None) -> int:
         """Queue failed deliveries again, of an endpoint, to a target, or all; returns how many."""
@@ -60,11 +65,12 @@ class AsyncDeliveries:
         endpoint: str | None = None,
         target: int | None = None,
         state: SettledState | None = None,
+        order: Literal["newest", "oldest"] | None = None,
         count: int | None = None,
     ) -> AsyncIterator[Delivery]:
-        """Deliveries of one request (its ID), oldest first; otherwise the newest first, of an endpoint, to a target, in
-        a state, or all. `count` None: as many as there are."""
-        return self._transport.items(PATH, _filters(request, endpoint, target, state), Delivery, count)
+        """Deliveries of one request (its ID), oldest first; otherwise the newest first unless `order` is oldest: of an
+        endpoint, to a target, in a state, or all. `count` None: as many as there are."""
+        return self._transport.items(PATH, _filters(request, endpoint, target, state, order), Delivery, count)
 
     async def get(self, delivery_id: str) -> FullDelivery:
         """A delivery with its attempts."""
@@ -74,14 +80,20 @@ class AsyncDeliveries:
         """Queue a failed delivery again."""
         return await self._transport.send(_retry(delivery_id))
 
+    async def send_now(self, delivery_id: str) -> FullDelivery:
+        """Make a delivery that waits for its retry due at once."""
+        return await self._transport.send(_send_now(delivery_id))
+
     async def retry_failed(self, *, endpoint: str | None = None, target: int | None = None) -> int:
         """Queue failed deliveries again, of an endpoint, to a target, or all; returns how many."""
         return await self._transport.send(_retry_failed(endpoint, target))
 
 
-def _filters(request: str | None, endpoint: str | None, target: int | None, state: str | None) -> dict[str, str]:
+def _filters(
+    request: str | None, endpoint: str | None, target: int | None, state: str | None, order: str | None
+) -> dict[str, str]:
     number = None if target is None else str(target)
-    return query_of(request=request, endpoint=endpoint, target=number, state=state)
+    return query_of(request=request, endpoint=endpoint, target=number, state=state, order=order)
 
 
 def _get(delivery_id: str) -> Call[FullDelivery]:
@@ -90,6 +102,10 @@ def _get(delivery_id: str) -> Call[FullDelivery]:
 
 def _retry(delivery_id: str) -> Call[FullDelivery]:
     return Call("POST", path_of("deliveries", delivery_id, "retry"), decode_as(FullDelivery))
+
+
+def _send_now(delivery_id: str) -> Call[FullDelivery]:
+    return Call("POST", path_of("deliveries", delivery_id, "send-now"), decode_as(FullDelivery))
 
 
 def _retry_failed(endpoint: str | None, target: int | None) -> Call[int]:

@@ -233,9 +233,20 @@ class DeliverySummary(Record, frozen=True):
     responded: bool
 
 
-class Delivery(DeliverySummary, frozen=True):
-    """A delivery with the headers of the last response. `response_size` bytes of its body are kept."""
+class Wait(Record, frozen=True):
+    """What a queued delivery waits for, in words (`text`). `request` is the ID of the request whose delivery to the
+    same target goes first, if it waits for that."""
 
+    reason: str
+    request: str | None
+    text: str
+
+
+class Delivery(DeliverySummary, frozen=True):
+    """A delivery with the headers of the last response. `response_size` bytes of its body are kept. `waits_for` is None
+    once it has ended."""
+
+    waits_for: Wait | None
     response_headers: Headers
     response_size: int
     response_truncated: bool

@@ -65,12 +65,13 @@ def test_deliveries_are_listed_with_attempts_and_the_next_one(run: Run, rows: li
     times = [local_seconds(one.queued_at) for one in rows]
     ids = [(one.id, times[at], "orders", one.capture_id) for at, one in enumerate(rows)]
     assert listed == [
-        [*ids[3], "queued", "-", "-", "0", "now", SENT, "-"],
+        [*ids[3], "queued", "-", "-", "0", f"waits for request {rows[2].capture_id}, in order", SENT, "-"],
         [*ids[2], "queued", "503", "2.5 ms", "1", local_seconds(rows[2].due_at), SENT, "Response 503."],
         [*ids[1], "delivered", "200", "2.5 ms", "1", "-", SENT, "-"],
         [*ids[0], "failed", "-", "2.5 ms", "2", "-", SENT, f"{deliveries.REFUSED} {deliveries.gave_up(2)}"],
     ]
     assert [line.split("\t")[0] for line in run("deliveries", "--failed").out.splitlines()] == [rows[0].id]
+    assert [line.split("\t")[0] for line in run("deliveries", "--queued").out.splitlines()] == [rows[2].id, rows[3].id]
 
 
 def test_deliveries_of_one_replay(run: Run, rows: list[Delivery]) -> None:
@@ -116,7 +117,8 @@ def test_a_delivery_shows_its_attempts(run: Run, rows: list[Delivery]) -> None:
     ]
     assert f"Next attempt: {local_seconds(rows[2].due_at)}\n" in run("delivery", rows[2].id).out
     waiting = run("delivery", rows[3].id).out
-    assert waiting.endswith("Result: queued\nNext attempt: now\n")
+    behind = f"waits for request {rows[2].capture_id}, in order"
+    assert waiting.endswith(f"Result: queued\nNext attempt: {behind}\n")
     full = run("delivery", rows[0].id, "--json").json
     assert (full["attempt_count"], [one["number"] for one in full["attempts"]]) == (2, [1, 2])
 
@@ -210,6 +212,18 @@ def test_retry_all_of_an_endpoint_a_target_or_the_store(run: Run, rows: list[Del
         assert run("retry", *wrong).code == code
 
 
+def test_the_first_that_waits_can_be_sent_now(run: Run, rows: list[Delivery]) -> None:
+    refused = run("send-now", rows[3].id, rows[0].id)
+    assert (refused.code, refused.out) == (3, "")
+    assert "It waits for an older request, in order: send that one now." in refused.err
+    assert "Only a delivery that waits can be sent now." in refused.err
+    assert run("send-now", rows[2].id).out == "1 delivery is due now.\n"
+    assert [line.split("\t")[8] for line in run("deliveries", "--queued", "-n", "1").out.splitlines()] == ["now"]
+    assert "It is due already." in run("send-now", rows[2].id).err
+    assert run("target", "pause", str(rows[2].target_id)).code == 0
+    assert {one["waits_for"]["text"] for one in run("deliveries", "--queued", "--json").json} == {"target is paused"}
+
+
 def test_what_was_not_sent_is_listed_and_sent_again_by_its_id_alone(
     run: Run, rows: list[Delivery], folder: Path
 ) -> None:
@@ -233,7 +247,8 @@ def test_a_request_shows_its_deliveries(run: Run, rows: list[Delivery]) -> None:
     assert f"Forwarded to: {SENT}: delivered, response 200\n" in run("show", rows[1].capture_id).out
     upcoming = f"queued. Response 503. Next attempt: {local_seconds(rows[2].due_at)}\n"
     assert upcoming in run("show", rows[2].capture_id).out
-    assert f"Forwarded to: {SENT}: queued\n" in run("show", rows[3].capture_id).out
+    behind = f"waits for request {rows[2].capture_id}, in order"
+    assert f"Forwarded to: {SENT}: queued. Next attempt: {behind}\n" in run("show", rows[3].capture_id).out
 
 
 def test_what_was_deleted_before_it_was_sent_is_listed(run: Run, folder: Path) -> None:

@@ -328,6 +328,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
             "retry",
             "rm",
             "selftest",
+            "send-now",
             "serve",
             "settings",
             "show",

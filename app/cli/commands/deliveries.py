@@ -15,18 +15,28 @@ from app.cli.text import brief_time, state_text, when_text
 from app.cli.views import DeliveryView
 from app.core.delivery_text import reason_text
 from app.core.text import ms_text
+from app.core.waiting import WaitReason
 
 HELP = "list deliveries, newest first"
+QUEUED = "queued"
 DETAILS = (
     f"{HELP}. STATUS is the target's response to the last attempt, ERROR why that failed and whether it is retried;"
-    " NEXT is when the next attempt starts."
+    " NEXT is when the next attempt starts, or what it waits for. With --queued, the first queued comes first."
 )
 EXAMPLES = (
     ("See which deliveries of an endpoint failed", "hookline deliveries stripe --failed"),
     ("See what is queued for a target, and what became of the rest", "hookline deliveries --target 3"),
     ("See what the last replay did not deliver", "hookline deliveries --replay @last --failed"),
+    ("See what waits, and for what", "hookline deliveries --queued"),
     ("Count failed deliveries", "hookline deliveries --failed -n 1000 --json | jq length"),
 )
+
+
+def _brief_next(text: str) -> str:
+    """A shorter time; words stay."""
+    return brief_time(text) if text[:1].isdigit() else text
+
+
 COLUMNS = (
     Column("ID"),
     Column("QUEUED", left_out=3, short=brief_time, shortened=6),
@@ -36,7 +46,7 @@ COLUMNS = (
     Column("STATUS"),
     Column("TOOK", left_out=8),
     Column("ATTEMPTS", left_out=4),
-    Column("NEXT", left_out=2, short=brief_time, shortened=6, empty="-"),
+    Column("NEXT", left_out=2, short=_brief_next, shortened=6, empty="-"),
     Column("TARGET", least=16, left_out=5),
     Column("ERROR", least=12, left_out=1, empty="-"),
 )
@@ -45,6 +55,7 @@ NONE_FOUND = {
     None: "Nothing has been forwarded yet.",
     "failed": "No delivery has failed.",
     "not_sent": "Every delivery could be sent.",
+    QUEUED: "No delivery waits.",
 }
 
 
@@ -61,6 +72,8 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
         " it was sent"
     )
     state.add_argument("--not-sent", dest="state", action="store_const", const="not_sent", help=text)
+    text = "only deliveries that wait or are being sent, the first queued first"
+    state.add_argument("--queued", dest="state", action="store_const", const=QUEUED, help=text)
     parser.add_argument("--target", type=whole_number, metavar="TARGET", help="only deliveries to this target")
     parser.add_argument("--replay", metavar="REPLAY", help=f"only deliveries of this replay: {REPLAY_HELP}")
     parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
@@ -70,7 +83,10 @@ async def list_deliveries(call: Call) -> int:
     slug = None if call.options.which is None else slug_given(call.options.which)
     options = call.options
     replay = None if options.replay is None else await replay_id(call.api, options.replay)
-    found = call.api.deliveries(slug, options.count, state=options.state, target=options.target, replay=replay)
+    oldest = options.state == QUEUED
+    found = call.api.deliveries(
+        slug, options.count, state=options.state, target=options.target, replay=replay, oldest=oldest
+    )
     if call.out.as_json:
         array = JsonList(call.out)
         async for delivery in found:
@@ -97,18 +113,23 @@ def _row(call: Call, table: Table, delivery: DeliveryView, identity: str) -> Non
         "-" if delivery["status"] is None else str(delivery["status"]),
         "-" if delivery["ms"] is None else ms_text(delivery["ms"]),
         str(delivery["attempt_count"]),
-        next_text(delivery),
+        next_text(delivery, short=call.out.terminal),
         delivery["url"],
         reason_text(delivery["error"], delivery["next_step"]) or "-",
         codes=("", "", "", "", CODES.get(delivery["state"], "")),
     )
 
 
-def next_text(delivery: DeliveryView) -> str:
-    """When the next attempt starts: a local time, or `now`; `-` for never."""
-    if delivery["state"] != "queued":
+def next_text(delivery: DeliveryView, *, short: bool = False) -> str:
+    """When the next attempt starts, a local time or `now`, or what it waits for; `-` for never. `short`: the part of a
+    request's ID that names it."""
+    wait = delivery["waits_for"]
+    if wait is None:
         return "-"
-    return "now" if delivery["due_at"] is None else when_text(delivery["due_at"])
+    if wait["reason"] == WaitReason.RETRY:
+        return when_text(delivery["due_at"])
+    request = wait["request"]
+    return wait["text"].replace(request, short_id(request)) if request and short else wait["text"]
 
 
 def result_text(delivery: DeliveryView) -> str:

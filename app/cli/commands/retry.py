@@ -1,8 +1,9 @@
-"""`hookline retry`: queue failed deliveries again."""
+"""`hookline retry`: queue failed deliveries again; `hookline send-now`: send those that wait for their retry."""
 
 from __future__ import annotations
 
 import argparse
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from app.cli.call import Call
@@ -18,6 +19,17 @@ EXAMPLES = (
     ("Send the delivery that was queued last again", "hookline retry @last"),
     ("Send all failed deliveries of an endpoint again", "hookline retry --endpoint stripe"),
 )
+SEND_NOW_HELP = "send deliveries that wait for their retry now"
+SEND_NOW_DETAILS = (
+    f"{SEND_NOW_HELP}. Where a target keeps the order, the first one can be sent, and what waits behind it follows."
+    " A paused target is resumed instead: hookline target resume."
+)
+SEND_NOW_EXAMPLES = (
+    (
+        "Send the first delivery that waits",
+        "hookline send-now $(hookline deliveries --queued -n 1 --json | jq -r '.[0].id')",
+    ),
+)
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
@@ -29,6 +41,11 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     which.add_argument("--endpoint", metavar="SLUG", help="all failed deliveries of this endpoint")
     which.add_argument("--target", metavar="TARGET", help="all failed deliveries to this target (its number)")
     which.add_argument("--all", action="store_true", default=False, help="all failed deliveries")
+    now = commands.add_parser(
+        "send-now", parents=shared, help=SEND_NOW_HELP, description=SEND_NOW_DETAILS, examples=SEND_NOW_EXAMPLES
+    )
+    now.set_defaults(run=send_now)
+    now.add_argument("ids", metavar="DELIVERY", nargs="+", help=DELIVERY_HELP)
 
 
 async def retry(call: Call) -> int:
@@ -37,14 +54,29 @@ async def retry(call: Call) -> int:
     if several == bool(options.ids):
         raise CliError("Name deliveries, or use --endpoint, --target or --all. See hookline retry --help.", Exit.USAGE)
     refusals: list[CliError] = []
-    queued = await _retry_failed(call) if several else await _retry_named(call, refusals)
+    queued = await _retry_failed(call) if several else await _for_each(call, call.api.retry, refusals)
     if call.out.as_json:
         call.out.json({"queued": queued})
     elif queued:
         call.out.line(f"Queued {count_of(queued, 'delivery', 'deliveries')} again.")
     elif several:
         call.out.message("No delivery has failed.")
-    if queued and (await call.api.status())["capture_url"] is None:
+    return await _end(call, queued, refusals)
+
+
+async def send_now(call: Call) -> int:
+    refusals: list[CliError] = []
+    due = await _for_each(call, call.api.send_now, refusals)
+    if call.out.as_json:
+        call.out.json({"due": due})
+    elif due:
+        call.out.line(f"{count_of(due, 'delivery', 'deliveries')} {'is' if due == 1 else 'are'} due now.")
+    return await _end(call, due, refusals)
+
+
+async def _end(call: Call, changed: int, refusals: list[CliError]) -> int:
+    """Say what keeps deliveries from being sent; the exit code."""
+    if changed and (await call.api.status())["capture_url"] is None:
         call.out.message("Hookline is not running, so nothing is sent yet. Start it with hookline, or hookline serve.")
     for refusal in refusals:
         call.out.message(str(refusal))
@@ -60,10 +92,10 @@ async def _retry_failed(call: Call) -> int:
     return (await call.api.retry_failed(endpoint=slug, target=target))["queued"]
 
 
-async def _retry_named(call: Call, refusals: list[CliError]) -> int:
-    """Queue the deliveries that exist and have failed; adds an error for each of the others.
+async def _for_each(call: Call, change: Callable[[str], Awaitable[object]], refusals: list[CliError]) -> int:
+    """Change the deliveries that exist; how many. Adds an error for each that cannot be changed.
 
-    CliError when an id is ambiguous; then none is queued.
+    CliError when an id is ambiguous; then none is changed.
     """
     ids: dict[str, None] = {}
     for text in dict.fromkeys(call.options.ids):
@@ -73,11 +105,11 @@ async def _retry_named(call: Call, refusals: list[CliError]) -> int:
             if error.code is not Exit.FAILURE:
                 raise
             refusals.append(error)
-    queued = 0
+    changed = 0
     for identity in ids:
         try:
-            await call.api.retry(identity)
-            queued += 1
+            await change(identity)
+            changed += 1
         except CliError as error:
             refusals.append(CliError(f"Delivery {identity}: {error}", error.code))
-    return queued
+    return changed

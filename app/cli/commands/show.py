@@ -178,9 +178,11 @@ def _marks(out: Output, request: RequestView) -> None:
 
 def delivery_lines(out: Output, delivery: DeliveryView) -> None:
     """Print the result of one delivery of a request, and how to see its attempts."""
-    upcoming = "" if delivery["due_at"] is None else f" Next attempt: {next_text(delivery)}"
+    result, upcoming = result_text(delivery), next_text(delivery)
+    if upcoming not in ("-", "now"):
+        result = f"{result.removesuffix('.')}. Next attempt: {upcoming}"
     label = "Forwarded to" if delivery["replay"] is None else "Replayed to"
-    out.field(label, f"{delivery['url']}: {result_text(delivery)}{upcoming}")
+    out.field(label, f"{delivery['url']}: {result}")
     if delivery["attempt_count"]:
         out.line(f"  Attempts: hookline delivery {delivery['id']}")
 

@@ -7,11 +7,13 @@ from typing import Any
 
 from aiohttp import web
 
+from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.errors import InvalidFieldsError
 from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.model import DeliveryState, Endpoint
 from app.core.rules import FieldError
+from app.core.waiting import no_send_now
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import (
     BEGINNING_PATTERN,
@@ -46,6 +48,7 @@ REPLAY = Parameter(
     lambda given: given if given in ("true", "false") else id_beginning(given),
 )
 BEGINNING = beginning("delivery")
+ORDER = choice("order", "Which come first: the last queued (the default), or the first.", ("newest", "oldest"))
 FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, TARGET, STATE, REPLAY, BEGINNING)
 
 
@@ -57,7 +60,7 @@ class DeliveryCalls:
 
     def routes(self) -> list[Route]:
         one, page, full = "/deliveries/{id}", Returns(Page[DeliveryOut]), Returns(FullDeliveryOut)
-        filters, failed = (REQUEST, *FILTERS, *PAGING), Body(RetryIn, {"endpoint": "orders"})
+        filters, failed = (REQUEST, *FILTERS, ORDER, *PAGING), Body(RetryIn, {"endpoint": "orders"})
         retried = Returns(RetriedOut)
         return [
             Route("GET", "/deliveries", self.list, "List deliveries", page, filters, problems=("not-found",)),
@@ -65,15 +68,16 @@ class DeliveryCalls:
             Route("GET", one, self.read, "Read a delivery", full),
             Route("GET", f"{one}/attempts/{{number}}/body", self.body, "Download a response's body", ATTACHMENT),
             Route("POST", f"{one}/retry", self.retry, "Retry a delivery", full, problems=("cannot-retry",)),
+            Route("POST", f"{one}/send-now", self.send_now, "Send a delivery now", full, problems=("cannot-send-now",)),
         ]
 
     async def list(self, request: web.Request) -> web.Response:
-        """Deliveries of one request, oldest first; otherwise last queued first: of an endpoint, to a target, in a
-        state, replays or not, of one replay, those whose ids begin with `id`, or all."""
+        """Deliveries of one request, oldest first; otherwise last queued first, unless `order` is oldest: of an
+        endpoint, to a target, in a state, replays or not, of one replay, those whose ids begin with `id`, or all."""
         of_request = REQUEST.of(request)
         if of_request is None:
             return await self._latest(request)
-        for other in FILTERS:
+        for other in (*FILTERS, ORDER):
             if other.name in request.query:
                 raise parameter_problem(other.name, f"request and {other.name} cannot be combined.")
         return await self._of_request(request, of_request)
@@ -90,7 +94,7 @@ class DeliveryCalls:
         return json_response(Page(await self._out([(row, endpoint) for row in rest[:limit]]), following))
 
     async def _latest(self, request: web.Request) -> web.Response:
-        limit, before = limit_of(request), cursor_of(request, int)
+        limit, reached = limit_of(request), cursor_of(request, int)
         endpoints, slug, state = self._services.endpoints, ENDPOINT.of(request), STATE.of(request)
         replays, replay_id = await self._replays(request)
         which = DeliveryFilter(
@@ -101,7 +105,9 @@ class DeliveryCalls:
             replay_id=replay_id,
             beginning=BEGINNING.of(request),
         )
-        rows = await self._services.deliveries.page(which, before=before, limit=limit + 1)
+        oldest = ORDER.of(request) == "oldest"
+        place = {"after": reached or 0} if oldest else {"before": reached}
+        rows = await self._services.deliveries.page(which, **place, limit=limit + 1)
         following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
         found = [(row, endpoints.by_id(row.endpoint_id)) for _, row in rows[:limit]]
         return json_response(Page(await self._out([(row, one) for row, one in found if one is not None]), following))
@@ -136,6 +142,15 @@ class DeliveryCalls:
         if reason := self._no_retry_reason(delivery):
             raise Problem(409, "cannot-retry", reason)
         await self._services.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
+        return await self._full(*await self._stored(request))
+
+    async def send_now(self, request: web.Request) -> web.Response:
+        """Makes a delivery that waits for its retry due at once; what waits behind it, in order, follows. 409 when it
+        waits for something else."""
+        delivery, endpoint = await self._stored(request)
+        if reason := no_send_now(delivery, endpoint.target(delivery.target_id), now_us()):
+            raise Problem(409, "cannot-send-now", reason)
+        await self._services.deliveries.send_now(delivery)
         return await self._full(*await self._stored(request))
 
     async def retry_failed(self, request: web.Request, given: RetryIn) -> web.Response:

@@ -49,6 +49,7 @@ KINDS = {
     "cannot-decode": Kind(422, "The body cannot be decoded"),
     "cannot-replay": Kind(409, "The request cannot be replayed"),
     "cannot-retry": Kind(409, "This delivery cannot be retried"),
+    "cannot-send-now": Kind(409, "This delivery cannot be sent now"),
     "damaged-body": Kind(500, "The stored body is damaged"),
     "forbidden-host": Kind(403, "The Host is not a loopback address"),
     "forbidden-origin": Kind(403, "Browsers may not call this API"),

@@ -12,6 +12,7 @@ from app.core.delivery import AttemptTrigger, FailureKind, Timing
 from app.core.model import Auth, DeliveryState, EndpointDraft, Forward, Plan, ResponseSettings, WhenFull
 from app.core.record import Headers, Record
 from app.core.target import PausedBy, TargetDraft
+from app.core.waiting import WaitReason
 
 EndpointIn = EndpointDraft
 """The body of `POST /endpoints` is the draft itself."""
@@ -163,12 +164,21 @@ class SummaryOut(Record, frozen=True):
     gist: str | None
 
 
+class WaitOut(Record, frozen=True):
+    """What a queued delivery waits for: `next` is nothing but its turn, `order` the delivery of `request` (an ID) to
+    the same target. `text` says it in words."""
+
+    reason: WaitReason
+    request: str | None
+    text: str
+
+
 class DeliverySummaryOut(Record, frozen=True):
     """One delivery of a request and the result of its last attempt, without the response; `endpoint` is a slug,
     `method` the captured request's, `url` the requested URL with sub-path and query. `target` and `replay` are ids:
     `target` is null for a URL that is no target, `replay` unless the user replayed the request. `due_at` is when the
-    next attempt starts; null: now, or never. `next_step` says until when it is retried, or why it is not. `responded`:
-    the sender got this response."""
+    next attempt starts; null: not by a time, or never. `next_step` says until when it is retried, or why it is not.
+    `responded`: the sender got this response."""
 
     id: str
     request: str
@@ -190,7 +200,10 @@ class DeliverySummaryOut(Record, frozen=True):
 
 
 class DeliveryOut(DeliverySummaryOut, frozen=True):
-    """One delivery of a request and the result of its last attempt, with the response's headers."""
+    """One delivery of a request and the result of its last attempt, with the response's headers. `waits_for` is null
+    once it has ended."""
+
+    waits_for: WaitOut | None
 
     response_headers: Headers
     response_size: int

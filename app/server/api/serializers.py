@@ -17,6 +17,7 @@ from app.core.delivery import Attempt, Delivery
 from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
 from app.core.target import Target, TargetCounts
 from app.core.tunnel.tunnel import Tunnel
+from app.core.waiting import wait_of
 from app.server.api.event_schemas import TunnelChangeOut
 from app.server.api.schemas import (
     AttemptOut,
@@ -32,6 +33,7 @@ from app.server.api.schemas import (
     StoredOut,
     SummaryOut,
     TargetOut,
+    WaitOut,
 )
 
 S = TypeVar("S", bound=msgspec.Struct)
@@ -152,11 +154,17 @@ def _delivery(shape: type[S], delivery: Delivery, endpoint: Endpoint, last: Atte
         shape,
         delivery,
         endpoint,
+        waits_for=_wait(delivery, endpoint),
         response_headers=() if last is None else last.response_headers,
         response_size=0 if last is None else last.response_size,
         response_truncated=last is not None and last.response_truncated,
         **others,
     )
+
+
+def _wait(delivery: Delivery, endpoint: Endpoint) -> WaitOut | None:
+    wait = wait_of(delivery, endpoint.target(delivery.target_id), now_us())
+    return None if wait is None else WaitOut(reason=wait.reason, request=wait.request, text=wait.text())
 
 
 def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint, **others: Any) -> S:

@@ -6,7 +6,7 @@ import asyncio
 import logging
 
 from app.core.delivery_repositories import DeliveryRepository, TargetRepository
-from app.core.events import Bus, Captured, DeliveriesQueued, EndpointSaved, Subscriptions, TargetChanged
+from app.core.events import Bus, Captured, DeliveriesQueued, DeliveryDue, EndpointSaved, Subscriptions, TargetChanged
 from app.core.model import DeliveryState
 from app.core.repositories import CaptureRepository, EndpointRepository
 from app.server.forward.failure_log import FailureLog
@@ -48,6 +48,7 @@ class Forwarder:
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(TargetChanged, lambda event: self._wake(event.target.id, requeued=True))
         self._subscriptions.add(DeliveriesQueued, self._queued)
+        self._subscriptions.add(DeliveryDue, self._due)
         FailureLog(self._endpoints).add_to(self._subscriptions)
         self._subscriptions.add(EndpointSaved, lambda _: self._wake_without_target())
         for target_id in await self._queue.targets_with_queued():
@@ -78,16 +79,20 @@ class Forwarder:
         for target_id in event.target_ids:
             self._wake(target_id, requeued=True)
 
+    def _due(self, event: DeliveryDue) -> None:
+        if event.delivery.target_id is not None:
+            self._wake(event.delivery.target_id, requeued=True, due=event.delivery.id)
+
     def _wake_without_target(self) -> None:
         """Those whose target was deleted send nothing more, and need not wait for what is being sent to know it."""
         for target_id, worker in self._workers.items():
             if self._targets.by_id(target_id) is None:
                 worker.wake()
 
-    def _wake(self, target_id: int, *, requeued: bool = False) -> None:
+    def _wake(self, target_id: int, *, requeued: bool = False, due: str | None = None) -> None:
         worker = self._workers.get(target_id)
         if worker is not None:
-            worker.wake(requeued=requeued)
+            worker.wake(requeued=requeued, due=due)
             return
         worker = TargetWorker(
             target_id,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -60,6 +60,8 @@ class TargetWorker:
         """When the target is tried again while it is paused, on the loop's clock."""
         self._woken = asyncio.Event()
         self._requeued = False
+        self._made_due: str | None = None
+        """Waits no longer for its retry, unless it was sent since."""
         self._stopping = False
         self._lanes: set[asyncio.Task[None]] = set()
         """Send one delivery after the other: one lane in order, or up to `parallel`."""
@@ -70,9 +72,11 @@ class TargetWorker:
         self._store_by = 0.0
         """When `_ended` is to be stored, on the loop's clock."""
 
-    def wake(self, *, requeued: bool = False) -> None:
-        """Look at the target and at the queue again. `requeued`: not only at its end."""
+    def wake(self, *, requeued: bool = False, due: str | None = None) -> None:
+        """Look at the target and at the queue again. `requeued`: not only at its end. `due`: this delivery waits no
+        longer for its retry."""
         self._requeued |= requeued
+        self._made_due = due or self._made_due
         self._woken.set()
 
     def stop_after_current(self) -> None:
@@ -191,7 +195,7 @@ class TargetWorker:
         if wait_us is None:
             return self._woken.is_set()
         if wait_us := max(wait_us, self._rate_limit.wait_us(target.rate_limit)):
-            await self._wait(wait_us, or_requeued=True)
+            await self._wait(wait_us, until=lambda: self._requeued)
             return True
         for first in self._queue.take(1, ordered=True):
             self._rate_limit.use(target.rate_limit)
@@ -207,6 +211,7 @@ class TargetWorker:
         begun = await self._queue.begin([first])
         while begun and (target := self._usable()) is not None:
             (current,) = begun
+            self._made_due = None
             made = await self._attempt(current, target)
             after = self._after(current, made, target)
             if after.state is DeliveryState.QUEUED:
@@ -229,19 +234,19 @@ class TargetWorker:
         """Wait until it is due; empty if it cannot begin."""
         self._queue.forget_next()
         self._queue.taken.add(queued.delivery.id)
-        await self._wait(max(queued.delivery.wait_us(now_us()), self._rate_limit.wait_us(target.rate_limit)))
+        identity = queued.delivery.id
+        await self._wait(queued.delivery.wait_us(now_us()), until=lambda: self._made_due == identity)
+        await self._wait(self._rate_limit.wait_us(target.rate_limit))
         if self._usable() is not None:
             self._rate_limit.use(target.rate_limit)
             return await self._queue.begin([queued])
         self._queue.taken.discard(queued.delivery.id)
         return []
 
-    async def _wait(self, wait_us: int, *, or_requeued: bool = False) -> None:
-        """For so long, whatever the clock does meanwhile, or until the target cannot be used any more."""
-        until = self._loop.time() + wait_us / 1_000_000
-        while (left := until - self._loop.time()) > 0 and self._usable() is not None:
-            if or_requeued and self._requeued:
-                return
+    async def _wait(self, wait_us: int, *, until: Callable[[], bool] = lambda: False) -> None:
+        """For so long, whatever the clock does meanwhile, until that, or until the target cannot be used any more."""
+        end = self._loop.time() + wait_us / 1_000_000
+        while (left := end - self._loop.time()) > 0 and self._usable() is not None and not until():
             self._woken.clear()
             await self._change(left)
 

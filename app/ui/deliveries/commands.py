@@ -8,9 +8,11 @@ from PySide6.QtCore import QObject, QPoint, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
+from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.text import count_of
+from app.core.waiting import no_send_now
 from app.ui.commands.command import Command, CommandGroup
 from app.ui.deliveries.pager import failed_of
 from app.ui.deliveries.words import no_retry
@@ -42,6 +44,7 @@ class DeliveryCommands(QObject):
         self.listed: Callable[[], DeliveryFilter | None] = lambda: None
         self.open = self._command("Open request\tEnter", self._open, "body")
         self.retry = self._command("Retry", self._retry, "retry", "Ctrl+R", unavailable=self._no_retry)
+        self.send_now = self._command("Send now", self._send_now, "send", unavailable=self._no_send_now)
         self.retry_all = Command(
             "Retry all failed…",
             theme,
@@ -65,7 +68,7 @@ class DeliveryCommands(QObject):
         if len(selected) == 1:
             menu.addAction(self.open)
             menu.addSeparator()
-        menu.addAction(self.retry)
+        menu.addActions([self.retry, self.send_now])
         menu.addSeparator()
         if len(selected) == 1:
             menu.addAction(self.copy_url)
@@ -80,6 +83,7 @@ class DeliveryCommands(QObject):
         self.retry.setText("Retry" if len(selected) <= 1 else f"Retry {count_of(failed, 'delivery', 'deliveries')}")
         self.copy_row.setText("Copy row" if len(selected) <= 1 else f"Copy {len(selected)} rows")
         self.retry.refresh()
+        self.send_now.refresh()
         self.retry_all.refresh()
 
     def copy(self, text: str, message: str) -> None:
@@ -109,6 +113,15 @@ class DeliveryCommands(QObject):
             return None
         return no_retry(selected[0], self._services.targets.by_id) if selected else "No delivery is selected."
 
+    def _refusal_of_now(self, delivery: Delivery) -> str | None:
+        target = None if delivery.target_id is None else self._services.targets.by_id(delivery.target_id)
+        return no_send_now(delivery, target, now_us())
+
+    def _no_send_now(self) -> str | None:
+        """The reason of the first one, if none can be sent now."""
+        refusals = [self._refusal_of_now(one) for one in self.selected()]
+        return None if None in refusals else next(iter(refusals), "No delivery is selected.")
+
     def _no_retry_all(self) -> str | None:
         which = self.listed() or DeliveryFilter()
         if which.state not in (None, DeliveryState.FAILED):
@@ -133,6 +146,12 @@ class DeliveryCommands(QObject):
     def _retry(self) -> None:
         ids = tuple(one.id for one in self.selected() if self._can_retry(one))
         self._tasks.start(self._retry_deliveries(DeliveryFilter(delivery_ids=ids)), "deliveries: retry")
+
+    @Slot()
+    def _send_now(self) -> None:
+        for one in self.selected():
+            if self._refusal_of_now(one) is None:
+                self._tasks.start(self._services.deliveries.send_now(one), "deliveries: send now")
 
     @Slot()
     def _retry_all(self) -> None:

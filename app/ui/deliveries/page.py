@@ -210,7 +210,7 @@ class DeliveriesPage(QWidget):
         commands.open_requested.connect(self.open_requested)
         commands.copy_requested.connect(self.copy_rows)
         commands.announced.connect(self.announced)
-        for command in (commands.copy_row, commands.retry):
+        for command in (commands.copy_row, commands.retry, commands.send_now):
             command.add_to(table)
         table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._show_menu)

@@ -14,6 +14,7 @@ from app.core.events import (
     Captured,
     DeliveriesQueued,
     DeliveryChanged,
+    DeliveryDue,
     EndpointRemoved,
     EndpointSaved,
     Purged,
@@ -59,6 +60,7 @@ class DeliveryPager(QObject):
         self._again.fired.connect(self._refresh)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeliveryChanged, self._changed)
+        self._subscriptions.add(DeliveryDue, self._elsewhere)
         self._subscriptions.add(DeliveriesQueued, self._elsewhere)
         self._subscriptions.add(Captured, self._captured)
         self._subscriptions.add(RequestsRemoved, self._removed)
@@ -150,6 +152,8 @@ class DeliveryPager(QObject):
         row = self.model.row_of(delivery.id)
         if row is not None and matches(self.filter, delivery):
             self.model.change(delivery)
+            if self.model.waits_behind(delivery):
+                self._again.call()
             return  # The same rows as before.
         if row is not None:
             self._table.keep_in_view(partial(self.model.remove_rows, [row]))

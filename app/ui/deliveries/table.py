@@ -60,6 +60,8 @@ class DeliveryModel(QAbstractTableModel):
         self._rows: list[Numbered] = []
         self._at: dict[str, int] | None = None
         """The row of each delivery by ID; None: not known since rows moved."""
+        self._awaited: set[str] = set()
+        """The requests whose deliveries others wait for, known with `_at`."""
 
     def delivery(self, row: int) -> Delivery:
         return self._rows[row][1]
@@ -78,7 +80,12 @@ class DeliveryModel(QAbstractTableModel):
     def row_of(self, delivery_id: str) -> int | None:
         if self._at is None:
             self._at = {delivery.id: row for row, (_, delivery) in enumerate(self._rows)}
+            self._awaited = {delivery.behind for _, delivery in self._rows if delivery.behind is not None}
         return self._at.get(delivery_id)
+
+    def waits_behind(self, delivery: Delivery) -> bool:
+        """Whether one in the list waited for this one, which has ended."""
+        return delivery.state is not DeliveryState.QUEUED and delivery.capture_id in self._awaited
 
     def reset(self, rows: Sequence[Numbered]) -> None:
         """Replace all rows."""

@@ -8,9 +8,11 @@ from typing import NamedTuple
 
 from app.core.attempt_text import FAILURES, TRIGGERS
 from app.core.delivery import Attempt, Delivery, FailureKind, ended_state
+from app.core.ids import uuid7_us
 from app.core.model import DeliveryState
 from app.core.target import PausedBy, Target
-from app.core.text import count_of, ms_text
+from app.core.text import clock_time, count_of, ms_text
+from app.core.waiting import WaitReason, wait_of
 
 
 class Look(NamedTuple):
@@ -74,10 +76,11 @@ def is_paused(delivery: Delivery, target: Target | None) -> bool:
 
 
 def next_text(delivery: Delivery, target: Target | None, now_us: int) -> str:
-    """When a queued delivery is sent: `Retry 2 of 4 in 12 s`, `First attempt now`, `Next attempt on resume`;
-    empty if it has ended.
+    """When a queued delivery is sent, or what it waits for: `Retry 2 of 4 in 12 s`, `First attempt now`,
+    `Next attempt: target is paused`; empty if it has ended.
     """
-    if delivery.state is not DeliveryState.QUEUED:
+    wait = wait_of(delivery, target, now_us)
+    if wait is None:
         return ""
     if delivery.round_attempts == 0:
         name = "Next attempt" if delivery.attempts else "First attempt"
@@ -85,10 +88,10 @@ def next_text(delivery: Delivery, target: Target | None, now_us: int) -> str:
         name = f"Retry {delivery.round_attempts} of {target.retry.retries}"
     else:
         name = f"Retry {delivery.round_attempts}"
-    if is_paused(delivery, target):
-        return f"{name} on resume"
-    wait = wait_text(delivery.wait_us(now_us))
-    return f"{name} {wait}"
+    if wait.reason in (WaitReason.RETRY, WaitReason.NEXT):
+        return f"{name} {wait_text(delivery.wait_us(now_us))}"
+    older = f"the request of {clock_time(uuid7_us(wait.request))[:8]}" if wait.request is not None else None
+    return f"{name}: {wait.text(older)}"
 
 
 def wait_text(us: int) -> str:

@@ -21,12 +21,12 @@ class VisibleDeliveries:
         return getattr(self._stored, name)
 
     async def page(
-        self, which: DeliveryFilter, *, before: int | None = None, limit: int = 100
+        self, which: DeliveryFilter, *, before: int | None = None, after: int | None = None, limit: int = 100
     ) -> list[tuple[int, Delivery]]:
         """Reads on until `limit` visible ones are found, so that fewer mean the end."""
         found: list[tuple[int, Delivery]] = []
         while True:
-            rows = await self._stored.page(which, before=before, limit=limit)
+            rows = await self._stored.page(which, before=before, after=after, limit=limit)
             hidden = self._pending.hidden
             if hidden is None:
                 found += rows
@@ -34,4 +34,4 @@ class VisibleDeliveries:
                 found += [row for row in rows if not hidden.has(row[1].endpoint_id, row[1].capture_id)]
             if len(rows) < limit or len(found) >= limit:
                 return found[:limit]
-            before = rows[-1][0]
+            before, after = (rows[-1][0], None) if after is None else (before, rows[-1][0])

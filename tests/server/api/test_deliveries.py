@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us, rfc3339
 from app.core.delivery import Delivery, Timing
-from app.core.events import Bus, DeliveriesQueued
+from app.core.events import Bus, DeliveriesQueued, DeliveryDue
 from app.core.ids import uuid7
 from app.core.model import DeliveryState, Endpoint
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
@@ -46,6 +46,7 @@ async def test_deliveries_of_a_request_tell_what_became_of_it(desk: Desk) -> Non
             "attempt_count": 0,
             "due_at": None,
             "responded": False,
+            "waits_for": {"reason": "next", "request": None, "text": "now"},
         }
     ]
     await deliveries.fail(desk.store, waiting, attempts=2)
@@ -174,6 +175,32 @@ async def test_retry_queues_a_failed_delivery_again(desk: Desk, bus: Bus) -> Non
     assert told["detail"] == "Only a delivery that failed or was not sent can be retried; this one is queued."
     failed = (await desk.client.get("/deliveries?state=failed")).json()["items"]
     assert [one["id"] for one in failed] == [rows[1].id]
+
+
+async def test_what_waits_is_listed_from_the_oldest_and_the_first_is_sent_now(desk: Desk, bus: Bus) -> None:
+    endpoint = await desk.endpoint(forward_url=deliveries.URL)
+    rows = [(await deliveries.queued(desk.store, endpoint))[0] for _ in range(3)]
+    tried = deliveries.attempt(rows[0])
+    due_at = now_us() + 3_600_000_000
+    await deliveries.finish(desk.store, rows[0], DeliveryState.QUEUED, tried, due_at=due_at)
+
+    async def listed(**query: object) -> list[tuple[str, str]]:
+        query = {"state": "queued", "order": "oldest", **query}
+        page = (await desk.client.get("/deliveries", params=query)).json()
+        return [(one["id"], one["waits_for"]["reason"]) for one in page["items"]] + (
+            await listed(**{**query, "cursor": page["next"]}) if page["next"] else []
+        )
+
+    expected = [(rows[0].id, "retry"), (rows[1].id, "order"), (rows[2].id, "order")]
+    assert await listed() == await listed(limit=2) == expected
+    assert await listed(order="newest") == expected[::-1]
+    told = problem(await desk.client.post(f"/deliveries/{rows[1].id}/send-now"), 409, "cannot-send-now")
+    assert told["detail"] == "It waits for an older request, in order: send that one now."
+    events: list[DeliveryDue] = []
+    bus.subscribe(DeliveryDue, events.append)
+    full = (await desk.client.post(f"/deliveries/{rows[0].id}/send-now")).json()
+    assert (full["state"], full["due_at"], full["waits_for"]["text"]) == ("queued", None, "now")
+    assert [event.delivery.id for event in events] == [rows[0].id]
 
 
 async def test_a_replay_and_a_delivery_whose_target_is_gone_cannot_be_retried(desk: Desk) -> None:

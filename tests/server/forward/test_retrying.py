@@ -285,6 +285,41 @@ async def test_a_pause_during_a_retrys_wait_ends_the_wait(stage: Stage) -> None:
         assert (await stage.outcomes(2))[-1].state is DELIVERED
 
 
+@pytest.mark.parametrize("parallel", [None, 2])
+async def test_a_delivery_that_waits_for_its_retry_is_sent_now_once(stage: Stage, parallel: int | None) -> None:
+    async with target(failing(2)) as place:
+        waits = rule(first_delay_ms=3_600_000, longest_delay_ms=3_600_000, total_ms=10 * 3_600_000)
+        endpoint = await stage.endpoint(place.url, {"retry": waits, "parallel": parallel})
+        await stage.forwarder.start()
+        await stage.capture(endpoint)
+        (failed,) = await stage.outcomes(1)
+        await stage.store.deliveries.send_now(failed)
+        again = (await stage.outcomes(2))[-1]
+        assert again.wait_us(again.started_at or 0) > 0, "it waits for its next retry as before"
+        await asyncio.sleep(0)
+        assert len(place.received) == 2
+        await stage.store.deliveries.send_now(again)
+        assert (await stage.outcomes(3))[-1].state is DELIVERED
+
+
+async def test_what_waits_behind_the_first_follows_when_that_is_sent_now(stage: Stage) -> None:
+    async with target(failing(1)) as place:
+        waits = rule(first_delay_ms=3_600_000, longest_delay_ms=3_600_000, total_ms=2 * 3_600_000)
+        endpoint = await stage.endpoint(place.url, {"retry": waits})
+        await stage.forwarder.start()
+        await stage.capture(endpoint, target="/catch/s/0")
+        await stage.outcomes(1)
+        await stage.forwarder.stop()
+        await stage.capture(endpoint, target="/catch/s/1")
+        stage.forwarder = stage.new_forwarder(stage.store.deliveries)
+        await stage.forwarder.start()
+        ((_, first), (_, second)) = await stage.store.deliveries.page(DeliveryFilter(), after=0)
+        assert (first.behind, second.behind) == (None, first.capture_id)
+        await stage.store.deliveries.send_now(first)
+        assert [one.state for one in await stage.outcomes(3)][1:] == [DELIVERED, DELIVERED]
+    assert [received.line.split()[1] for received in place.received] == ["/0", "/0", "/1"]
+
+
 async def test_a_retry_goes_on_after_a_restart(stage: Stage) -> None:
     async with target(failing(1)) as place:
         endpoint = await stage.endpoint(place.url, {"retry": rule(first_delay_ms=200, longest_delay_ms=200)})

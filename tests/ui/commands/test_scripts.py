@@ -61,6 +61,7 @@ SCRIPTS = {
     "Resume forwarding": Script(f"POST {ENDPOINT}/targets/{{id}}/resume", "target resume"),
     "Compare targets…": Script(f"GET {ENDPOINT}/compare", "compare"),
     "Deliveries": Script("GET /deliveries", "deliveries"),
+    "Send now": Script("POST /deliveries/{id}/send-now", "send-now"),
     "Retry": Script("POST /deliveries/{id}/retry", "retry"),
     "Retry all failed deliveries…": Script("POST /deliveries/retry", "retry --all"),
     # The tunnel

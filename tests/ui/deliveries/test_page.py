@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QScrollArea
 
 from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter
+from app.core.ids import uuid7_us
 from app.core.model import DeliveryState, Endpoint
 from app.core.text import clock_time, day_text, exact_time
 from app.ui.deliveries import commands, pager
@@ -124,7 +125,7 @@ class TestRows:
                 await open_with(window, 1)
                 await desk.store.targets.pause(endpoint.targets[0].id)
                 await until(lambda: states(window) == ["Paused"])
-                assert window.deliveries.model.index(0, DETAIL).data() == "First attempt on resume"
+                assert window.deliveries.model.index(0, DETAIL).data() == "First attempt: target is paused"
 
         run(scene())
 
@@ -285,6 +286,31 @@ class TestRows:
                 await until(page.retry_selected.isEnabled)
                 page.retry_selected.click()
                 await until(lambda: not states(window))
+
+        run(scene())
+
+    def test_what_waits_says_for_what_and_the_first_is_sent_now(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                endpoint = await forwarding(desk)
+                first, _ = [await deliver(desk, endpoint, QUEUED) for _ in range(2)]
+                due_at = now_us() + 3_600_000_000
+                await finish(desk.store, first, QUEUED, attempt(first, **STATUS_500), due_at=due_at)
+                await open_with(window, 2)
+                page, send = window.deliveries, window.deliveries.commands.send_now
+                older = clock_time(uuid7_us(first.capture_id))[:8]
+                assert (
+                    page.model.index(0, DETAIL).data() == f"First attempt: waits for the request of {older}, in order"
+                )
+                page.table.selectRow(0)
+                assert not send.isEnabled()
+                assert "send that one now" in send.toolTip()
+                page.table.selectRow(1)
+                await until(send.isEnabled)
+                send.trigger()
+                await until(lambda: page.model.index(1, DETAIL).data().endswith("now"))
+                await finish(desk.store, first, DELIVERED, attempt(first, 2))
+                await until(lambda: page.model.index(0, DETAIL).data() == "First attempt now")
 
         run(scene())
 
@@ -552,7 +578,7 @@ class TestCommands:
                 page.table.selectRow(0)
                 menu = page.commands.menu(page.selected())
                 verbs = [one.text().partition("\t")[0] for one in menu.actions() if not one.isSeparator()]
-                assert verbs == ["Open request", "Retry", "Copy target URL", "Copy row"]
+                assert verbs == ["Open request", "Retry", "Send now", "Copy target URL", "Copy row"]
                 page.commands.copy_url.trigger()
                 assert QGuiApplication.clipboard().text() == "http://127.0.0.1:9/hook/a"
                 page.table.selectAll()

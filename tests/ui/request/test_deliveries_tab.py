@@ -256,7 +256,11 @@ def test_a_waiting_delivery_says_when_the_next_attempt_comes(run: Run, tmp_path:
             target_id = delivery.target_id or 0
             await shown.desk.store.targets.pause(target_id)
             await until(lambda: words(tab)[0].startswith("Paused"))
-            assert words(tab)[-1] == "Retry 2 of 4 on resume"
+            assert words(tab)[-1] == "Retry 2 of 4: target is paused"
+            choose(tab, len(words(tab)) - 1)
+            assert tab.pane.retry.text() == "Send now"
+            assert not tab.pane.retry.isEnabled()
+            assert "target is paused" in tab.pane.retry.toolTip()
             assert tab.notice.text() == "This target is paused. Deliveries wait until you resume it."
             tab.resume.click()
             await until(lambda: not tab.resume.isVisible())

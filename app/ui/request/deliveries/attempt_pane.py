@@ -11,12 +11,14 @@ from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.attempt_text import RESPONSE_REMOVED, TRIGGERS
 from app.core.bodies.escape import escape
+from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.delivery_text import reason_text
 from app.core.model import Capture, DeliveryState
 from app.core.record import Headers
 from app.core.target import Target
 from app.core.text import exact_time, ms_text, size_text
+from app.core.waiting import WaitReason, wait_of
 from app.ui.deliveries.words import INTERRUPTED_MEANS, result_of
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_pane import BodyPane
@@ -45,7 +47,8 @@ RESPONDED = "The sender got this response."
 
 
 class AttemptPane(QWidget):
-    """`show_attempt` fills it. `retry_requested`: the user wants the delivery shown to be retried."""
+    """`show_attempt` fills it. `retry_requested`: the user wants the delivery shown to be retried, or sent now if it
+    waits."""
 
     retry_requested = Signal()
 
@@ -109,11 +112,11 @@ class AttemptPane(QWidget):
         attempt: Attempt | None,
         capture: Capture,
         *,
-        no_retry: str | None,
+        not_again: str | None,
         responded: bool = False,
     ) -> None:
-        """Show an attempt, or (None) a delivery to `target` that has none yet; `no_retry` is why it cannot be retried,
-        `responded` says that the sender got its response.
+        """Show an attempt, or (None) a delivery to `target` that has none yet; `not_again` is why it can be neither
+        retried nor sent now,        `responded` says that the sender got its response.
         """
         same = attempt == self._attempt and capture is self._capture and attempt is not None
         self._delivery, self._attempt, self._capture = delivery, attempt, capture
@@ -123,8 +126,11 @@ class AttemptPane(QWidget):
             self.url.updateGeometry()
             self.copy_url.text_to_copy = url
         self.method.set_method(attempt.method if attempt is not None else capture.method)
-        self.retry.setVisible(delivery.state in (DeliveryState.FAILED, DeliveryState.NOT_SENT))
-        self.retry.set_refusal(no_retry)
+        wait = wait_of(delivery, target, now_us())
+        self.retry.setText("Retry" if wait is None else "Send now")
+        usable = delivery.state is not DeliveryState.DELIVERED
+        self.retry.setVisible(usable if wait is None else wait.reason not in (WaitReason.NEXT, WaitReason.SENDING))
+        self.retry.set_refusal(not_again)
         self.copy_text.setVisible(attempt is not None)
         self.timing.setVisible(attempt is not None and attempt.failure is not FailureKind.INTERRUPTED)
         if attempt is None:

@@ -9,11 +9,20 @@ from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter
 from app.core.errors import NotFoundError
-from app.core.events import DeliveriesQueued, DeliveryChanged, EndpointSaved, Subscriptions, TargetChanged
-from app.core.model import Capture
+from app.core.events import (
+    DeliveriesQueued,
+    DeliveryChanged,
+    DeliveryDue,
+    EndpointSaved,
+    Subscriptions,
+    TargetChanged,
+)
+from app.core.model import Capture, DeliveryState
 from app.core.target import Target
+from app.core.waiting import no_send_now
 from app.ui.deliveries.words import no_retry, paused_text
 from app.ui.latest_only import Latest
 from app.ui.request.body.source_pane import EMPTY_WIDTH
@@ -72,6 +81,7 @@ class DeliveriesTab(QWidget):
         self._split.splitterMoved.connect(self._sized)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeliveryChanged, self._changed)
+        self._subscriptions.add(DeliveryDue, self._changed)
         self._subscriptions.add(DeliveriesQueued, self._queued)
         self._subscriptions.add(TargetChanged, self._target_changed)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
@@ -153,8 +163,14 @@ class DeliveriesTab(QWidget):
         # The sender waits for the first response only, which is not that of a retry by the user.
         first = next((one for one in made if one.status is not None), None)
         responded = row.delivery.responded and attempt is not None and attempt is first
-        reason = no_retry(row.delivery, self._target)
-        self.pane.show_attempt(row.delivery, row.target, attempt, capture, no_retry=reason, responded=responded)
+        reason = self._not_again(row)
+        self.pane.show_attempt(row.delivery, row.target, attempt, capture, not_again=reason, responded=responded)
+
+    def _not_again(self, row: Row) -> str | None:
+        """Why the delivery can be neither sent now, if it waits, nor retried."""
+        if row.delivery.state is DeliveryState.QUEUED:
+            return no_send_now(row.delivery, row.target, now_us())
+        return no_retry(row.delivery, self._target)
 
     def _show_notice(self) -> None:
         paused = self._paused()
@@ -174,7 +190,7 @@ class DeliveriesTab(QWidget):
             top = max(96, min(self.list.content_height(), round(height * LIST_SHARE)))
             self._split.setSizes([top, max(1, height - top)])
 
-    def _changed(self, event: DeliveryChanged) -> None:
+    def _changed(self, event: DeliveryChanged | DeliveryDue) -> None:
         if self._capture is not None and event.delivery.capture_id == self._capture.id:
             self._again.call()
 
@@ -205,10 +221,13 @@ class DeliveriesTab(QWidget):
 
     @Slot()
     def _retry(self) -> None:
-        row = self.list.current_row()
-        if row is not None:
-            work = self._services.deliveries.retry(DeliveryFilter(delivery_ids=(row.delivery.id,)))
-            self._tasks.start(work, "deliveries: retry")
+        row, deliveries = self.list.current_row(), self._services.deliveries
+        if row is None:
+            return
+        if row.delivery.state is DeliveryState.QUEUED:
+            self._tasks.start(deliveries.send_now(row.delivery), "deliveries: send now")
+        else:
+            self._tasks.start(deliveries.retry(DeliveryFilter(delivery_ids=(row.delivery.id,))), "deliveries: retry")
 
     @Slot()
     def _resume(self) -> None:
@@ -224,8 +243,8 @@ class DeliveriesTab(QWidget):
         menu = QMenu(self)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.setToolTipsVisible(True)
-        retry = menu.addAction("Retry", self._retry)
-        reason = no_retry(row.delivery, self._target)
+        retry = menu.addAction("Send now" if row.delivery.state is DeliveryState.QUEUED else "Retry", self._retry)
+        reason = self._not_again(row)
         retry.setEnabled(reason is None)
         retry.setToolTip(reason or "")
         menu.addSeparator()

@@ -1,0 +1,53 @@
+"""What a queued delivery waits for, in words, and why it cannot be sent now."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from app.core.model import DeliveryState
+from app.core.target import PausedBy
+from app.core.waiting import WaitReason, no_send_now, wait_of
+from tests import factories
+
+NOW = 1_795_000_000_000_000
+WAITING = replace(factories.queued().delivery, state=DeliveryState.QUEUED)
+RETRYING = replace(WAITING, attempts=1, round_attempts=1, started_at=NOW - 1, due_at=NOW + 5_000_000)
+
+
+@pytest.mark.parametrize(
+    ("changes", "target", "text", "sendable"),
+    [
+        ({}, {}, "now", False),
+        ({"due_at": RETRYING.due_at, "started_at": NOW - 1}, {}, "waits for its retry", True),
+        ({"due_at": RETRYING.due_at, "started_at": NOW + 1}, {}, "now", False),
+        ({"behind": "older"}, {}, "waits for request older, in order", False),
+        ({"behind": "older"}, {"parallel": 2}, "now", False),
+        ({}, {"rate_limit": 0.5}, "rate limit", False),
+        ({"due_at": RETRYING.due_at, "started_at": NOW - 1}, {"rate_limit": 0.5}, "waits for its retry", True),
+        ({"behind": "older"}, {"paused": PausedBy.USER}, "target is paused", False),
+        ({"behind": "older"}, {"paused": PausedBy.FAILURES, "active": False}, "target is off", False),
+        ({"sending_at": NOW}, {"paused": PausedBy.USER}, "sending", False),
+    ],
+)
+def test_what_a_delivery_waits_for(
+    changes: dict[str, object], target: dict[str, object], text: str, sendable: bool
+) -> None:
+    delivery, to = replace(WAITING, **changes), factories.target("http://127.0.0.1:9/", **target)
+    wait = wait_of(delivery, to, NOW)
+    assert wait is not None
+    assert wait.text() == text
+    assert (no_send_now(delivery, to, NOW) is None) is sendable
+
+
+def test_one_that_has_ended_waits_for_nothing() -> None:
+    ended = replace(RETRYING, state=DeliveryState.FAILED)
+    assert wait_of(ended, None, NOW) is None
+    assert no_send_now(ended, None, NOW) == "Only a delivery that waits can be sent now."
+
+
+def test_the_older_request_can_be_named_otherwise() -> None:
+    wait = wait_of(replace(WAITING, behind="older"), factories.target("http://127.0.0.1:9/"), NOW)
+    assert wait is not None
+    assert (wait.reason, wait.request) == (WaitReason.ORDER, "older")
+    assert wait.text("the request of 14:02") == "waits for the request of 14:02, in order"
