@@ -43,6 +43,7 @@ class TargetView(TypedDict):
     paused: str | None
     queued: int
     failures: int
+    last_error: str | None
     deleted: int
     append_path: bool
     keep_query: bool

@@ -92,6 +92,7 @@ class TargetCounts(Record, frozen=True):
 
     queued: int = 0
     failures: int = 0
+    last_error: str | None = None
     deleted: int = 0
 
 

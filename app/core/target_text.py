@@ -27,7 +27,8 @@ class Pausable(Protocol):
 class TargetTrouble(Record, frozen=True):
     """A target to which deliveries fail or wait. `endpoint` is a slug; `failures` counts the deliveries that failed in
     a row, `waiting` those that are queued, `deleted` those whose requests were lately deleted before they were sent.
-    `error` is that of the last one that failed, None if it is not known."""
+    `error` is that of the last one that failed, None if it is not known. `unsent` counts those of the last day that
+    could not be sent, the last one for `unsent_reason`."""
 
     endpoint: str
     id: int
@@ -38,13 +39,22 @@ class TargetTrouble(Record, frozen=True):
     waiting: int
     deleted: int
     error: str | None
+    unsent: int = 0
+    unsent_reason: str | None = None
 
     @property
     def text(self) -> str:
         """What is wrong, with the last error."""
         fails = self._failing_text if self.paused is not None or self.failures else ""
         deleted = unsent_text(self.deleted, _shown(self.url)) if self.deleted else ""
-        return " ".join(filter(None, (deleted, fails)))
+        return " ".join(filter(None, (deleted, self._unsent_text, fails)))
+
+    @property
+    def _unsent_text(self) -> str:
+        if not self.unsent:
+            return ""
+        requests = f"{count_of(self.unsent, 'request')} of the last day {'was' if self.unsent == 1 else 'were'}"
+        return f"{requests} not sent to {_shown(self.url)}: {self.unsent_reason}"
 
     @property
     def _failing_text(self) -> str:

@@ -34,7 +34,7 @@ from app.db.schema import (
     TargetModel,
 )
 from app.db.storage_limits import StorageLimits
-from app.db.target_troubles import target_troubles
+from app.db.target_troubles import LAST_ERRORS, target_troubles
 from app.db.targets import Targets
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
@@ -320,7 +320,9 @@ class Deliveries:
         deleted = TargetModel.select(TargetModel.id, TargetModel.deleted).where(lately)
 
         def job(database: SqliteDatabase) -> dict[int, TargetCounts]:
-            counts: dict[int, dict[str, int]] = {}
+            counts: dict[int, dict[str, Any]] = {}
+            for target_id, error in raw(database).execute(LAST_ERRORS).fetchall():
+                counts[target_id] = {"last_error": error}
             for name, query in (("queued", queued), ("failures", failing), ("deleted", deleted)):
                 for target_id, count in query.tuples().execute(database):
                     counts.setdefault(target_id, {})[name] = count

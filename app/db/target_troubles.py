@@ -16,19 +16,32 @@ from app.db.copy import snapshot
 from app.db.disk_reserve import size_of
 
 FORWARDING = "Forwarding"
-_FAILED_READ = 1_000
-"""Of an endpoint, to find a target's last error: more could take seconds."""
+_READ = 1_000
+"""Deliveries of an endpoint, to find what became of those to one target: more could take seconds."""
+_RETRIED = """(SELECT error FROM delivery
+    WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL ORDER BY seq LIMIT 1)"""
+_FAILED = f"""(SELECT error FROM
+    (SELECT target_id, error FROM delivery
+        WHERE endpoint_id = target.endpoint_id AND state = 'failed' AND replay_id IS NULL
+        ORDER BY seq DESC LIMIT {_READ})
+    WHERE target_id = target.id LIMIT 1)"""
+LAST_ERRORS = f"""
+    SELECT target.id, coalesce({_RETRIED}, iif(failures > 0 OR paused = 'failures', {_FAILED}, NULL)) AS last_error
+    FROM target WHERE last_error IS NOT NULL"""
+"""Why the first delivery that waits for a target is retried, or else why the last one failed."""
+_UNSENT = f"""FROM
+    (SELECT target_id, error, queued_at FROM delivery
+        WHERE endpoint_id = target.endpoint_id AND state = 'not_sent' AND replay_id IS NULL
+        ORDER BY seq DESC LIMIT {_READ})
+    WHERE target_id = target.id AND queued_at > :now - {DAY_US}"""
 _TROUBLES = f"""
     SELECT endpoint.slug, target.id, target.url, paused, json_extract(settings, '$.pause_after'), failures,
         (SELECT count(*) FROM delivery WHERE target_id = target.id AND state = 'queued') AS waiting,
         iif(deleted_at > :now - {DAY_US}, deleted, 0) AS lately,
-        (SELECT error FROM
-            (SELECT target_id, error FROM delivery WHERE endpoint_id = endpoint.id AND state = 'failed'
-                ORDER BY seq DESC LIMIT {_FAILED_READ})
-            WHERE target_id = target.id LIMIT 1)
+        coalesce({_RETRIED}, {_FAILED}), (SELECT count(*) {_UNSENT}) AS unsent, (SELECT error {_UNSENT} LIMIT 1)
     FROM target JOIN endpoint ON endpoint.id = target.endpoint_id
     WHERE lately > 0
-        OR (target.active AND (failures > 0 OR paused = 'failures' OR (paused = 'user' AND waiting > 0)))
+        OR (target.active AND (failures > 0 OR unsent > 0 OR paused = 'failures' OR (paused = 'user' AND waiting > 0)))
     ORDER BY endpoint.id, target.position"""
 
 
@@ -36,7 +49,7 @@ def target_troubles(connection: sqlite3.Connection) -> list[TargetTrouble]:
     """Those of each endpoint in order. Replays do not count."""
     troubles = []
     rows = connection.execute(_TROUBLES, {"now": now_us()})
-    for slug, number, url, paused, pause_after, failures, waiting, deleted, error in rows:
+    for slug, number, url, paused, pause_after, failures, waiting, deleted, error, unsent, reason in rows:
         troubles.append(
             TargetTrouble(
                 endpoint=slug,
@@ -48,6 +61,8 @@ def target_troubles(connection: sqlite3.Connection) -> list[TargetTrouble]:
                 waiting=waiting,
                 deleted=deleted,
                 error=error,
+                unsent=unsent,
+                unsent_reason=reason,
             )
         )
     return troubles

@@ -63,8 +63,8 @@ class RetryRule(Record, frozen=True):
 
 class Target(Record, frozen=True):
     """A URL that an endpoint's requests are forwarded to. `paused` says who paused it; None: it is not paused.
-    The requests of `deleted` deliveries were deleted before they were sent. `parallel` None: one after the other, in
-    order."""
+    `last_error` says why the last delivery failed or is retried, None while they succeed. The requests of `deleted`
+    deliveries were deleted before they were sent. `parallel` None: one after the other, in order."""
 
     id: int
     position: int
@@ -73,6 +73,7 @@ class Target(Record, frozen=True):
     paused: Literal["user", "failures"] | None
     queued: int
     failures: int
+    last_error: str | None
     deleted: int
     append_path: bool
     keep_query: bool

@@ -240,6 +240,11 @@ def test_what_was_not_sent_is_listed_and_sent_again_by_its_id_alone(
     assert "Every delivery could be sent." in run("deliveries", "--not-sent").err
 
 
+def test_a_target_shows_its_last_error(run: Run, rows: list[Delivery]) -> None:
+    assert run("targets", "orders").out.splitlines()[0].endswith("\tResponse 503.")
+    assert "Last error: Response 503.\n" in run("target", "show", str(rows[0].target_id)).out
+
+
 def test_a_request_shows_its_deliveries(run: Run, rows: list[Delivery]) -> None:
     failed = run("show", rows[0].capture_id).out
     line = f"Forwarded to: {SENT}: failed after 2 attempts. {deliveries.REFUSED} {deliveries.gave_up(2)}\n"

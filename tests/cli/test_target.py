@@ -119,11 +119,11 @@ def test_what_cannot_be_set_is_said_and_nothing_changes(run: Run, target: str) -
 
 def test_targets_are_listed_with_their_state(run: Run, target: str) -> None:
     other = str(run("target", "add", "orders", "http://127.0.0.1:9/b", "--retries", "0", "--json").json["id"])
-    row = f"{target}\t{deliveries.URL}\ton\t0\t4 times on connection"
-    assert run("targets", "orders").out.splitlines() == [row, f"{other}\thttp://127.0.0.1:9/b\ton\t0\tnever"]
+    row = f"{target}\t{deliveries.URL}\ton\t0\t4 times on connection\t-"
+    assert run("targets", "orders").out.splitlines() == [row, f"{other}\thttp://127.0.0.1:9/b\ton\t0\tnever\t-"]
     run("target", "edit", other, "--position", "1", "--retries", "1", "--retry-on", "timeout")
     assert [line.split("\t")[0] for line in run("targets", "orders").out.splitlines()] == [other, target]
-    assert run("targets", "orders").out.splitlines()[0].endswith("\tonce on timeout")
+    assert run("targets", "orders").out.splitlines()[0].endswith("\tonce on timeout\t-")
     assert [str(one["id"]) for one in run("targets", "orders", "--json").json] == [other, target]
     run("endpoint", "add", "Empty", "--slug", "empty")
     nothing = run("targets", "empty")

@@ -15,7 +15,7 @@ from app.core.delivery import AttemptTrigger, Delivery, DeliveryFilter, FailureK
 from app.core.errors import NotFoundError
 from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, EndpointSaved, Event, TargetChanged
 from app.core.model import PART_SIZE, WORST_FIRST, Capture, DeliveryState, Endpoint
-from app.core.target import PausedBy, TargetDraft
+from app.core.target import PausedBy, TargetCounts, TargetDraft
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, kept_bytes, of_kind, query, recount_bytes
@@ -325,6 +325,32 @@ async def test_a_replay_to_a_target_is_neither_queued_for_it_nor_counted(
         assert await store.deliveries.targets_with_queued() == set()
         await end(store, replay, state)
     assert query(tmp_path, "SELECT failures FROM target") == [(1,)]
+
+
+async def test_a_target_has_its_last_error_until_a_delivery_succeeds(store: Store, endpoint: Endpoint) -> None:
+    number = endpoint.targets[0].id
+
+    async def last_error() -> str | None:
+        return (await store.deliveries.target_counts()).get(number, TargetCounts()).last_error
+
+    first, second = await queue(store, endpoint, 2)
+    assert await last_error() is None
+    retried = await end(store, await of(store, first), QUEUED, due_at=2**60, failure=FailureKind.TIMEOUT, error="Late.")
+    assert await last_error() == "Late."
+    await end(store, retried, FAILED, error="Gone.")
+    assert await last_error() == "Gone."
+    await end(store, await of(store, second))
+    assert await last_error() is None
+
+
+async def test_what_was_not_sent_lately_is_told_of_its_target(store: Store, endpoint: Endpoint) -> None:
+    for capture, error in zip(await queue(store, endpoint, 2), ("One.", "Another."), strict=True):
+        await end(store, await of(store, capture), DeliveryState.NOT_SENT, failure=FailureKind.NOT_SENT, error=error)
+    (trouble,) = await store.deliveries.target_troubles()
+    assert trouble.text == f"2 requests of the last day were not sent to {URL}: Another."
+    assert trouble.advice == f"To see them: hookline deliveries {endpoint.slug} --not-sent"
+    await store.targets.update(endpoint.targets[0].id, TargetDraft(url=URL, active=False))
+    assert await store.deliveries.target_troubles() == []
 
 
 async def test_deliveries_are_listed_by_what_they_are(store: Store, endpoint: Endpoint) -> None:

@@ -41,6 +41,7 @@ COLUMNS = (
     Column("STATE"),
     Column("QUEUED", left_out=2, empty="0"),
     Column("RETRIES", least=8, left_out=1),
+    Column("LAST ERROR", least=12, left_out=3, empty="-"),
 )
 
 
@@ -78,7 +79,9 @@ async def list_targets(call: Call) -> int:
     with Table(call.out, COLUMNS) as table:
         for target in endpoint["targets"]:
             row = (str(target["id"]), target["url"], state_text(target), str(target["queued"]))
-            table.row(*row, retry_text(target["retry"]), codes=("", "", state_code(target)))
+            table.row(
+                *row, retry_text(target["retry"]), target["last_error"] or "-", codes=("", "", state_code(target))
+            )
     return Exit.DONE
 
 

@@ -63,9 +63,7 @@ def described(target: TargetView) -> Iterator[tuple[str, str]]:
     """Name and value of what a target is set to, those that are off left out."""
     yield "URL", target["url"]
     yield "State", _full_state(target)
-    yield "Queued", f"{target['queued']:,}"
-    if target["deleted"]:
-        yield "Deleted", f"{count_of(target['deleted'], 'request')} before being sent"
+    yield from _deliveries(target)
     added = [what for what, kept in (("path", target["append_path"]), ("query", target["keep_query"])) if kept]
     yield "Adds", " and ".join(added) + " of the request" if added else "nothing of the request's path or query"
     if target["host"] == "sender":
@@ -105,6 +103,14 @@ def _limits(target: TargetView) -> Iterator[tuple[str, str]]:
         yield "Rate limit", f"{target['rate_limit']:g} a second"
     if target["attempt_header"]:
         yield "Attempt", f"its number is sent as {target['attempt_header']}"
+
+
+def _deliveries(target: TargetView) -> Iterator[tuple[str, str]]:
+    yield "Queued", f"{target['queued']:,}"
+    if target["last_error"]:
+        yield "Last error", target["last_error"]
+    if target["deleted"]:
+        yield "Deleted", f"{count_of(target['deleted'], 'request')} before being sent"
 
 
 def _full_state(target: TargetView) -> str:

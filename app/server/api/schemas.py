@@ -89,15 +89,17 @@ class RetriedOut(Record, frozen=True):
 
 class TargetOut(TargetDraft, frozen=True, kw_only=True):
     """A target of an endpoint. `position` is its place among them, from 1. `paused` says who paused it, null: it is not
-    paused. `queued` counts the deliveries that wait for it, `failures` those that failed in a row, `deleted` those
-    whose requests a storage limit or retention deleted before they were sent, until a day passes without one. Of
-    certificates and key it has only the paths."""
+    paused. `queued` counts the deliveries that wait for it, `failures` those that failed in a row; `last_error` says
+    why the last one failed or is retried, null while they succeed. `deleted` counts those whose requests a storage
+    limit or retention deleted before they were sent, until a day passes without one. Of certificate and key it has only
+    the paths."""
 
     id: int
     position: int
     paused: PausedBy | None
     queued: int
     failures: int
+    last_error: str | None
     deleted: int
 
 

@@ -78,7 +78,13 @@ def target_out(target: Target, position: int, counts: Mapping[int, TargetCounts]
     """`target`, which is at `position` among its endpoint's."""
     own = counts.get(target.id, TargetCounts())
     return _from_record(
-        TargetOut, target, position=position, queued=own.queued, failures=own.failures, deleted=own.deleted
+        TargetOut,
+        target,
+        position=position,
+        queued=own.queued,
+        failures=own.failures,
+        last_error=own.last_error,
+        deleted=own.deleted,
     )
 
 

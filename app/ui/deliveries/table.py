@@ -229,7 +229,8 @@ class DeliveryModel(QAbstractTableModel):
         if column == TARGET:
             return escape(delivery.request_url(target))[:2000]
         if column == DETAIL and delivery.error:
-            return escape(reason_text(delivery.error, delivery.next_step))[:2000]
+            reason = escape(reason_text(delivery.error, delivery.next_step))[:2000]
+            return "\n".join(filter(None, (next_text(delivery, target, now_us()), reason)))
         if column == REQUEST:
             return f"{escape(delivery.captured_method)} {escape(delivery.captured_target)}"[:2000]
         return self.cell(delivery, column)[:2000]

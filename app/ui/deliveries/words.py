@@ -77,7 +77,7 @@ def is_paused(delivery: Delivery, target: Target | None) -> bool:
 
 def next_text(delivery: Delivery, target: Target | None, now_us: int) -> str:
     """When a queued delivery is sent, or what it waits for: `Retry 2 of 4 in 12 s`, `First attempt now`,
-    `Next attempt: target is paused`; empty if it has ended.
+    `Target is paused`; empty if it has ended.
     """
     wait = wait_of(delivery, target, now_us)
     if wait is None:
@@ -91,7 +91,8 @@ def next_text(delivery: Delivery, target: Target | None, now_us: int) -> str:
     if wait.reason in (WaitReason.RETRY, WaitReason.NEXT):
         return f"{name} {wait_text(delivery.wait_us(now_us))}"
     older = f"the request of {clock_time(uuid7_us(wait.request))[:8]}" if wait.request is not None else None
-    return f"{name}: {wait.text(older)}"
+    text = wait.text(older)
+    return text[0].upper() + text[1:]
 
 
 def wait_text(us: int) -> str:

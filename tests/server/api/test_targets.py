@@ -85,6 +85,7 @@ async def test_create_with_a_url_alone(desk: Desk) -> None:
         "paused": None,
         "queued": 0,
         "failures": 0,
+        "last_error": None,
         "deleted": 0,
     }
 
@@ -104,7 +105,16 @@ async def test_a_url_may_lack_its_beginning(desk: Desk) -> None:
 async def test_create_with_everything_and_read_it_back(desk: Desk) -> None:
     await desk.endpoint(slug="orders", forward_url=deliveries.URL)
     made = await create(desk, **ALL)
-    assert made == {**ALL, "id": made["id"], "position": 2, "paused": None, "queued": 0, "failures": 0, "deleted": 0}
+    assert made == {
+        **ALL,
+        "id": made["id"],
+        "position": 2,
+        "paused": None,
+        "queued": 0,
+        "failures": 0,
+        "last_error": None,
+        "deleted": 0,
+    }
     assert (await desk.client.get(f"/endpoints/orders/targets/{made['id']}")).json() == made
     listed = (await desk.client.get("/endpoints/orders/targets")).json()
     assert (len(listed["items"]), listed["items"][1], listed["next"]) == (2, made, None)

@@ -125,7 +125,7 @@ class TestRows:
                 await open_with(window, 1)
                 await desk.store.targets.pause(endpoint.targets[0].id)
                 await until(lambda: states(window) == ["Paused"])
-                assert window.deliveries.model.index(0, DETAIL).data() == "First attempt: target is paused"
+                assert window.deliveries.model.index(0, DETAIL).data() == "Target is paused"
 
         run(scene())
 
@@ -299,9 +299,7 @@ class TestRows:
                 await open_with(window, 2)
                 page, send = window.deliveries, window.deliveries.commands.send_now
                 older = clock_time(uuid7_us(first.capture_id))[:8]
-                assert (
-                    page.model.index(0, DETAIL).data() == f"First attempt: waits for the request of {older}, in order"
-                )
+                assert page.model.index(0, DETAIL).data() == f"Waits for the request of {older}, in order"
                 page.table.selectRow(0)
                 assert not send.isEnabled()
                 assert "send that one now" in send.toolTip()

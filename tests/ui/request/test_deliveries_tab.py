@@ -256,7 +256,7 @@ def test_a_waiting_delivery_says_when_the_next_attempt_comes(run: Run, tmp_path:
             target_id = delivery.target_id or 0
             await shown.desk.store.targets.pause(target_id)
             await until(lambda: words(tab)[0].startswith("Paused"))
-            assert words(tab)[-1] == "Retry 2 of 4: target is paused"
+            assert words(tab)[-1] == "Target is paused"
             choose(tab, len(words(tab)) - 1)
             assert tab.pane.retry.text() == "Send now"
             assert not tab.pane.retry.isEnabled()
@@ -401,7 +401,7 @@ def test_nothing_of_a_request_is_shown_with_another(run: Run, tmp_path: Path) ->
             shown.page.open_request(second.id)
             await until(lambda: visible and tab.pane.isVisible())
             assert visible == [False]
-            assert tab.pane.title.text() == "Not sent yet"
+            assert tab.pane.title.text() == "Nothing sent yet"
             await settle()
             assert tab.pane.nothing.isVisible()
 

@@ -1,4 +1,4 @@
-"""Counts the deliveries that wait for the targets of an endpoint."""
+"""Counts the deliveries that wait for the targets of an endpoint, and reads their last errors."""
 
 from __future__ import annotations
 
@@ -8,10 +8,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import QObject, Signal, Slot
 from shiboken6 import isValid
 
-from app.core.delivery import DeliveryFilter
 from app.core.events import Captured, DeliveriesQueued, DeliveryChanged, RequestsRemoved, Subscriptions, TargetChanged
-from app.core.model import DeliveryState
-from app.core.target import Target
+from app.core.target import Target, TargetCounts
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.throttle import Throttle
@@ -27,7 +25,7 @@ class QueuedCounts(QObject):
     def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
         self._services, self._tasks = services, tasks
-        self.counts: dict[int, int] = {}
+        self.counts: dict[int, TargetCounts] = {}
         self._watched: tuple[int, ...] = ()
         self._counting = asyncio.Lock()
         self._throttle = Throttle(COUNT_MS, self)
@@ -52,7 +50,12 @@ class QueuedCounts(QObject):
         target_ids = [target.id for target in targets if target is not None]
         if any(number not in self.counts for number in target_ids):
             return None
-        return sum(self.counts[number] for number in target_ids)
+        return sum(self.counts[number].queued for number in target_ids)
+
+    def last_error(self, target: Target | None) -> str:
+        """Why the last delivery to it failed or is retried; empty while they succeed, or if it is not known."""
+        counts = self.counts.get(target.id) if target is not None else None
+        return (counts.last_error if counts is not None else None) or ""
 
     def stop(self) -> None:
         self._watched = ()
@@ -69,10 +72,8 @@ class QueuedCounts(QObject):
 
     async def _read(self) -> None:
         async with self._counting:
-            counts = {}
-            for number in self._watched:
-                which = DeliveryFilter(target_id=number, state=DeliveryState.QUEUED)
-                counts[number] = await self._services.deliveries.count(which)
+            found = await self._services.deliveries.target_counts()
+            counts = {number: found.get(number, TargetCounts()) for number in self._watched}
             if isValid(self) and counts != self.counts:
                 self.counts = {number: count for number, count in counts.items() if number in self._watched}
                 self.changed.emit()

@@ -25,6 +25,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.row_background import paint_row_background
 
 HEIGHT = 56
@@ -40,6 +41,7 @@ class TargetRow:
     waiting: int | None = None
     changed: bool = False
     wrong: str = ""
+    last_error: str = ""
 
     @property
     def title(self) -> str:
@@ -47,9 +49,13 @@ class TargetRow:
 
     @property
     def facts(self) -> str:
-        """`On · 3 queued · not saved`."""
+        """`On · 3 queued · not saved · Nothing is listening at localhost:3000 (connection refused).`"""
         waiting = f"{self.waiting:,} queued" if self.waiting else ""
-        return " · ".join(filter(None, (self.state.text, waiting, "not saved" if self.changed else "")))
+        return " · ".join(filter(None, (self.state.text, waiting, "not saved" if self.changed else "", self._error)))
+
+    @property
+    def _error(self) -> str:
+        return escape(self.last_error)
 
     def sentence(self, place: int, count: int) -> str:
         """For screen readers."""
@@ -131,7 +137,7 @@ class TargetList(QListWidget):
             item = self.item(place)
             item.setData(_ROW, row)
             item.setData(Qt.ItemDataRole.AccessibleTextRole, row.sentence(place + 1, len(rows)))
-            item.setToolTip(row.wrong or row.url)
+            item.setToolTip(plain_tooltip(row.wrong or "\n".join(filter(None, (row.url, row.last_error)))))
         self.setCurrentRow(selected)
         self.blockSignals(blocked)
         self.viewport().update()

@@ -266,7 +266,8 @@ class TargetsDialog(EditDialog):
         touched = form.touched if form is not None else set()
         wrong = next((error.message for error in self.edits.errors_of(item) if error.field in touched), "")
         state = state_words(item.draft, item.stored.paused if item.stored is not None else None)
-        return TargetRow(item.draft.url, state, self.counts.of([item.stored]), item.changed, wrong)
+        error = self.counts.last_error(item.stored)
+        return TargetRow(item.draft.url, state, self.counts.of([item.stored]), item.changed, wrong, error)
 
     def _set_busy(self, busy: bool) -> None:
         self._busy = busy

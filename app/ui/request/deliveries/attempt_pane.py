@@ -132,7 +132,8 @@ class AttemptPane(QWidget):
         self.retry.setVisible(usable if wait is None else wait.reason not in (WaitReason.NEXT, WaitReason.SENDING))
         self.retry.set_refusal(not_again)
         self.copy_text.setVisible(attempt is not None)
-        self.timing.setVisible(attempt is not None and attempt.failure is not FailureKind.INTERRUPTED)
+        nothing = attempt is None or attempt.failure in (FailureKind.INTERRUPTED, FailureKind.NOT_SENT)
+        self.timing.setVisible(not nothing)
         if attempt is None:
             self._show_unsent()
             return
@@ -141,14 +142,18 @@ class AttemptPane(QWidget):
         self.facts.setText(" · ".join(_facts(attempt, responded=responded)))
         self.facts.show()
         interrupted = attempt.failure is FailureKind.INTERRUPTED
+        unsent = attempt.failure is FailureKind.NOT_SENT
         last = attempt.number == delivery.attempts
         self.reason.setText(escape((reason_text(delivery.error, delivery.next_step) if last else attempt.error) or ""))
         self.reason.setVisible(bool(attempt.error) and not interrupted)
         self.timing.show_attempt(attempt)
         for choice in (self.sides, self.parts):
-            choice.setVisible(not interrupted)
+            choice.setVisible(not nothing)
         if interrupted:
             self._show_nothing("Interrupted", INTERRUPTED_MEANS)
+            return
+        if unsent:
+            self._show_nothing("Not sent", "Nothing was sent, and nothing came back.")
             return
         if not same:
             self.sides.set_current("request" if attempt.status is None else "response")
@@ -173,12 +178,12 @@ class AttemptPane(QWidget):
         order_tabs(self)
 
     def _show_unsent(self) -> None:
-        self.title.setText("Not sent yet")
+        self.title.setText("Nothing sent yet")
         self.facts.hide()
         self.reason.hide()
         for choice in (self.sides, self.parts):
             choice.hide()
-        self._show_nothing("Not sent yet", "What is sent and received appears here with the first attempt.")
+        self._show_nothing("Nothing sent yet", "What is sent and received appears here with the first attempt.")
 
     def _show_nothing(self, title: str, text: str = "") -> None:
         self._stop_body()

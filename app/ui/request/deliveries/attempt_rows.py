@@ -97,6 +97,8 @@ class AttemptDelegate(QStyledItemDelegate):
                 lines += [escape(attempt.error or ""), legend_text(attempt)]
             return "\n".join(filter(None, lines))
         lines = [escape(delivery.request_url(row.target)), f"Queued {exact_time(delivery.queued_at)}"]
+        if row.waiting:
+            lines.insert(0, next_text(delivery, row.target, now_us()))
         if row.waiting and delivery.wait_us(now_us()):
             lines.append(f"Due {exact_time(delivery.due_at)}")
         if row.target is not None and is_paused(delivery, row.target):
