@@ -42,7 +42,7 @@ async def refused(tool: str, **arguments: Any) -> str:
         (
             "list_deliveries",
             {"state": "lost"},
-            'state must be one of queued, delivered, failed or null, not "lost".',
+            'state must be one of queued, delivered, not_sent, failed or null, not "lost".',
         ),
         (
             "send_request",
