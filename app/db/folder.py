@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
+import sys
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -19,6 +21,11 @@ log = logging.getLogger(__name__)
 LOCK_NAME = "hookline.lock"
 PID_NAME = "hookline.pid"
 
+_NO_LOCKS = {
+    errno.ENOLCK: "is on a network disk whose lock service does not respond. Start that service (on NFS: lockd)",
+    errno.EOPNOTSUPP: "is on a file system that cannot lock files, so two programs could write to it at once",
+}
+
 
 class FolderLock:
     """This process's lock on a data folder, until released.
@@ -26,8 +33,8 @@ class FolderLock:
     `was_unclean` says that the last process did not release its lock: it was killed, or the system went down.
     """
 
-    def __init__(self, lock: FileLock, pid_file: Path, *, was_unclean: bool) -> None:
-        self._lock, self._pid_file, self.was_unclean = lock, pid_file, was_unclean
+    def __init__(self, lock: FileLock, descriptor: int | None, pid_file: Path, *, was_unclean: bool) -> None:
+        self._lock, self._descriptor, self._pid_file, self.was_unclean = lock, descriptor, pid_file, was_unclean
 
     def release(self, *, unchecked: bool = False) -> None:
         """Release the lock, even if the folder can no longer be written. Twice is harmless.
@@ -40,6 +47,9 @@ class FolderLock:
                     self._pid_file.unlink(missing_ok=True)
             with contextlib.suppress(OSError):  # the end of the process releases it anyway
                 self._lock.release()
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
 
 
 def lock_folder(folder: Path, reason: str = "") -> FolderLock:
@@ -51,6 +61,11 @@ def lock_folder(folder: Path, reason: str = "") -> FolderLock:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         lock = FileLock(folder / LOCK_NAME, timeout=0, mode=0o600, thread_local=False)
         lock.acquire()
+        try:
+            descriptor = hold_folder(folder)
+        except BlockingIOError:
+            lock.release()
+            raise Timeout(lock.lock_file) from None
         was_unclean = os.path.exists(folder / PID_NAME)
         make_room_to_start(folder)
         _write_pid(folder / PID_NAME)
@@ -60,12 +75,34 @@ def lock_folder(folder: Path, reason: str = "") -> FolderLock:
         message = f"{folder} is in use by Hookline ({who}). Close it, or choose another folder with --data-dir."
         raise FolderInUseError(message, folder, pid) from None
     except OSError as error:
+        if why := _NO_LOCKS.get(error.errno or 0):
+            message = f"{folder} {why}, or choose another folder with --data-dir."
+            raise DataFolderError(f"{message}{reason and ' '}{reason}", folder) from error
         raise DataFolderError(
             f"The data folder {folder} cannot be used: {error.strerror or error}. Check its permissions and the disk,"
             f" or choose another with --data-dir.{reason and ' '}{reason}",
             folder,
         ) from error
-    return FolderLock(lock, folder / PID_NAME, was_unclean=was_unclean)
+    return FolderLock(lock, descriptor, folder / PID_NAME, was_unclean=was_unclean)
+
+
+def hold_folder(folder: Path) -> int | None:
+    """A descriptor that locks the folder itself: a lock file that is deleted would let a second program in. None where
+    folders cannot be locked; BlockingIOError when another program has it."""
+    if sys.platform == "win32":
+        return None  # a file that is locked cannot be deleted there
+    import fcntl  # only on POSIX
+
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        raise
+    except OSError:  # NFS locks only files that are open for writing
+        os.close(descriptor)
+        return None
+    return descriptor
 
 
 def require_database(folder: Path) -> None:

@@ -19,7 +19,7 @@ from app.core.settings import Settings
 from app.core.text import size_text
 from app.db import settings_file
 from app.db.disk_reserve import reserve_size
-from app.db.folder import LOCK_NAME, PID_NAME, recorded_pid
+from app.db.folder import LOCK_NAME, PID_NAME, hold_folder, recorded_pid
 
 FOLDER, DISK, SETTINGS, TOKEN = "Data folder", "Disk", "Settings", "API token"
 
@@ -93,14 +93,28 @@ def locked_by(folder: Path) -> tuple[bool, int | None]:
     """Whether a program has the folder, and its process id if it is known."""
     file = folder / LOCK_NAME
     if not file.exists():
-        return False, None
+        return (True, recorded_pid(folder)) if _is_held(folder) else (False, None)
     lock = FileLock(file, timeout=0, mode=0o600, thread_local=False)
     try:
         lock.acquire()
     except Timeout:
         return True, recorded_pid(folder)
+    held = _is_held(folder)
     lock.release()
-    return False, None
+    return (True, recorded_pid(folder)) if held else (False, None)
+
+
+def _is_held(folder: Path) -> bool:
+    """Whether a program has the folder though its lock file was deleted."""
+    if not folder.is_dir():
+        return False
+    try:
+        descriptor = hold_folder(folder)
+    except BlockingIOError:
+        return True
+    if descriptor is not None:
+        os.close(descriptor)
+    return False
 
 
 def was_unclean(folder: Path) -> bool:

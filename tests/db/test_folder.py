@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
@@ -11,6 +12,7 @@ import pytest
 
 from app.core.errors import DataFolderError, FolderInUseError, MissingDatabaseError
 from app.db.folder import lock_folder, require_database, set_aside
+from app.db.folder_checks import locked_by
 from app.db.store import Store
 from tests.db.helpers import files
 
@@ -54,6 +56,47 @@ def test_in_one_process_a_folder_is_held_once_too(tmp_path: Path) -> None:
         lock_folder(tmp_path)
     assert caught.value.pid == os.getpid()
     lock.release()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a locked file cannot be deleted there")
+def test_a_deleted_lock_file_lets_no_second_program_in(tmp_path: Path) -> None:
+    command, here = [sys.executable, "-c", HOLDER, tmp_path], Path(__file__).parents[2]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=here) as holder:
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"held\n"
+        for _ in range(2):  # the second time there is a lock file again, another one
+            (tmp_path / "hookline.lock").unlink(missing_ok=True)
+            with pytest.raises(FolderInUseError, match=str(holder.pid)):
+                lock_folder(tmp_path)
+            assert locked_by(tmp_path) == (True, holder.pid)
+        (tmp_path / "hookline.lock").unlink(missing_ok=True)
+        assert locked_by(tmp_path) == (True, holder.pid)
+        holder.kill()
+    assert locked_by(tmp_path)[0] is False
+    lock_folder(tmp_path).release()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="it locks in another way")
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (errno.ENOLCK, "is on a network disk whose lock service does not respond. Start that service"),
+        (errno.EOPNOTSUPP, "is on a file system that cannot lock files, so two programs could write to it at once"),
+        (errno.EIO, "cannot be used: Input/output error. Check its permissions and the disk"),
+    ],
+)
+def test_a_file_system_without_locks_is_said_in_a_sentence(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, text: str
+) -> None:
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr("fcntl.flock", flock)
+    with pytest.raises(DataFolderError, match=text) as caught:
+        lock_folder(tmp_path, "It is set by HOOKLINE_DATA_DIR.")
+    assert not isinstance(caught.value, FolderInUseError)
+    assert str(caught.value).startswith(f"{tmp_path} is on" if number != errno.EIO else "The data folder")
+    assert str(caught.value).endswith("with --data-dir. It is set by HOOKLINE_DATA_DIR.")
 
 
 def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
