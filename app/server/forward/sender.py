@@ -78,7 +78,8 @@ class AttemptSender:
 
 @dataclass(slots=True)
 class _Run:
-    """The attempts of one call. `stale`: the last one failed because of a reused connection."""
+    """The attempts of one call. `stale`: the last one failed because of a reused connection. `sent`: the last request
+    of which anything was sent, and how much of its body."""
 
     pool: ConnectionPool
     instance_id: str
@@ -90,10 +91,11 @@ class _Run:
     stale: bool = False
     request: OutgoingRequest | None = None
     exchange: Exchange | None = None
+    sent: tuple[OutgoingRequest, int] | None = None
     followed: list[str] | None = None
 
     async def attempt(self, trigger: AttemptTrigger, number: int, *, fresh: bool) -> AttemptResult:
-        self.stale, self.request, self.exchange, self.followed = False, None, None, []
+        self.stale, self.request, self.exchange, self.sent, self.followed = False, None, None, None, []
         started_at, started = now_us(), time.perf_counter()
         failure: tuple[FailureKind, str] | None
         try:
@@ -144,7 +146,11 @@ class _Run:
         key = PoolKey(request.url.host, request.url.port, self._tls(request))
         keep = (self.target.parallel or 1) if self.target.retry.retries else 0
         self.exchange = Exchange(request, key, self.pool, keep)
-        await self.exchange.run(fresh=fresh)
+        try:
+            await self.exchange.run(fresh=fresh)
+        finally:
+            if self.exchange.written:
+                self.sent = request, self.exchange.sent_body
 
     def _tls(self, request: OutgoingRequest) -> TlsOptions | None:
         if request.url.scheme != "https":
@@ -177,9 +183,11 @@ class _Run:
         ms: float,
         failure: tuple[FailureKind, str] | None,
     ) -> AttemptResult:
-        request, exchange = self.request, self.exchange
+        exchange = self.exchange
         response = exchange.response if exchange is not None else TargetResponse()
-        headers: Headers = request.headers if request is not None and exchange is not None and exchange.written else ()
+        # A redirect that nothing could connect to was not sent, but the request before it was.
+        request, size = self.sent or (self.request, 0)
+        headers: Headers = request.headers if request is not None and self.sent is not None else ()
         attempt = Attempt(
             delivery_id=self.queued.delivery.id,
             number=number,
@@ -189,7 +197,7 @@ class _Run:
             method=request.method if request is not None else self._method,
             url=request.url.text if request is not None else self._url,
             headers=headers,
-            size=exchange.sent_body if exchange is not None else 0,
+            size=size,
             reused=exchange is not None and exchange.reused,
             timing=exchange.timing if exchange is not None else Timing(),
             http_version=response.http_version,

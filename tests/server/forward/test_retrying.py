@@ -123,6 +123,30 @@ async def test_a_target_that_stays_away_fails_when_the_time_is_over(stage: Stage
     assert last.next_step == "Gave up: the next retry would start more than 100 ms after the first attempt."
 
 
+async def test_a_redirect_to_a_host_that_is_down_uses_up_retries(stage: Stage) -> None:
+    async with target() as gone:
+        pass
+    moved = f"HTTP/1.1 307 Moved\r\nLocation: {gone.url}/x\r\nContent-Length: 0\r\n\r\n".encode()
+    async with target(answering(moved)) as place:
+        settings = {"follow_redirects": True, "retry": rule(retries=1, total_ms=10_000)}
+        endpoint = await stage.endpoint(place.url, settings)
+        await stage.forwarder.start()
+        await stage.capture(endpoint, b"charge")
+        last = (await stage.outcomes(2))[-1]
+    assert (last.state, last.attempts, last.next_step) == (FAILED, 2, "Gave up after 2 attempts.")
+    assert [received.body for received in place.received] == [b"charge"] * 2
+    (made, _) = await stage.attempts(last)
+    assert (made.failure, made.url, made.size, made.could_not_connect) == (
+        FailureKind.CONNECTION,
+        f"{place.url}/",
+        6,
+        False,
+    )
+    assert ("Host", f"127.0.0.1:{place.port}") in made.headers
+    assert made.error is not None
+    assert made.error.endswith(f"Followed redirects: {place.url}/ → {gone.url}/x")
+
+
 async def test_a_single_status_is_retried(stage: Stage) -> None:
     async with target(failing(1)) as place:
         endpoint = await stage.endpoint(place.url, {"retry": rule(on=("503",))})
