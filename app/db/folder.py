@@ -59,16 +59,20 @@ def lock_folder(folder: Path, reason: str = "") -> FolderLock:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        lock = FileLock(folder / LOCK_NAME, timeout=0, mode=0o600, thread_local=False)
-        lock.acquire()
-        try:
-            descriptor = hold_folder(folder)
-        except BlockingIOError:
-            lock.release()
-            raise Timeout(lock.lock_file) from None
-        was_unclean = os.path.exists(folder / PID_NAME)
-        make_room_to_start(folder)
-        _write_pid(folder / PID_NAME)
+        with contextlib.ExitStack() as undo:
+            lock = FileLock(folder / LOCK_NAME, timeout=0, mode=0o600, thread_local=False)
+            lock.acquire()
+            undo.callback(lock.release)
+            try:
+                descriptor = hold_folder(folder)
+            except BlockingIOError:
+                raise Timeout(lock.lock_file) from None
+            if descriptor is not None:
+                undo.callback(os.close, descriptor)
+            was_unclean = os.path.exists(folder / PID_NAME)
+            make_room_to_start(folder)
+            _write_pid(folder / PID_NAME)
+            undo.pop_all()
     except Timeout:
         pid = recorded_pid(folder)
         who = f"process {pid}" if pid else "another process"

@@ -99,6 +99,18 @@ def test_a_file_system_without_locks_is_said_in_a_sentence(
     assert str(caught.value).endswith("with --data-dir. It is set by HOOKLINE_DATA_DIR.")
 
 
+def test_a_folder_that_cannot_be_used_does_not_stay_locked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exists(path: Path) -> bool:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    with monkeypatch.context() as broken:
+        broken.setattr("os.path.exists", exists)
+        with pytest.raises(DataFolderError, match="Input/output error") as caught:
+            lock_folder(tmp_path)
+    lock_folder(tmp_path).release()
+    assert caught.value.__cause__ is not None, "which keeps what the failed attempt had open"
+
+
 def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     for folder in (tmp_path / "data", tmp_path / "data" / "below"):
