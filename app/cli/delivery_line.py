@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from app.cli.output import GREEN, RED, Output
+from app.cli.output import GREEN, RED, YELLOW, Output
 from app.cli.table import cell_count, cut_to_cells
 from app.cli.text import visible
 from app.cli.views import DeliveryView, EndpointView
@@ -45,7 +45,7 @@ def delivery_line(out: Output, news: DeliveryNews, width: int | None = None) -> 
     if news.state is DeliveryState.DELIVERED:
         result = out.style(result, GREEN)
     elif news.error is not None:
-        result = out.style(result, RED)
+        result = out.style(result, YELLOW if news.state is DeliveryState.NOT_SENT else RED)
     return f"{start}{url} {result}"
 
 

@@ -267,6 +267,8 @@ def test_deliveries_are_printed_with_their_requests(
             printed = program_line(program, "-->")
             assert printed.startswith(f"--> PUT {url} failed in ")
             assert end in printed
+        delivery = run("deliveries", "orders", "--failed", "--json").json[0]
+        assert result.endswith(f": {delivery['error']} {delivery['next_step']}"), "all of it"
         paused = f"Forwarding to {place.url} is paused after 1 failed delivery in a row."
         told = tail.line("stderr")
         assert told.startswith(f"hookline: {paused}")
@@ -350,6 +352,10 @@ def test_a_line_fits_its_terminal(monkeypatch: pytest.MonkeyPatch, width: int) -
         ({"state": "queued", "error": "No\x1b."}, "\x1b[31mfailed in 12 ms: No\\x1b. Next attempt now.\x1b[0m"),
         ({"state": "failed", "error": "No.", "next_step": "Not so."}, "\x1b[31mfailed in 12 ms: No. Not so.\x1b[0m"),
         ({"state": "failed", "error": "No.", "replay": True}, "\x1b[31mfailed in 12 ms (replay): No.\x1b[0m"),
+        (
+            {"state": "not_sent", "error": "The stored body is damaged.", "ms": None},
+            "\x1b[33mnot sent: The stored body is damaged.\x1b[0m",
+        ),
         ({"state": "queued"}, "queued again"),
     ],
 )
