@@ -87,9 +87,10 @@ def _begin(out: Output, forwarding: Forwarding, *, own: bool) -> None:
 
 def _end(out: Output, forwarding: Forwarding, *, own: bool) -> None:
     """Say what stays."""
-    slug = forwarding.endpoint["slug"]
+    slug, url = forwarding.endpoint["slug"], forwarding.endpoint["url"]
     if own:
         out.message(f"Stopped capturing. The endpoint {slug} and its requests are kept (hookline endpoint rm {slug}).")
-        return
-    out.message(f"Hookline goes on capturing at {forwarding.endpoint['url']} and forwarding.")
-    out.message(f"To end the forwarding: hookline endpoint edit {slug} --no-forward-url")
+    else:
+        out.message(f"Hookline goes on capturing at {url} and forwarding.")
+    target = forwarding.target
+    out.message(f"To end the forwarding to {target['url']}: hookline target rm {target['id']}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from app.cli.client import ApiClient
 from app.cli.views import EndpointFields, EndpointView, TargetView
@@ -11,16 +12,17 @@ from app.core.rules import NAME_MAX
 
 
 class Forwarding(NamedTuple):
-    """The endpoint, and sentences about what was changed for it."""
+    """The endpoint, its target with the URL, and sentences about what was changed for it."""
 
     endpoint: EndpointView
+    target: TargetView
     changes: list[str]
 
 
 async def forwarding_endpoint(api: ApiClient, typed: str, slug: str | None) -> Forwarding:
     """The endpoint with this slug, or without one the first that forwards to the URL; a new one if there is none. It is
-    switched on and forwards there: with its first target, unless another one has that URL. CliError for an invalid
-    URL or slug, and beyond the plan."""
+    switched on and forwards there: with the target that has that URL, or else with its first one if that has the same
+    origin, or else with a new one. CliError for an invalid URL or slug, and beyond the plan."""
     url = full_url(typed)
     endpoints = await api.endpoints()
     found = next((one for one in endpoints if (_target(one, url) if slug is None else one["slug"] == slug)), None)
@@ -28,23 +30,41 @@ async def forwarding_endpoint(api: ApiClient, typed: str, slug: str | None) -> F
         name = slug or url.partition("://")[2].strip("/") or url
         fields: EndpointFields = {"name": name[:NAME_MAX], "forward_url": url}
         made = await api.create({**fields, "slug": slug} if slug else fields)
-        return Forwarding(made, [f"Created the endpoint “{made['name']}” ({made['slug']})."])
+        return _forwarding(made, url, [f"Created the endpoint “{made['name']}” ({made['slug']})."])
     name, changes = f"“{found['name']}” ({found['slug']})", []
     if not found["active"]:
         await api.change(found["slug"], {"active": True})
         changes.append(f"Switched on the endpoint {name}.")
-    target = _target(found, url)
-    if target is None:
-        await api.change(found["slug"], {"forward_url": url})
-        before = f", no longer to {found['forward_url']}" if found["forward_url"] else ""
-        changes.append(f"The endpoint {name} forwards to {url} now{before}.")
-    else:
+    first = found["targets"][0] if found["targets"] else None
+    if (target := _target(found, url)) is not None:
         changes += await _used(api, found["slug"], target)
-    return Forwarding(await api.endpoint(found["slug"]), changes)
+    elif first is not None and _same_origin(first["url"], url):
+        await api.change_target(found["slug"], first["id"], {"url": url})
+        changes.append(f"The endpoint {name} forwards to {url} now, no longer to {first['url']}.")
+        changes += await _used(api, found["slug"], {**first, "url": url})
+    else:  # the headers and the certificate of a target are meant for its origin
+        await api.create_target(found["slug"], {"url": url})
+        others = ", and still to its other targets" if first else ""
+        changes.append(f"The endpoint {name} forwards to {url} now{others}.")
+    return _forwarding(await api.endpoint(found["slug"]), url, changes)
+
+
+def _forwarding(endpoint: EndpointView, url: str, changes: list[str]) -> Forwarding:
+    target = _target(endpoint, url)
+    assert target is not None
+    return Forwarding(endpoint, target, changes)
 
 
 def _target(endpoint: EndpointView, url: str) -> TargetView | None:
     return next((one for one in endpoint["targets"] if one["url"].rstrip("/") == url.rstrip("/")), None)
+
+
+def _same_origin(one: str, other: str) -> bool:
+    try:
+        first, second = ((url.scheme, url.hostname, url.port) for url in map(urlsplit, (one, other)))
+    except ValueError:  # the API says what is wrong with it
+        return False
+    return first == second
 
 
 async def _used(api: ApiClient, slug: str, target: TargetView) -> list[str]:

@@ -71,7 +71,8 @@ def test_it_captures_and_forwards_by_itself_and_keeps_one_endpoint(follow: Calla
             assert delivery[5].startswith("200 in ")
             said = ended(listening)
             kept = f"hookline: Stopped capturing. The endpoint {slug} and its requests are kept"
-            assert said[-1].startswith(kept)
+            assert said[-2].startswith(kept)
+            assert said[-1].startswith(f"hookline: To end the forwarding to http://localhost:{place.port}: ")
         assert len(slugs) == 1
     assert [one["name"] for one in run("endpoint", "list", "--json").json] == [f"localhost:{place.port}"]
 
@@ -80,6 +81,8 @@ def test_it_uses_the_running_program_and_the_endpoint_that_is_named(
     follow: Callable[..., Following], run: Run, serve: Callable[..., Program]
 ) -> None:
     run("endpoint", "add", "Shop", "--slug", "shop", "--forward-url", "http://127.0.0.1:9")
+    first = run("targets", "shop", "--json").json[0]["id"]
+    run("target", "edit", str(first), "--set-header", "Authorization: Bearer key")
     run("endpoint", "off", "shop")
     program = serve()
     refused = run("listen", "shop", "3000", "--port", "8790")
@@ -87,16 +90,37 @@ def test_it_uses_the_running_program_and_the_endpoint_that_is_named(
     with serving() as place:
         listening = follow("listen", "shop", place.url, "--json")
         assert "Switched on the endpoint “Shop” (shop)." in listening.line("stderr")
-        changed = f"The endpoint “Shop” (shop) forwards to {place.url} now, no longer to http://127.0.0.1:9."
+        changed = f"The endpoint “Shop” (shop) forwards to {place.url} now, and still to its other targets."
         assert changed in listening.line("stderr")
-        assert json.loads(listening.line())["forward_url"] == place.url
+        first, second = json.loads(listening.line())["targets"]
+        assert (first["url"], first["set_headers"]) == ("http://127.0.0.1:9", [["Authorization", "Bearer key"]])
+        assert (second["url"], second["set_headers"]) == (place.url, [])
+        run("target", "off", str(first["id"]))
         send(program, "/catch/shop/new")
         request, delivery = json.loads(listening.line()), json.loads(listening.line())
         assert (delivery["request"], delivery["state"]) == (request["id"], "delivered")
         goes_on, to_end = ended(listening)
     assert goes_on == f"hookline: Hookline goes on capturing at {program.url}/catch/shop and forwarding."
-    assert to_end == "hookline: To end the forwarding: hookline endpoint edit shop --no-forward-url"
+    assert to_end == f"hookline: To end the forwarding to {place.url}: hookline target rm {second['id']}"
+    assert run("target", "rm", str(second["id"]), "--yes").code == 0
+    assert [one["id"] for one in run("targets", "shop", "--json").json] == [first["id"]]
     assert run("status", "--json").json["capture_url"] == program.url
+
+
+def test_a_target_of_the_same_origin_is_used(
+    follow: Callable[..., Following], run: Run, serve: Callable[..., Program]
+) -> None:
+    with serving() as place:
+        run("endpoint", "add", "Shop", "--slug", "shop", "--forward-url", f"{place.url}/old")
+        number = run("targets", "shop", "--json").json[0]["id"]
+        run("target", "off", str(number))
+        serve()
+        listening = follow("listen", "shop", f"{place.url}/new")
+        changed = f"The endpoint “Shop” (shop) forwards to {place.url}/new now, no longer to {place.url}/old."
+        assert listening.line("stderr") == f"hookline: {changed}"
+        assert listening.line("stderr") == f"hookline: Switched on the target {place.url}/new."
+        assert begun(listening)["Forwarded to"] == f"{place.url}/new"
+    assert [one["id"] for one in run("targets", "shop", "--json").json] == [number]
 
 
 def test_a_paused_target_is_resumed(follow: Callable[..., Following], run: Run, serve: Callable[..., Program]) -> None:
