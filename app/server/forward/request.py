@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from functools import lru_cache
 
 import msgspec
+from msgspec.structs import replace
 
 from app.core.delivery import FailureKind, QueuedDelivery, RequestEdit
 from app.core.errors import DamagedBodyError, NotFoundError
@@ -137,6 +138,8 @@ def make_request(
     if edit.headers is not None:
         headers = edited_headers(edit.headers, url.authority, instance_id, size)
     else:
+        if not url.has_origin_of(target.url):  # what it sets and adds is for its own origin: often a key
+            target = replace(target, set_headers=(), add_headers=())
         headers = _numbered(
             delivery_headers(capture, url.authority, instance_id, size=size, target=target), target, number
         )

@@ -35,6 +35,13 @@ class RequestUrl(msgspec.Struct, frozen=True):
     def origin(self) -> tuple[str, str, int]:
         return self.scheme, self.host, self.port
 
+    def has_origin_of(self, text: str) -> bool:
+        """Whether what is secret to the URL `text` may be sent here."""
+        try:
+            return self.origin == parse_url(text).origin
+        except ValueError:
+            return False
+
 
 @lru_cache(maxsize=256)
 def parse_url(text: str) -> RequestUrl:

@@ -18,7 +18,6 @@ from app.server.forward.exchange import Exchange, StaleConnectionError
 from app.server.forward.pool import ConnectionPool, PoolKey
 from app.server.forward.redirect import REDIRECTS_MAX, followed_text, location_of, next_request
 from app.server.forward.request import OutgoingRequest, StoredBody, make_request
-from app.server.forward.request_url import parse_url
 from app.server.forward.response import TargetResponse, internal_failure
 from app.server.forward.tls import TlsOptions
 
@@ -160,7 +159,7 @@ class _Run:
             target.verify_tls, True, target.client_certificate, target.client_key, target.ca_certificate
         )
         # Like other credentials, the client certificate is for the origin it was set for.
-        if self.followed and request.url.origin != parse_url(self.followed[0]).origin:
+        if not request.url.has_origin_of(target.url):
             options = replace(options, certificate=None, key=None)
         return options
 

@@ -163,6 +163,23 @@ async def test_an_edited_replay(desk: Desk) -> None:
     assert place.received[1].body == b"{}"
 
 
+async def test_an_edited_url_of_another_origin_gets_none_of_the_targets_own_headers(desk: Desk) -> None:
+    own = {
+        "set_headers": (("Authorization", "Bearer of-the-target"), ("X-Other", "set")),
+        "add_headers": (("X-Added", "1"),),
+        "remove_headers": ("Cookie",),
+    }
+    capture = {"headers": (("X-Other", "sent"), ("Cookie", "c"))}
+    async with scripted() as other, scripted() as place:
+        for url in (f"{other.url}/x", f"{place.url}/x"):
+            edit = RequestEdit(url=url)
+            assert (await desk.attempt(f"{place.url}/in", edit=edit, capture=capture, **own)).failure is None
+    ((far,), (near,)) = other.received, place.received
+    names = ("authorization", "x-added", "x-other", "cookie")
+    assert [far.all(name) for name in names] == [[], [], ["sent"], []]
+    assert [near.all(name) for name in names] == [["Bearer of-the-target"], ["1"], ["set"], []]
+
+
 async def test_an_edited_body_alone_keeps_the_headers(desk: Desk) -> None:
     async with scripted() as place:
         await desk.attempt(place.url, None, capture={"size": 9}, edit=RequestEdit(body=b""))
