@@ -36,7 +36,7 @@ class TargetRepository(Protocol):
         ...
 
     async def delete(self, target_id: int) -> None:
-        """Deliveries still queued for it fail; those that ended stay."""
+        """End what is queued for it: not sent, or failed if there was an attempt. Those that ended stay."""
         ...
 
     async def pause(self, target_id: int) -> Target:

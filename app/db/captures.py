@@ -30,6 +30,7 @@ from app.db.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note
 from app.db.positions import captures_between, newest_position, position_of
 from app.db.raw_sql import raw
 from app.db.readers import Readers
+from app.db.removed_targets import RemovedTargets
 from app.db.response_times import ResponseTimes
 from app.db.schema import PARTS_PER_BODY, PIECES_FROM, AccountModel, BodyModel, LooseBodyModel
 from app.db.search.index.index import Index
@@ -58,10 +59,11 @@ class Captures:
         cleanup: Cleanup,
         limits: StorageLimits,
         identification: Identification,
+        removed_targets: RemovedTargets,
         publish: Callable[[Event], None],
     ) -> None:
         self._writer, self._readers, self._request_counts, self._limits = writer, readers, counts, limits
-        self._order = order
+        self._order, self._removed_targets = order, removed_targets
         self._cleanup, self._identification, self._publish, self._index = cleanup, identification, publish, index
         self._response_times = ResponseTimes(writer)
         self.clearings = BulkDeletions(writer, readers, counts=counts, cleanup=cleanup, limits=limits, publish=publish)
@@ -118,6 +120,7 @@ class Captures:
             raise
         if not capture.identified:
             self._identification.wake()
+        self._removed_targets.check(target.id for target in targets)
 
     def check_room(self, endpoint_id: int, size: int) -> None:
         """StorageLimitError when a body of `size` bytes would not be stored now."""

@@ -24,6 +24,7 @@ from app.db.delivery_results import Result, ResultQueue, Stored
 from app.db.raw_sql import json_list, raw, sql_list
 from app.db.readers import Readers
 from app.db.records import CAPTURE, DELIVERY, Row
+from app.db.removed_targets import RemovedTargets
 from app.db.schema import (
     DELIVERY_CODE,
     PARTS_PER_BODY,
@@ -69,13 +70,14 @@ class Deliveries:
         writer: Writer,
         readers: Readers,
         targets: Targets,
+        removed_targets: RemovedTargets,
         *,
         counts: RequestCounts,
         limits: StorageLimits,
         publish: Callable[[Event], None],
     ) -> None:
         self._writer, self._readers, self._targets, self._publish = writer, readers, targets, publish
-        self._request_counts, self._limits = counts, limits
+        self._request_counts, self._limits, self._removed_targets = counts, limits, removed_targets
         self._results = ResultQueue(writer, self._stored)
 
     async def load(self) -> None:
@@ -143,7 +145,12 @@ class Deliveries:
 
     async def release(self, delivery_ids: Sequence[str]) -> None:
         query = DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids)))
-        await self._writer.run(query.execute)
+        query = query.returning(DeliveryModel.target_id)
+
+        def job(database: SqliteDatabase) -> set[int | None]:
+            return {number for (number,) in query.tuples().execute(database)}
+
+        await self._writer.run(job, self._removed_targets.check)
 
     async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
         values = attempt.number, attempt.url, now_us(), delivery.id
@@ -204,6 +211,9 @@ class Deliveries:
                 self._publish(DeliveryChanged(delivery=result.delivery, state=of_result.state))
                 if of_result.paused and result.target_id is not None:
                     self._targets.was_paused(result.target_id)
+        self._removed_targets.check(
+            one.delivery.target_id for one in results if one.delivery.state is DeliveryState.QUEUED
+        )
 
     # -- for the user --------------------------------------------------------------------------------------------
 

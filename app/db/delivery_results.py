@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 
@@ -279,9 +279,14 @@ def _show(connection: sqlite3.Connection, changed: Sequence[tuple[Delivery, _Row
         for part in _parts(seqs):
             connection.execute(_SHOW[len(part)], (DELIVERY_CODE[state], *part))
     if among:
-        rows = connection.execute(_SHOW_WORST, (json_list(among),)).fetchall()
-        shown.update((seq, DELIVERY_STATE[code]) for seq, code in rows)
+        shown.update(show_worst(connection, among))
     return shown
+
+
+def show_worst(connection: sqlite3.Connection, capture_seqs: Collection[int]) -> dict[int, DeliveryState]:
+    """Store what the rows of these requests show; returns it by the requests' numbers."""
+    rows = connection.execute(_SHOW_WORST, (json_list(capture_seqs),)).fetchall()
+    return {seq: DELIVERY_STATE[code] for seq, code in rows}
 
 
 def _count_failures(connection: sqlite3.Connection, result: Result, failing: set[int]) -> bool:

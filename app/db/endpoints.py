@@ -19,6 +19,7 @@ from app.db.cleanup import Cleanup
 from app.db.counts import RequestCounts
 from app.db.endpoint_directory import EndpointDirectory, endpoint_not_found
 from app.db.records import from_draft, to_endpoint, to_target
+from app.db.removed_targets import RemovedTargets
 from app.db.schema import PLAN_LIMIT, EndpointModel, TargetModel
 from app.db.storage_limits import StorageLimits
 from app.db.targets import save_first_target, targets_of
@@ -39,10 +40,12 @@ class Endpoints:
         publish: Callable[[Event], None],
         own_bases: Callable[[], Sequence[str]],
         retention_changed: Callable[[], None],
+        removed_targets: RemovedTargets,
     ) -> None:
         self._writer, self._directory = writer, directory
         self._request_counts, self._limits, self._cleanup = counts, limits, cleanup
         self._publish, self._own_bases, self._retention_changed = publish, own_bases, retention_changed
+        self._removed_targets = removed_targets
 
     async def load(self) -> None:
         """Read all endpoints at start; StorageUnavailableError when they cannot be read."""
@@ -99,10 +102,13 @@ class Endpoints:
             self._directory.keep(endpoint)
             self._publish(EndpointSaved(endpoint=endpoint, created=False))
             self._limits.follow(endpoint)
+            self._removed_targets.check(target.id for target in old.targets)
             if changed:
                 self._retention_changed()
 
-        return await self._writer.run(job, after)
+        endpoint = await self._writer.run(job, after)
+        await self._removed_targets.run()
+        return endpoint
 
     async def move(self, endpoint_id: int, position: int) -> None:
         """Move an endpoint to this position in the list, counted from 1.

@@ -38,6 +38,7 @@ from app.db.integrity import IntegrityCheck
 from app.db.queries import count_all
 from app.db.raw_sql import raw
 from app.db.readers import Readers
+from app.db.removed_targets import RemovedTargets
 from app.db.replays import Replays
 from app.db.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
 from app.db.response_pairs import ResponsePairReader
@@ -101,13 +102,15 @@ class Store:
         self.account = Account(self._writer, publish)
         self.backups = Backups(path, disk_reserve)
         self._directory = EndpointDirectory()
+        self._removed_targets = RemovedTargets(self._writer, self._readers, self._directory, publish)
         self.endpoints = self._build_endpoints(own_bases)
-        self.targets = Targets(self._writer, self._directory, publish, own_bases)
+        self.targets = Targets(self._writer, self._directory, publish, own_bases, self._removed_targets)
         self.captures = self._build_captures()
         self.deliveries = Deliveries(
             self._writer,
             self._readers,
             self.targets,
+            self._removed_targets,
             counts=self._request_counts,
             limits=self.limits,
             publish=publish,
@@ -140,6 +143,7 @@ class Store:
             publish=self._publish,
             own_bases=own_bases,
             retention_changed=self._retention_changed,
+            removed_targets=self._removed_targets,
         )
 
     def _build_captures(self) -> Captures:
@@ -152,6 +156,7 @@ class Store:
             cleanup=self._cleanup,
             limits=self.limits,
             identification=self._identification,
+            removed_targets=self._removed_targets,
             publish=self._publish_and_index,
         )
 
@@ -290,6 +295,7 @@ class Store:
             await self.backups.stop()
             await self.retention.close()
             await self._eviction.stop()
+            await self._removed_targets.stop()
             await self._cleanup.stop()
             await self._reclaim.stop()
             await self._identification.stop()
@@ -317,4 +323,5 @@ class Store:
         await self.replays.load()
         await self.tunnels.load()
         await self.retention.load()
+        await self._removed_targets.load()
         self._identification.wake()

@@ -16,10 +16,9 @@ from app.core.target import PausedBy, Target, TargetDraft
 from app.db.client_files import client_file_errors
 from app.db.endpoint_directory import EndpointDirectory
 from app.db.records import from_target_draft, to_target
+from app.db.removed_targets import RemovedTargets
 from app.db.schema import DeliveryModel, TargetModel
 from app.db.writer import Writer
-
-_REMOVED = "Not sent: the target was removed."
 
 
 class Targets:
@@ -31,8 +30,10 @@ class Targets:
         directory: EndpointDirectory,
         publish: Callable[[Event], None],
         own_bases: Callable[[], Sequence[str]],
+        removed: RemovedTargets,
     ) -> None:
         self._writer, self._directory, self._publish, self._own_bases = writer, directory, publish, own_bases
+        self._removed = removed
 
     def by_id(self, target_id: int) -> Target | None:
         return self._directory.target(target_id)
@@ -78,7 +79,12 @@ class Targets:
             delete_target(database, target_id)
             return targets_of(database, target.endpoint_id)
 
-        await self._writer.run(job, lambda targets: self._changed(target.endpoint_id, targets, None))
+        def after(targets: tuple[Target, ...]) -> None:
+            self._changed(target.endpoint_id, targets, None)
+            self._removed.check([target_id])
+
+        await self._writer.run(job, after)
+        await self._removed.run()
 
     async def pause(self, target_id: int) -> Target:
         return await self._update(self._require(target_id), {"paused": PausedBy.USER.value})
@@ -159,11 +165,9 @@ def insert_target(database: SqliteDatabase, endpoint_id: int, draft: TargetDraft
 
 
 def delete_target(database: SqliteDatabase, target_id: int) -> None:
-    """Delete a target; what is still queued for it fails. NotFoundError if it is gone."""
+    """Delete a target; `RemovedTargets` ends what is queued for it. NotFoundError if it is gone."""
     if not TargetModel.delete().where(TargetModel.id == target_id).execute(database):
         raise _not_found()
-    queued = (DeliveryModel.target_id == target_id) & (DeliveryModel.state == "queued")
-    DeliveryModel.update(state="failed", error=_REMOVED).where(queued).execute(database)
 
 
 def save_first_target(

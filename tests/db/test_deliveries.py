@@ -18,7 +18,7 @@ from app.core.model import PART_SIZE, WORST_FIRST, Capture, DeliveryState, Endpo
 from app.core.target import PausedBy, TargetCounts, TargetDraft
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import BODY, add, kept_bytes, of_kind, query, recount_bytes
+from tests.db.helpers import BODY, add, kept_bytes, of_kind, query, recount_bytes, write
 
 URL = "http://127.0.0.1:3000/hook"
 QUEUED, DELIVERED, FAILED = DeliveryState.QUEUED, DeliveryState.DELIVERED, DeliveryState.FAILED
@@ -436,5 +436,92 @@ async def test_the_forms_url_is_the_first_target(store: Store, endpoint: Endpoin
     removed = await store.endpoints.update(endpoint.id, msgspec.structs.replace(changed.draft(), forward_url=None))
     assert removed.targets == (second,)
     first, other = await store.deliveries.of_capture(capture.id)
-    assert (first.state, first.error) == (FAILED, "Not sent: the target was removed.")
+    assert (first.state, first.error) == (DeliveryState.NOT_SENT, "Not sent: the target was removed.")
     assert other.state is QUEUED
+
+
+async def removed(store: Store, endpoint: Endpoint, tmp_path: Path) -> None:
+    """Delete the endpoint's first target; then nothing is queued."""
+    await store.targets.delete(endpoint.targets[0].id)
+    assert query(tmp_path, "SELECT state FROM delivery WHERE state = 'queued' AND sending_at IS NULL") == []
+
+
+async def test_what_is_queued_for_a_deleted_target_is_not_sent_or_has_failed(
+    store: Store, endpoint: Endpoint, events: list[Event], tmp_path: Path
+) -> None:
+    tried, *others = await queue(store, endpoint, 700)
+    retried = await end(
+        store, await of(store, tried), QUEUED, due_at=2**60, status=503, failure=FailureKind.STATUS, error="Busy."
+    )
+    waiting = msgspec.structs.replace(retried, next_step="Retry 1 of 4, within 10 min.")
+    await store.deliveries.finish(waiting, [])
+    replay = msgspec.structs.replace(retried, id="replayed", replay_id="r")
+    await store.deliveries.add_replays([replay])
+    events.clear()
+    await removed(store, endpoint, tmp_path)
+    first, other = await store.deliveries.of_capture(tried.id)
+    assert (first.state, first.error, first.next_step) == (FAILED, "Busy.", "Not retried: the target was removed.")
+    assert (first.due_at, other.state) == (0, QUEUED), "the replay is still being sent"
+    for capture in (others[0], others[-1]):
+        one = await of(store, capture)
+        assert (one.state, one.error) == (DeliveryState.NOT_SENT, "Not sent: the target was removed.")
+        assert (one.next_step, one.due_at) == (None, 0)
+    assert query(tmp_path, "SELECT mirror, count(*) FROM capture GROUP BY 1 ORDER BY 1") == [("f", 1), ("u", 699)]
+    told = {
+        event.delivery.capture_id: (event.delivery.state, event.state) for event in of_kind(events, DeliveryChanged)
+    }
+    assert told == {one.id: (DeliveryState.NOT_SENT,) * 2 for one in others} | {tried.id: (FAILED, FAILED)}
+    assert isinstance(events[0], EndpointSaved)
+
+
+async def test_a_row_shows_the_worst_of_the_targets_that_are_left(
+    store: Store, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:3001/"))
+    failed, works = await queue(store, store.endpoints.all()[0], 2)
+    for capture, state in ((failed, FAILED), (works, DELIVERED)):
+        await end(store, (await store.deliveries.of_capture(capture.id))[1], state)
+    await removed(store, endpoint, tmp_path)
+    assert query(tmp_path, "SELECT mirror FROM capture ORDER BY seq") == [("f",), ("u",)]
+
+
+@pytest.mark.parametrize("state", [QUEUED, FAILED, DELIVERED, None])
+async def test_an_attempt_to_a_target_that_was_deleted_meanwhile_ends_its_delivery(
+    store: Store, endpoint: Endpoint, tmp_path: Path, state: DeliveryState | None
+) -> None:
+    (capture,) = await queue(store, endpoint)
+    delivery = await of(store, capture)
+    await store.deliveries.begin([delivery.id])
+    await removed(store, endpoint, tmp_path)
+    assert (await of(store, capture)).state is QUEUED, "it is being sent"
+    if state is None:
+        await store.deliveries.release([delivery.id])
+    else:
+        await end(store, delivery, state, due_at=2**60)
+    await store._removed_targets.run()
+    expected = {QUEUED: FAILED, None: DeliveryState.NOT_SENT}.get(state, state)
+    assert (await of(store, capture)).state is expected
+    assert (await store.captures.page(None))[0].mirror is expected
+
+
+async def test_a_request_that_arrives_while_its_target_is_deleted_is_not_queued_for_ever(
+    store: Store, endpoint: Endpoint
+) -> None:
+    await store.targets.delete(endpoint.targets[0].id)
+    (capture,) = await queue(store, endpoint)
+    await store._removed_targets.run()
+    assert (await of(store, capture)).state is DeliveryState.NOT_SENT
+
+
+async def test_the_next_start_ends_what_is_queued_for_deleted_targets(
+    store: Store, endpoint: Endpoint, tmp_path: Path
+) -> None:
+    captures = await queue(store, endpoint, 2)
+    await store.deliveries.begin([(await of(store, captures[0])).id])
+    await store.close()
+    write(tmp_path, "DELETE FROM target")
+    again = await Store.open(tmp_path, lambda _: None)
+    await again._removed_targets.run()
+    assert [(await of(again, capture)).state for capture in captures] == [FAILED, DeliveryState.NOT_SENT]
+    assert "may have received it" in ((await of(again, captures[0])).error or "")
+    await again.close()

@@ -66,7 +66,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     verb("off", switch_off, "switch a target off: nothing new is queued for it")
     verb("pause", pause, "pause a target: deliveries to it stay queued")
     verb("resume", resume, "resume a target: the queued deliveries are sent")
-    add_yes(verb("rm", remove, "delete a target; deliveries queued for it fail"))
+    add_yes(verb("rm", remove, "delete a target; deliveries queued for it are not sent"))
 
 
 async def list_targets(call: Call) -> int:

@@ -77,7 +77,7 @@ class TargetCalls:
         return json_response(await self._out(target))
 
     async def delete(self, request: web.Request) -> web.Response:
-        """Deletes the target; deliveries queued for it fail."""
+        """Deletes the target; deliveries queued for it are not sent, and have failed if there was an attempt."""
         await self._services.targets.delete(self._named(request).id)
         return done()
 

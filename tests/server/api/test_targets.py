@@ -262,7 +262,7 @@ async def test_delete(desk: Desk) -> None:
     assert (await desk.client.delete(path)).status_code == 204
     problem(await desk.client.get(path), 404, "not-found")
     assert (await desk.client.get("/endpoints/orders")).json()["forward_url"] is None
-    assert (await desk.client.get(f"/deliveries/{waiting.id}")).json()["state"] == "failed"
+    assert (await desk.client.get(f"/deliveries/{waiting.id}")).json()["state"] == "not_sent"
 
 
 async def test_only_a_target_of_that_endpoint_is_found(desk: Desk) -> None:

@@ -191,7 +191,8 @@ async def test_what_has_begun_and_is_not_sent_is_queued_again(
         await storing.wait()
         await until(lambda: begun(stage) > 4)  # some wait for a lane
         changing = asyncio.create_task(change(stage, first.id, how))
-        await until(lambda: begun(stage) <= 4 and len(place.received) == len(stage.told) + begun(stage))
+        told = lambda: sum(event.delivery.attempts > 0 for event in stage.told)  # noqa: E731
+        await until(lambda: begun(stage) <= 4 and len(place.received) == told() + begun(stage))
         sent = len(place.received)
         gate.open.set()
         await changing

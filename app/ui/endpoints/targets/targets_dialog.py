@@ -178,7 +178,9 @@ class TargetsDialog(EditDialog):
             return True
         title = f"Remove {escape(removed[0].url)}?" if len(removed) == 1 else f"Remove {len(removed)} targets?"
         text = f"{count_of(waiting, 'queued delivery', 'queued deliveries')} to {'it' if len(removed) == 1 else 'them'}"
-        text += " will not be sent, and will be listed as failed. The requests are kept."
+        text += (
+            " will not be sent, and will be listed as not sent, or as failed after an attempt. The requests are kept."
+        )
         return await ask(self, self.theme, title, text, "Remove and save")
 
     def _show_failure(self, error: HooklineError) -> None:
