@@ -278,7 +278,7 @@ class RequestView(SummaryView):
     headers: list[tuple[str, str]]
     trailers: list[tuple[str, str]]
     sha256: str
-    damaged: bool
+    damaged: bool | None
     scheme: str
     source: SourceView
     delivery_id: str | None

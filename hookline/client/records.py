@@ -267,7 +267,8 @@ class ReplayedRequest(FullDelivery, frozen=True):
 
 class Request(Summary, frozen=True):
     """A captured request in full. `body` is as sent; `decoded_body` is without its content coding (gzip and others),
-    None if it cannot be decoded. `damaged`: what is stored does not match `sha256`, and `get` raises ProblemError."""
+    None if it cannot be decoded. `damaged`: what is stored does not match `sha256`; None: they were not
+    compared, because it is larger than 1 MiB. `get` raises ProblemError for a damaged body."""
 
     http_version: str
     headers: Headers
@@ -277,7 +278,7 @@ class Request(Summary, frozen=True):
     scheme: str
     delivery_id: str | None
     deliveries: tuple[Delivery, ...]
-    damaged: bool = False
+    damaged: bool | None = None
     body: bytes = b""
     decoded_body: bytes | None = b""
 

@@ -45,7 +45,7 @@ def test_each_mark_can_be_taken_back_alone(run: Run, ids: list[str]) -> None:
 def test_as_json_the_requests_as_they_are_now(run: Run, ids: list[str]) -> None:
     marked = run("mark", ids[1], ids[0], "--star", "--json").json
     assert [(one["id"], one["starred"], one["note"]) for one in marked] == [(ids[1], True, None), (ids[0], True, None)]
-    assert marked[0] == run("show", ids[1], "--json").json
+    assert marked[0] == {**run("show", ids[1], "--json").json, "damaged": None}
 
 
 @pytest.mark.parametrize("wrong", [UNKNOWN, "no-id", "../endpoints/orders"])

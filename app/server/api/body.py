@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
-from app.core.errors import DamagedBodyError, NotFoundError
+from app.core.errors import DamagedBodyError, NotFoundError, StorageUnavailableError
 from app.core.model import PART_SIZE, Capture
 from app.core.repositories import CaptureRepository
 from app.server.api.problems import Problem
@@ -48,12 +48,17 @@ async def send_body(
     return response
 
 
-async def is_damaged(captures: CaptureRepository, capture: Capture) -> bool:
-    """Whether the stored body is not what was received."""
+async def is_damaged(captures: CaptureRepository, capture: Capture) -> bool | None:
+    """Whether the stored body is not what was received. None when it is not compared: it has several parts, so that
+    takes long, or cannot be read."""
+    if capture.size > PART_SIZE:
+        return None
     try:
         await captures.check_body(capture)
     except DamagedBodyError:
         return True
+    except StorageUnavailableError:
+        return None
     return False
 
 

@@ -120,10 +120,11 @@ class RequestCalls:
     async def read(self, request: web.Request) -> web.Response:
         """One request in full, with its deliveries, without its body."""
         capture, endpoint = await stored_request(self._services, request.match_info["id"])
-        return json_response(await _in_full(self._services, capture, endpoint))
+        damaged = await is_damaged(self._services.captures, capture)
+        return json_response(await _in_full(self._services, capture, endpoint, damaged=damaged))
 
     async def change(self, request: web.Request, patch: RequestPatch) -> web.Response:
-        """Sets or removes the given marks; all others stay."""
+        """Sets or removes the given marks; all others stay. The body is not read, so `damaged` is null."""
         capture, _ = await stored_request(self._services, request.match_info["id"])
         captures = self._services.captures
         if patch.note is not UNSET:  # first, as it alone may be refused
@@ -132,7 +133,8 @@ class RequestCalls:
             await captures.star([capture.id], patch.starred)
         if patch.read is not UNSET:
             await captures.mark_read([capture.id], patch.read)
-        return await self.read(request)
+        capture, endpoint = await stored_request(self._services, request.match_info["id"])
+        return json_response(await _in_full(self._services, capture, endpoint, damaged=None))
 
     async def body(self, request: web.Request) -> web.StreamResponse:
         """The body's bytes as sent; with `decoded=true`, without their content coding. A body that does not match its
@@ -173,11 +175,12 @@ async def full_request(services: ApiServices, capture_id: str) -> RequestOut | N
     """A request with its deliveries; None if it was deleted."""
     capture = await services.captures.get(capture_id)
     endpoint = services.endpoints.by_id(capture.endpoint_id) if capture is not None else None
-    return None if capture is None or endpoint is None else await _in_full(services, capture, endpoint)
+    if capture is None or endpoint is None:
+        return None
+    return await _in_full(services, capture, endpoint, damaged=await is_damaged(services.captures, capture))
 
 
-async def _in_full(services: ApiServices, capture: Capture, endpoint: Endpoint) -> RequestOut:
+async def _in_full(services: ApiServices, capture: Capture, endpoint: Endpoint, *, damaged: bool | None) -> RequestOut:
     deliveries = await services.deliveries.of_capture(capture.id)
     last = await services.deliveries.last_attempts([one.id for one in deliveries]) if deliveries else {}
-    damaged = await is_damaged(services.captures, capture)
     return request_out(capture, endpoint, deliveries, last, damaged=damaged)

@@ -246,13 +246,14 @@ class FullDeliveryOut(DeliveryOut, frozen=True):
 
 class RequestOut(SummaryOut, frozen=True):
     """A captured request in full, without its body. `trailers` follow a chunked body; they are not forwarded.
-    `damaged`: the stored body does not match `sha256`, which is of the body as it was received."""
+    `damaged`: the stored body does not match `sha256`, which is of the body as it was received; null: they were not
+    compared, because the body is larger than 1 MiB or cannot be read. Downloading it compares them."""
 
     http_version: str
     headers: Headers
     trailers: Headers
     sha256: str
-    damaged: bool
+    damaged: bool | None
     source: SourceAddress
     scheme: str
     delivery_id: str | None

@@ -127,7 +127,7 @@ def request_out(
     deliveries: Sequence[Delivery],
     last: Mapping[str, Attempt],
     *,
-    damaged: bool,
+    damaged: bool | None,
 ) -> RequestOut:
     """`last` has the last attempts of the deliveries, by their ids."""
     return _from_record(

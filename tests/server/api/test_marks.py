@@ -31,7 +31,7 @@ async def test_patch_changes_what_is_given_and_nothing_else(desk: Desk) -> None:
         response = await desk.client.patch(path, json=patch)
         assert response.status_code == 200, response.text
         now = {**now, **change}
-        assert response.json() == now
+        assert response.json() == {**now, "damaged": None}  # which compares no body
         assert (await desk.client.get(path)).json() == now
     summary = (await desk.client.get("/requests")).json()["items"][0]
     assert summary == {name: now[name] for name in summary}
