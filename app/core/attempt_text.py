@@ -29,6 +29,11 @@ TRIGGERS = {
 
 def short_result(attempt: Attempt) -> str:
     """`200`, `500`, `Timed out`: attempts that ended the same way have the same one."""
-    if attempt.failure in (None, FailureKind.STATUS) and attempt.status is not None:
-        return str(attempt.status)
-    return FAILURES[attempt.failure or FailureKind.STATUS]
+    return result_text(attempt.failure, attempt.status)
+
+
+def result_text(failure: FailureKind | None, status: int | None) -> str:
+    """The same, of an attempt with this failure and status. Nothing in it comes from a sender or a target."""
+    if failure in (None, FailureKind.STATUS) and status is not None:
+        return str(status)
+    return FAILURES[failure or FailureKind.STATUS]

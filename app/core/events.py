@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from app.core.clock_problem import ClockProblem
-from app.core.delivery import Delivery
+from app.core.delivery import Delivery, FailureKind
 from app.core.model import DeliveryState, Endpoint, PurgeReport, Refusal, StorageUse, Summary
 from app.core.record import Record
 from app.core.replay.spec import Replay
@@ -87,10 +87,12 @@ class RequestsRemoved(Event, frozen=True):
 
 
 class DeliveryChanged(Event, frozen=True):
-    """An attempt of a delivery has ended, or it was queued again; `state` is what the request's row shows now."""
+    """An attempt of a delivery has ended, or it was queued again; `state` is what the request's row shows now,
+    `failure` that of the attempt."""
 
     delivery: Delivery
     state: DeliveryState
+    failure: FailureKind | None = None
 
 
 class TargetChanged(Event, frozen=True):

@@ -6,6 +6,7 @@ import logging
 import time
 from dataclasses import dataclass
 
+from app.core.attempt_text import result_text
 from app.core.events import DeliveryChanged, Subscriptions, TargetChanged
 from app.core.model import DeliveryState
 from app.core.repositories import EndpointRepository
@@ -50,7 +51,9 @@ class FailureLog:
             return
         since = f" ({told.unsaid:,} more have failed since the last line.)" if told.unsaid else ""
         place = f"{self._name(delivery.endpoint_id)} to target {delivery.target_id}"
-        log.info("a delivery of %s failed: %s %s%s", place, delivery.error, delivery.next_step or "", since)
+        # Not its error, which may name URLs with a token in them, or quote what the target sent.
+        result = result_text(event.failure, delivery.status)
+        log.info("a delivery of %s failed (%s). %s%s", place, result, delivery.next_step or "", since)
         told.at, told.unsaid = now, 0
 
     def _target_changed(self, event: TargetChanged) -> None:

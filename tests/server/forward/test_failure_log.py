@@ -31,13 +31,34 @@ async def test_a_final_failure_and_a_pause_are_logged(stage: Stage, caplog: pyte
         await stage.outcomes(6)
     number = endpoint.targets[0].id
     assert lines(caplog) == [
-        f"a delivery of “Shop” to target {number} failed: {BUSY_TEXT} Gave up after 2 attempts.",
+        f"a delivery of “Shop” to target {number} failed (503). Gave up after 2 attempts.",
         (
             f"target {number} of “Shop” is paused after 3 failed deliveries in a row. To resume it: hookline target"
             f" resume {number}"
         ),
     ]
     assert "secret" not in caplog.text
+
+
+@pytest.mark.parametrize(("follow", "result"), [(True, "Could not connect"), (False, "302")])
+async def test_no_url_of_a_redirect_is_logged(
+    stage: Stage, caplog: pytest.LogCaptureFixture, *, follow: bool, result: str
+) -> None:
+    caplog.set_level("INFO", "app")
+    async with target() as gone:
+        pass
+    moved = f"HTTP/1.1 302 Moved\r\nLocation: {gone.url}/?session=s3cret\r\nContent-Length: 0\r\n\r\n".encode()
+    async with target(answering(moved)) as place:
+        settings = {"follow_redirects": follow, "retry": RetryRule(retries=0)}
+        endpoint = await stage.endpoint(f"{place.url}/?token=s3cret", settings, name="Shop")
+        await stage.forwarder.start()
+        failed = await stage.outcome(endpoint, target=f"/catch/{endpoint.slug}?key=s3cret")
+    assert failed.error is not None
+    assert "s3cret" in failed.error
+    (line,) = lines(caplog)
+    number = endpoint.targets[0].id
+    assert line == f"a delivery of “Shop” to target {number} failed ({result}). Not retried: the target has no retries."
+    assert "s3cret" not in caplog.text
 
 
 async def test_what_is_paused_or_fails_is_told_until_it_works(stage: Stage) -> None:
