@@ -50,13 +50,19 @@ def insert(
     connection: sqlite3.Connection, tried: Sequence[tuple[int, int, Sequence[tuple[Attempt, bytes]]]]
 ) -> list[Grown]:
     """Store attempts: of each delivery its number, its endpoint, and the attempts with the bodies of their responses.
-    Returns what each delivery's take. An attempt that is stored already stays as it is. Runs on the writer's
-    thread."""
+    Returns what each delivery's take. Runs on the writer's thread.
+
+    An attempt that is stored already stays as it is: one that was stored before it was sent again, and comes with the
+    other.
+    """
     values: list[Any] = []
     grown = []
     for delivery_seq, endpoint_id, made in tried:
         size = responses = 0
+        stored = _numbers(connection, delivery_seq) if len(made) > 1 else ()
         for attempt, body in made:
+            if attempt.number in stored:
+                continue
             headers, response_headers = encode_headers(attempt.headers), encode_headers(attempt.response_headers)
             failure, timing = attempt.failure, attempt.timing
             values += (delivery_seq, endpoint_id, *_plain(attempt), attempt.trigger.value)
@@ -67,6 +73,12 @@ def insert(
         grown.append(Grown(size, responses))
     _ATTEMPTS.insert(connection, values)
     return grown
+
+
+def _numbers(connection: sqlite3.Connection, delivery_seq: int) -> set[int]:
+    """Those of its stored attempts."""
+    rows = connection.execute("SELECT number FROM attempt WHERE delivery_seq = ?", (delivery_seq,))
+    return {number for (number,) in rows.fetchall()}
 
 
 _REMOVED_UPTO = "SELECT max(seq) FROM attempt INDEXED BY attempt_removed WHERE response_removed = 1"

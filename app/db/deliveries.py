@@ -208,7 +208,7 @@ class Deliveries:
         self._limits.responses_grew(sum(one.grown.responses for one in stored))
         for result, of_result in zip(results, stored, strict=True):
             if of_result.state is not None and result.delivery.endpoint_id in self._request_counts:
-                failure = result.made[-1][0].failure
+                failure = result.made[-1][0].failure if result.made else None
                 self._publish(DeliveryChanged(delivery=result.delivery, state=of_result.state, failure=failure))
                 if of_result.paused and result.target_id is not None:
                     self._targets.was_paused(result.target_id)

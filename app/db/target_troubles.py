@@ -36,7 +36,8 @@ _UNSENT = f"""FROM
     WHERE target_id = target.id AND queued_at > :now - {DAY_US}"""
 _TROUBLES = f"""
     SELECT endpoint.slug, target.id, target.url, paused, json_extract(settings, '$.pause_after'), failures,
-        (SELECT count(*) FROM delivery WHERE target_id = target.id AND state = 'queued') AS waiting,
+        (SELECT count(*) FROM delivery
+            WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL) AS waiting,
         iif(deleted_at > :now - {DAY_US}, deleted, 0) AS lately,
         coalesce({_RETRIED}, {_FAILED}), (SELECT count(*) {_UNSENT}) AS unsent, (SELECT error {_UNSENT} LIMIT 1)
     FROM target JOIN endpoint ON endpoint.id = target.endpoint_id

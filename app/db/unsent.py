@@ -19,6 +19,7 @@ from app.core.clock import DAY_US, now_us
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.text import count_of
+from app.db.insert import encode_headers
 from app.db.raw_sql import json_list, raw
 
 log = logging.getLogger(__name__)
@@ -34,8 +35,11 @@ BY_AGE = "Request deleted before it was sent: its retention ended."
 
 _UNSENT = (
     "FROM delivery INDEXED BY delivery_capture WHERE capture_seq IN ({requests}) AND state = 'queued'"
-    " AND sending_at IS NULL AND target_id IS NOT NULL AND replay_id IS NULL"
+    " AND sending_at IS NULL AND target_id IS NOT NULL AND replay_id IS NULL AND (attempts = 0 OR NOT EXISTS"
+    " (SELECT 1 FROM attempt WHERE delivery_seq = delivery.seq"
+    f" AND (length(headers) > {len(encode_headers(()))} OR failure = 'interrupted')))"
 )
+"""Not those of which an attempt was written, or may have been: only then it has headers, or was interrupted."""
 _COUNT = f"SELECT target_id, count(*), max(seq) {_UNSENT} GROUP BY target_id"
 _KEEP = f"""INSERT INTO deleted_delivery
     SELECT sent.seq, sent.id, capture.id, sent.endpoint_id, target_id, url, queued_at, attempts, started_at, :error,

@@ -126,6 +126,14 @@ async def sending(store: Store, endpoint: Endpoint) -> None:
     await store.deliveries.begin([first.id, second.id])
 
 
+async def resending(store: Store, endpoint: Endpoint) -> None:
+    """One was stored before it was sent again, and is passed a second time with the other."""
+    (delivery,) = await deliveries.queued(store, endpoint)
+    made = [deliveries.attempt(delivery, number) for number in (1, 2)]
+    await store.deliveries.add_attempt(delivery, made[0])
+    await deliveries.finish(store, delivery, DeliveryState.FAILED, *made, body=b"Busy.")
+
+
 async def replaying(store: Store, endpoint: Endpoint) -> None:
     (capture, *_) = await add_many(store, endpoint.id, 3)
     replay = factories.queued().delivery
@@ -146,7 +154,7 @@ async def removing(store: Store, endpoint: Endpoint) -> None:
 
 
 @pytest.mark.parametrize("end", ["closed", "killed", "restored"])
-@pytest.mark.parametrize("during", [nothing, sending, replaying, receiving, removing])
+@pytest.mark.parametrize("during", [nothing, sending, resending, replaying, receiving, removing])
 async def test_numbers_equal_the_tables_after_every_kind_of_start(
     tmp_path: Path, during: Callable[[Store, Endpoint], Awaitable[None]], end: str
 ) -> None:
@@ -159,6 +167,7 @@ async def test_numbers_equal_the_tables_after_every_kind_of_start(
         (delivery,) = await deliveries.queued(store, endpoint)
         await deliveries.fail(store, delivery)
     await during(store, endpoints[1])
+    check_totals(store, folder)
     if end == "killed":
         folder = tmp_path / "killed"
         folder.mkdir()

@@ -325,6 +325,9 @@ async def test_a_replay_to_a_target_is_neither_queued_for_it_nor_counted(
         assert await store.deliveries.targets_with_queued() == set()
         await end(store, replay, state)
     assert query(tmp_path, "SELECT failures FROM target") == [(1,)]
+    await store.targets.pause(endpoint.targets[0].id)
+    await store.deliveries.add_replays([msgspec.structs.replace(failed, id="of three", replay_id="three")])
+    assert [trouble.waiting for trouble in await store.deliveries.target_troubles()] == [0]
 
 
 async def test_a_target_has_its_last_error_until_a_delivery_succeeds(store: Store, endpoint: Endpoint) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.core.clock import DAY_US, now_us
-from app.core.delivery import DeliveryFilter
+from app.core.delivery import DeliveryFilter, FailureKind
 from app.core.events import Event, Purged
 from app.core.model import DeliveryState, Endpoint
 from app.core.sizes import KIB, MIB
@@ -158,9 +158,26 @@ async def test_what_the_user_deletes_or_what_was_sent_is_not_counted(store: Stor
     await deliveries.finish(store, sent, DeliveryState.DELIVERED, deliveries.attempt(sent, status=200, failure=None))
     (begun,) = await deliveries.queued(store, endpoint, received_at=long_ago)
     await store.deliveries.begin([begun.id])
-    assert sum((await store.retention.purge()).deleted.values()) == 2
+    responded = {"status": 503, "failure": FailureKind.STATUS, "error": "Busy."}
+    timed_out = {"status": None, "failure": FailureKind.TIMEOUT, "error": "No response."}
+    interrupted = {"status": None, "failure": FailureKind.INTERRUPTED, "error": "Stopped.", "headers": ()}
+    for fields in (responded, timed_out, interrupted):  # each waits for its retry
+        (tried,) = await deliveries.queued(store, endpoint, received_at=long_ago)
+        again = deliveries.attempt(tried, 2, failure=FailureKind.CONNECTION, headers=())
+        await deliveries.finish(store, tried, DeliveryState.QUEUED, deliveries.attempt(tried, **fields), again)
+    assert sum((await store.retention.purge()).deleted.values()) == 5
     assert await store.deliveries.count(NOT_SENT) == 0
     assert await store.deliveries.target_counts() == {}
+
+
+async def test_what_could_not_connect_was_never_sent(store: Store) -> None:
+    endpoint = await forwarding(store)
+    (tried,) = await deliveries.queued(store, endpoint, received_at=now_us() - 100 * DAY_US)
+    refused = [deliveries.attempt(tried, number, headers=()) for number in (1, 2)]
+    await deliveries.finish(store, tried, DeliveryState.QUEUED, *refused)
+    await store.retention.purge()
+    ((_, row),) = await store.deliveries.page(NOT_SENT)
+    assert (row.id, row.attempts, row.deleted) == (tried.id, 2, True)
 
 
 async def test_only_the_newest_are_kept_and_the_count_ends_after_a_quiet_day(store: Store, tmp_path: Path) -> None:
