@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from PySide6.QtCore import QEvent, QObject, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleEvent,
@@ -287,7 +287,7 @@ class Palette(QWidget):
 
     @Slot()
     def _restyle(self) -> None:
-        self._search_icon.setPixmap(self._theme.icon("search").pixmap(QSize(metrics.ICON, metrics.ICON)))
+        self._search_icon.setPixmap(self._theme.pixmap("search", "text_muted", metrics.ICON, self.devicePixelRatioF()))
         self.rows.viewport().update()
         self.update()
 

@@ -14,11 +14,10 @@ from PySide6.QtCore import (
     QPointF,
     QRect,
     QRectF,
-    QSize,
     Qt,
     Slot,
 )
-from PySide6.QtGui import QColor, QFont, QPainter, QPixmap, QTextLayout
+from PySide6.QtGui import QColor, QFont, QPainter, QTextLayout
 from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from app.core.bodies.escape import escape
@@ -269,9 +268,7 @@ class DeliveryDelegate(QStyledItemDelegate):
     def __init__(self, model: DeliveryModel, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._model, self._theme = model, theme
-        self._pixmaps: dict[tuple[str, str], QPixmap] = {}
         self._font = ui_font(BASE, QFont.Weight.Medium)
-        theme.changed.connect(self._recolour)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: RowIndex) -> None:
         if index.column() not in (STATE, METHOD):
@@ -295,7 +292,8 @@ class DeliveryDelegate(QStyledItemDelegate):
         look = look_of(delivery, self._model.target(delivery))
         painter.save()
         top = place.top() + (place.height() - metrics.ICON) // 2
-        painter.drawPixmap(place.left(), top, self._pixmap(painter, look.icon, look.colour))
+        ratio = painter.deviceTransform().m11()
+        painter.drawPixmap(place.left(), top, self._theme.pixmap(look.icon, look.colour, metrics.ICON, ratio))
         painter.setPen(QColor(getattr(self._theme.tokens, look.colour)))
         # A layout, as the style uses for the other cells: `drawText` rounds their height otherwise.
         layout = QTextLayout(look.words, self._font)
@@ -306,18 +304,6 @@ class DeliveryDelegate(QStyledItemDelegate):
         top = place.top() + place.height() // 2 - int(line.height()) // 2
         layout.draw(painter, QPointF(place.left() + metrics.ICON + 6, top))
         painter.restore()
-
-    def _pixmap(self, painter: QPainter, name: str, colour: str) -> QPixmap:
-        pixmap = self._pixmaps.get((name, colour))
-        if pixmap is None:
-            ratio = painter.device().devicePixelRatio()
-            pixmap = self._theme.icon(name, colour).pixmap(QSize(metrics.ICON, metrics.ICON), ratio)
-            self._pixmaps[name, colour] = pixmap
-        return pixmap
-
-    @Slot()
-    def _recolour(self) -> None:
-        self._pixmaps.clear()
 
 
 def _reason(delivery: Delivery) -> str:

@@ -25,29 +25,37 @@ class GlyphEngine(QIconEngine):
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         """Paint the glyph centred in `rect`."""
-        painter.save()
-        font = QFont(family())
-        font.setPixelSize(max(1, round(rect.height() * SCALE)))
-        painter.setFont(font)
-        painter.setPen(self._colour(mode, state))
-        painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, self._glyph)
-        painter.restore()
+        _paint_glyph(painter, rect, self._glyph, self._colour(mode, state))
 
     def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
         """The glyph on a transparent background; empty for a button that has no space for its icon during layout."""
-        if size.isEmpty():
-            return QPixmap()
-        result = QPixmap(size)
-        result.fill(Qt.GlobalColor.transparent)
-        painter = QPainter(result)
-        self.paint(painter, QRect(QPoint(0, 0), size), mode, state)
-        painter.end()
-        return result
+        return _glyph_pixmap(size, self._glyph, self._colour(mode, state))
 
     def _colour(self, mode: QIcon.Mode, state: QIcon.State) -> QColor:
         if mode == QIcon.Mode.Disabled:
             return self._disabled
         return self._plain if mode == QIcon.Mode.Normal and state == QIcon.State.Off else self._active
+
+
+def _paint_glyph(painter: QPainter, rect: QRect, glyph: str, colour: QColor) -> None:
+    painter.save()
+    font = QFont(family())
+    font.setPixelSize(max(1, round(rect.height() * SCALE)))
+    painter.setFont(font)
+    painter.setPen(colour)
+    painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, glyph)
+    painter.restore()
+
+
+def _glyph_pixmap(size: QSize, glyph: str, colour: QColor) -> QPixmap:
+    if size.isEmpty():
+        return QPixmap()
+    result = QPixmap(size)
+    result.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(result)
+    _paint_glyph(painter, QRect(QPoint(0, 0), size), glyph, colour)
+    painter.end()
+    return result
 
 
 @cache
@@ -154,6 +162,17 @@ def themed_icon(name: str, tokens: Tokens, colour: str = "text_muted", active: s
     plain = QColor(getattr(tokens, colour))
     highlighted = QColor(getattr(tokens, active or colour))
     return QIcon(GlyphEngine(characters()[NAMES[name]], plain, highlighted, QColor(tokens.border_strong)))
+
+
+def icon_pixmap(name: str, tokens: Tokens, colour: str, size: int, ratio: float) -> QPixmap:
+    """The icon `name` in the token `colour`, `size` pixels wide and high on a screen of scale 1 and sharp at `ratio`.
+
+    For what paints itself. An icon made for one painting crashed PySide 6.11 now and then, as it deleted its engine.
+    """
+    pixels = round(size * ratio)
+    pixmap = _glyph_pixmap(QSize(pixels, pixels), characters()[NAMES[name]], QColor(getattr(tokens, colour)))
+    pixmap.setDevicePixelRatio(ratio)
+    return pixmap
 
 
 def mark(size: int) -> QPixmap:

@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from typing import Literal
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPalette
+from PySide6.QtGui import QColor, QGuiApplication, QIcon, QPalette, QPixmap
 from PySide6.QtWidgets import QApplication, QStyleFactory
 
 from app.ui.theme.body_text import BodyTextStyle
 from app.ui.theme.fonts import ui_font
-from app.ui.theme.icons import themed_icon
+from app.ui.theme.icons import icon_pixmap, themed_icon
 from app.ui.theme.stylesheet import style_sheet
 from app.ui.theme.tokens import DARK, LIGHT, Tokens
 
@@ -31,6 +31,8 @@ class Theme(QObject):
         self._choice: Choice = "system"
         self._tokens = LIGHT
         self._app: QApplication | None = None
+        self._pixmaps: dict[tuple[str, str, int, float], QPixmap] = {}
+        """Of the current colours."""
         self.body_text = BodyTextStyle(self)
 
     @property
@@ -56,6 +58,7 @@ class Theme(QObject):
         app.setFont(ui_font())
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
         self._tokens = self._current_tokens()
+        self._pixmaps.clear()
         self._apply_style()
 
     def set_choice(self, choice: Choice) -> None:
@@ -66,6 +69,15 @@ class Theme(QObject):
     def icon(self, name: str, colour: str = "text_muted", active: str | None = None) -> QIcon:
         """The icon `name` (see `icons.NAMES`) in the token `colour`; request it again after `changed`."""
         return themed_icon(name, self._tokens, colour, active)
+
+    def pixmap(self, name: str, colour: str, size: int, ratio: float) -> QPixmap:
+        """The same for what paints itself or shows no other: `size` pixels wide and high, sharp on a screen of that
+        scale."""
+        key = name, colour, size, ratio
+        found = self._pixmaps.get(key)
+        if found is None:
+            found = self._pixmaps[key] = icon_pixmap(name, self._tokens, colour, size, ratio)
+        return found
 
     @contextmanager
     def deferred_styling(self) -> Iterator[None]:
@@ -88,6 +100,7 @@ class Theme(QObject):
         tokens = self._current_tokens()
         if tokens is not self._tokens:
             self._tokens = tokens
+            self._pixmaps.clear()
             self._apply_style()
             self.changed.emit(tokens)
 

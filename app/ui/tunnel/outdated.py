@@ -197,7 +197,7 @@ class OutdatedCard(Card):
 
     @Slot()
     def _recolour(self) -> None:
-        self._icon.setPixmap(self._theme.icon("warning", "warning").pixmap(18, 18))
+        self._icon.setPixmap(self._theme.pixmap("warning", "warning", 18, self.devicePixelRatioF()))
 
 
 class OutdatedBar(QFrame):
@@ -275,5 +275,5 @@ class OutdatedBar(QFrame):
 
     @Slot()
     def _recolour(self) -> None:
-        self._icon.setPixmap(self._theme.icon("warning", "warning").pixmap(18, 18))
+        self._icon.setPixmap(self._theme.pixmap("warning", "warning", 18, self.devicePixelRatioF()))
         restyle(self)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
@@ -141,7 +141,7 @@ class StatusCard(Card):
     @Slot()
     def _recolour(self) -> None:
         if self._mark is not None:
-            self._icon.setPixmap(self._theme.icon(*self._mark).pixmap(QSize(ICON, ICON)))
+            self._icon.setPixmap(self._theme.pixmap(*self._mark, ICON, self.devicePixelRatioF()))
 
     def _announce(self, tunnel: Tunnel) -> None:
         """Tell screen readers each new state, not each second."""

@@ -96,7 +96,7 @@ class EmptyState(QWidget):
         if not self._icon_name:
             self._icon.setPixmap(mark(52))
             return
-        self._icon.setPixmap(self._theme.icon(self._icon_name, "accent_text").pixmap(QSize(28, 28)))
+        self._icon.setPixmap(self._theme.pixmap(self._icon_name, "accent_text", 28, self.devicePixelRatioF()))
 
 
 def _centred(widget: QWidget) -> QHBoxLayout:

@@ -95,7 +95,7 @@ class ErrorBar(QFrame):
     def _recolour(self) -> None:
         if self._current is not None:
             icon, colour = _ICONS[self._current.tone]
-            self._icon.setPixmap(self._theme.icon(icon, colour).pixmap(18, 18))
+            self._icon.setPixmap(self._theme.pixmap(icon, colour, 18, self.devicePixelRatioF()))
 
     def act(self, action: MessageAction) -> None:
         """Run `action` and remove its message."""

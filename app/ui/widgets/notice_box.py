@@ -52,4 +52,4 @@ class NoticeBox(QFrame):
     @Slot()
     def _recolour(self) -> None:
         icon, colour = _ICONS[self._tone]
-        self._icon.setPixmap(self._theme.icon(icon, colour).pixmap(16, 16))
+        self._icon.setPixmap(self._theme.pixmap(icon, colour, 16, self.devicePixelRatioF()))

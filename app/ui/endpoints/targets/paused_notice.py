@@ -92,7 +92,7 @@ class PausedNotice(QFrame):
         if self.property("tone") != tone:
             self.setProperty("tone", tone)
             restyle(self)
-        self._icon.setPixmap(self._theme.icon("failed" if failed else "paused", tone).pixmap(18, 18))
+        self._icon.setPixmap(self._theme.pixmap("failed" if failed else "paused", tone, 18, self.devicePixelRatioF()))
 
     @Slot()
     def _show_deliveries(self) -> None:

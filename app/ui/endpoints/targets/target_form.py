@@ -95,7 +95,7 @@ class TargetState(QWidget):
         self.notice.setVisible(paused)
         if stored is not None and paused:
             words = state_words(TargetDraft(url=""), stored.paused)
-            self._icon.setPixmap(self._theme.icon(words.icon, words.colour).pixmap(18, 18))
+            self._icon.setPixmap(self._theme.pixmap(words.icon, words.colour, 18, self.devicePixelRatioF()))
             self.notice_text.setText(paused_text([stored], waiting))
             self.notice.setProperty("tone", "danger" if words.colour == "danger" else "warning")
             self.notice.style().unpolish(self.notice)

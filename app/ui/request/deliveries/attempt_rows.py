@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Slot
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPen, QPixmap
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPen
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QStyle,
@@ -59,10 +59,8 @@ class AttemptDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QWidget, role: int) -> None:
         super().__init__(parent)
         self._theme, self._role = theme, role
-        self._pixmaps: dict[tuple[str, str], QPixmap] = {}
         self._strong, self._plain = ui_font(BASE, QFont.Weight.DemiBold), ui_font(BASE)
         self._small, self._mono = ui_font(SMALL), mono_font(SMALL)
-        theme.changed.connect(self._recolour)
 
     def height_of(self, row: Row) -> int:
         return ROW if row.attempt is not None or row.waiting else HEAD
@@ -213,13 +211,5 @@ class AttemptDelegate(QStyledItemDelegate):
         return fm.horizontalAdvance(shown)
 
     def _icon(self, painter: QPainter, rect: QRect, name: str, colour: str) -> None:
-        pixmap = self._pixmaps.get((name, colour))
-        if pixmap is None:
-            ratio = painter.device().devicePixelRatio()
-            pixmap = self._theme.icon(name, colour).pixmap(QSize(metrics.ICON, metrics.ICON), ratio)
-            self._pixmaps[name, colour] = pixmap
+        pixmap = self._theme.pixmap(name, colour, metrics.ICON, painter.deviceTransform().m11())
         painter.drawPixmap(QPoint(rect.left(), rect.top() + (rect.height() - metrics.ICON) // 2), pixmap)
-
-    @Slot()
-    def _recolour(self) -> None:
-        self._pixmaps.clear()

@@ -91,7 +91,7 @@ def _slot(painter: QPainter, plot: QRectF, number: int, bars: int) -> QRectF:
     """The position of bar `number` in whole screen pixels, without its gap."""
     slot = plot.width() / bars
     gap = 2.0 if slot >= 8 else 1.0 if slot >= 3 else 0.0
-    ratio = painter.device().devicePixelRatioF()
+    ratio = painter.deviceTransform().m11()
     left, right = (round((plot.left() + place * slot) * ratio) / ratio for place in (number, number + 1))
     return QRectF(left, plot.top(), max(1.0, right - left - gap), plot.height())
 

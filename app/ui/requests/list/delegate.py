@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Mapping
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter, QPixmap
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QColor, QFontMetrics, QHelpEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QStyle,
@@ -73,11 +73,9 @@ class RequestDelegate(QStyledItemDelegate):
         self._providers: Mapping[str, str] = {}
         self._provider_marks = ProviderMarks({})
         self._theme = theme
-        self._pixmaps: dict[tuple[str, str], QPixmap] = {}
         self._title_painter = TitlePainter()
         self._small = ui_font(SMALL)
         self._small_metrics = QFontMetrics(self._small)
-        theme.changed.connect(self._recolour)
 
     def show_providers(self, names: Mapping[str, str], marks: Mapping[str, ProviderMark]) -> None:
         """Use these names and marks for providers, by ID."""
@@ -127,7 +125,7 @@ class RequestDelegate(QStyledItemDelegate):
         left = rect.left() + self._name(painter, rect, size.left(), summary, tokens)
         if summary.provider:
             place = QPoint(left + PROVIDER_LEFT, rect.top() + (ROW - PROVIDER_SIZE) // 2)
-            ratio = painter.device().devicePixelRatio()
+            ratio = painter.deviceTransform().m11()
             painter.drawPixmap(place, self._provider_marks.pixmap(summary.provider, tokens, ratio))
         self._right_side(painter, time, size, summary, tokens)
         selected = bool(option.state & QStyle.StateFlag.State_Selected)
@@ -188,11 +186,7 @@ class RequestDelegate(QStyledItemDelegate):
         return right
 
     def _icon(self, painter: QPainter, rect: QRect, name: str, colour: str) -> None:
-        pixmap = self._pixmaps.get((name, colour))
-        if pixmap is None:
-            ratio = painter.device().devicePixelRatio()
-            pixmap = self._theme.icon(name, colour).pixmap(QSize(metrics.ICON, metrics.ICON), ratio)
-            self._pixmaps[name, colour] = pixmap
+        pixmap = self._theme.pixmap(name, colour, metrics.ICON, painter.deviceTransform().m11())
         painter.drawPixmap(rect.center() - QPoint(metrics.ICON // 2 - 1, metrics.ICON // 2 - 1), pixmap)
 
     def _name(self, painter: QPainter, row: QRect, right: int, summary: Summary, tokens: Tokens) -> int:
@@ -221,10 +215,6 @@ class RequestDelegate(QStyledItemDelegate):
             QToolTip.showText(event.globalPos(), plain_tooltip(text), view)
             self.tooltip_shown.emit(summary)
         return True
-
-    @Slot()
-    def _recolour(self) -> None:
-        self._pixmaps.clear()
 
 
 def tooltip(summary: Summary, providers: Mapping[str, str], forwarding: str = "") -> str:
