@@ -77,6 +77,15 @@ class TargetQueue:
             taken.append(queued)
         return taken
 
+    async def take_first(self) -> list[QueuedDelivery]:
+        """The first delivery, also one that waits for its retry; none if none is queued. As `take`."""
+        self.forget_next()
+        await self._read(ordered=True)
+        first = [self._next.popleft()] if self._next else []
+        self.forget_next()
+        self.taken.update(queued.delivery.id for queued in first)
+        return first
+
     def forget_next(self) -> None:
         """Read the queue again before anything else is taken."""
         self._next.clear()

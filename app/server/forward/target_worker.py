@@ -253,8 +253,8 @@ class TargetWorker:
     # -- a target that failures paused --------------------------------------------------------------------------
 
     async def _probe(self) -> bool:
-        """Send the first delivery from time to time, and resume the target once that works; False when there is nothing
-        to do. One that fails stays the first, and uses up nothing of its rule."""
+        """Send the first delivery from time to time, even if it waits for its retry, and resume the target once that
+        works; False when there is nothing to do. One that fails stays the first, and uses up nothing of its rule."""
         target = self._paused_by_failures()
         if target is None:
             return False
@@ -264,10 +264,10 @@ class TargetWorker:
             await self._change(left)
             return True
         self._probe_at, self._probe_s = None, min(2 * self._probe_s, _PROBE_MAX_S)
-        self._queue.forget_next()
-        if await self._queue.next_wait_us(ordered=True) is None:
+        first = await self._queue.take_first()
+        if not first:
             return self._woken.is_set()
-        for queued in await self._queue.begin(self._queue.take(1, ordered=True)):
+        for queued in await self._queue.begin(first):
             made = await self._attempt(queued, target)
             ended = self._after(queued, made, target)
             if ended.state not in (DeliveryState.DELIVERED, DeliveryState.NOT_SENT):

@@ -275,6 +275,27 @@ async def test_a_target_that_failures_paused_is_tried_again_and_resumed(
     assert sorted(paths[4:]) == ["/2", "/3"]
 
 
+async def test_a_paused_target_is_tried_again_with_a_delivery_that_waits(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(target_worker, "_PROBE_S", 0.01)
+    asked = b"HTTP/1.1 503 Busy\r\nRetry-After: 300\r\nContent-Length: 0\r\n\r\n"
+    answers = [asked, b"HTTP/1.1 400 No\r\nContent-Length: 0\r\n\r\n", OK]
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        await answering(answers.pop(0))(received, writer)
+
+    async with target(answer) as place:
+        settings = {"pause_after": 1, "auto_resume": True, "parallel": 2, "retry": rule()}
+        endpoint = await stage.endpoint(place.url, settings)
+        await stage.forwarder.start()
+        await stage.outcome(endpoint, target="/catch/s/0")
+        await stage.outcome(endpoint, target="/catch/s/1")
+        await stage.outcomes(3)
+        assert [event.state for event in stage.told] == [QUEUED, FAILED, DELIVERED]
+    assert [received.line.split()[1] for received in place.received] == ["/0", "/1", "/0"]
+
+
 async def test_a_target_that_the_user_paused_is_not_tried_again(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(target_worker, "_PROBE_S", 0.0)
     async with target() as place, target() as other:
