@@ -66,7 +66,8 @@ def next_attempt(
     between them took, both with `attempt`. So what the clock says does not count. `random` returns 0 to 1.
     The wait is exponential backoff with full jitter: a random part of `longest_wait_ms`, but at least the target's
     `Retry-After`. Where nothing could connect, it is a random part of `round_ms` within the rule's delays, as often as
-    `total_ms` allows. An interrupted attempt is repeated at once, whatever the rule says: its result is not known.
+    `total_ms` allows. The last wait ends with `total_ms`. An interrupted attempt is repeated at once, whatever the rule
+    says: its result is not known.
     """
     if attempt.failure is FailureKind.INTERRUPTED:
         return 0
@@ -79,10 +80,11 @@ def next_attempt(
         longest_ms = longest_wait_ms(rule, round_attempts)
     else:
         return None
+    left_us = round((rule.total_ms - round_ms) * 1_000)
     backoff_us = round(random() * longest_ms * 1_000)
     asked = _asked(attempt)
-    wait_us = max(backoff_us, asked.wait_us if asked else 0)
-    return wait_us if round_ms * 1_000 + wait_us <= rule.total_ms * 1_000 else None
+    wait_us = max(min(backoff_us, left_us), asked.wait_us if asked else 0)
+    return wait_us if left_us > 0 and wait_us <= left_us else None
 
 
 def next_step(rule: RetryRule, attempt: Attempt, *, round_attempts: int, retried: bool) -> str | None:
