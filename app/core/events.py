@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TypeVar
 
 from app.core.clock_problem import ClockProblem
@@ -102,10 +102,11 @@ class TargetChanged(Event, frozen=True):
 
 
 class DeliveriesQueued(Event, frozen=True):
-    """Deliveries of these requests to these targets were queued again by the user."""
+    """Deliveries to these targets were queued again by the user; `shown` is what the rows of their requests show, by
+    id."""
 
     target_ids: tuple[int, ...]
-    capture_ids: tuple[str, ...]
+    shown: Mapping[str, DeliveryState]
 
 
 class DeliveryDue(Event, frozen=True):

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 from peewee import SQL, ModelSelect, SqliteDatabase, fn
@@ -26,7 +26,6 @@ from app.db.readers import Readers
 from app.db.records import CAPTURE, DELIVERY, Row
 from app.db.removed_targets import RemovedTargets
 from app.db.schema import (
-    DELIVERY_CODE,
     PARTS_PER_BODY,
     BodyModel,
     CaptureModel,
@@ -266,19 +265,19 @@ class Deliveries:
         newest = DeliveryModel.select(fn.MAX(DeliveryModel.seq))
         upto: int = await self._readers.run(newest.scalar) or 0
 
-        def job(database: SqliteDatabase, rows: int) -> list[tuple[int, int, str]]:
+        def job(database: SqliteDatabase, rows: int) -> list[_QueuedAgain]:
             due = query.where(DeliveryModel.seq > reached, DeliveryModel.seq <= upto)
             seqs = [seq for (seq,) in due.order_by(DeliveryModel.seq).limit(rows).tuples().execute(database)]
             return _queue_again(database, seqs)
 
-        def after(queued: list[tuple[int, int, str]]) -> None:
+        def after(queued: list[_QueuedAgain]) -> None:
             if queued:
-                targets = tuple(dict.fromkeys(target_id for _, target_id, _ in queued))
-                ids = tuple(dict.fromkeys(capture_id for *_, capture_id in queued))
-                self._publish(DeliveriesQueued(target_ids=targets, capture_ids=ids))
+                targets = tuple(dict.fromkeys(one.target_id for one in queued))
+                shown = {one.capture_id: one.shown for one in queued}
+                self._publish(DeliveriesQueued(target_ids=targets, shown=shown))
 
         while queued := await self._writer.between(job, batch, after):
-            reached, total = queued[-1][0], total + len(queued)
+            reached, total = queued[-1].seq, total + len(queued)
         return total
 
     async def send_now(self, delivery: Delivery) -> None:
@@ -433,14 +432,21 @@ def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> Model
     return query
 
 
-def _queue_again(database: SqliteDatabase, seqs: Sequence[int]) -> list[tuple[int, int, str]]:
-    """Queue these deliveries; row, target and capture of each."""
+class _QueuedAgain(NamedTuple):
+    """A delivery; `shown` is what its request's row shows."""
+
+    seq: int
+    target_id: int
+    capture_id: str
+    shown: DeliveryState
+
+
+def _queue_again(database: SqliteDatabase, seqs: Sequence[int]) -> list[_QueuedAgain]:
+    """Queue these deliveries."""
     chosen = DeliveryModel.seq.in_(sql_list(seqs))
     fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_ms": None, "next_step": None}
     DeliveryModel.update(**fresh).where(chosen).execute(database)
-    captures = DeliveryModel.select(DeliveryModel.capture).where(chosen)
-    CaptureModel.update(mirror=DELIVERY_CODE[DeliveryState.QUEUED]).where(CaptureModel.seq.in_(captures)).execute(
-        database
-    )
-    query = DeliveryModel.select(DeliveryModel.seq, DeliveryModel.target_id, CaptureModel.id).join(CaptureModel)
-    return list(query.where(chosen).order_by(DeliveryModel.seq).tuples().execute(database))
+    query = DeliveryModel.select(DeliveryModel.seq, DeliveryModel.target_id, CaptureModel.id, CaptureModel.seq)
+    rows = list(query.join(CaptureModel).where(chosen).order_by(DeliveryModel.seq).tuples().execute(database))
+    shown = delivery_results.show_worst(raw(database), {row[-1] for row in rows})
+    return [_QueuedAgain(seq, target_id, name, shown[capture_seq]) for seq, target_id, name, capture_seq in rows]

@@ -8,10 +8,9 @@ from contextlib import suppress
 
 from peewee import SqliteDatabase
 
-from app.core.delivery import Delivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveryChanged, Event
-from app.core.model import DeliveryState
+from app.db import attempts
 from app.db.background_worker import BackgroundWorker
 from app.db.delivery_results import show_worst
 from app.db.endpoint_directory import EndpointDirectory
@@ -34,9 +33,6 @@ _END = """UPDATE delivery
     RETURNING seq, capture_seq"""
 _WITHOUT_TARGET = """SELECT DISTINCT target_id FROM delivery
     WHERE state = 'queued' AND replay_id IS NULL AND target_id NOT IN (SELECT id FROM target)"""
-
-_Ended = list[tuple[Delivery, DeliveryState]]
-"""Deliveries, each with what its request's row shows now."""
 
 
 class RemovedTargets:
@@ -73,7 +69,7 @@ class RemovedTargets:
                     await self._end_all(self._gone.pop())
 
     async def _end_all(self, target_id: int) -> None:
-        def step(database: SqliteDatabase, limit: int) -> _Ended:
+        def step(database: SqliteDatabase, limit: int) -> list[DeliveryChanged]:
             return _end(database, target_id, limit)
 
         try:
@@ -83,13 +79,13 @@ class RemovedTargets:
             self._gone.add(target_id)
             raise
 
-    def _ended(self, ended: _Ended) -> None:
-        for delivery, state in ended:
-            if self._directory.by_id(delivery.endpoint_id) is not None:
-                self._publish(DeliveryChanged(delivery=delivery, state=state))
+    def _ended(self, ended: list[DeliveryChanged]) -> None:
+        for event in ended:
+            if self._directory.by_id(event.delivery.endpoint_id) is not None:
+                self._publish(event)
 
 
-def _end(database: SqliteDatabase, target_id: int, limit: int) -> _Ended:
+def _end(database: SqliteDatabase, target_id: int, limit: int) -> list[DeliveryChanged]:
     """End at most `limit` deliveries; none if the target exists."""
     connection = raw(database)
     texts = {"not_tried": _NOT_TRIED, "not_retried": _NOT_RETRIED}
@@ -98,5 +94,12 @@ def _end(database: SqliteDatabase, target_id: int, limit: int) -> _Ended:
         return []
     shown = show_worst(connection, set(captures.values()))
     query = DeliveryModel.select(*DELIVERY.columns, DeliveryModel.seq).join(CaptureModel)
-    rows = query.where(DeliveryModel.seq.in_(sql_list(captures))).order_by(DeliveryModel.seq).tuples()
-    return [(DELIVERY.record(row), shown[captures[row[-1]]]) for row in rows.execute(database)]
+    query = query.where(DeliveryModel.seq.in_(sql_list(captures))).order_by(DeliveryModel.seq)
+    rows = list(query.tuples().execute(database))
+    last = attempts.last_of(database, [row[DELIVERY.position("id")] for row in rows])
+    ended = []
+    for row in rows:
+        delivery = DELIVERY.record(row)
+        failure = last[delivery.id].failure if delivery.id in last else None
+        ended.append(DeliveryChanged(delivery=delivery, state=shown[captures[row[-1]]], failure=failure))
+    return ended

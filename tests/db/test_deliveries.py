@@ -174,6 +174,21 @@ async def test_a_request_shows_the_worst_of_its_targets(store: Store, endpoint: 
     assert await shown() is DELIVERED
 
 
+async def test_a_retry_of_one_of_two_failed_deliveries_leaves_the_request_failed(
+    store: Store, endpoint: Endpoint, events: list[Event], tmp_path: Path
+) -> None:
+    await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:3001/"))
+    captures = await queue(store, store.endpoints.all()[0], 2)
+    for capture, other in zip(captures, (FAILED, DELIVERED), strict=True):
+        first, second = await store.deliveries.of_capture(capture.id)
+        await end(store, first, FAILED)
+        await end(store, second, other)
+    await store.deliveries.retry(DeliveryFilter(target_id=endpoint.targets[0].id))
+    assert query(tmp_path, "SELECT mirror FROM capture ORDER BY seq") == [("f",), ("q",)]
+    (event,) = of_kind(events, DeliveriesQueued)
+    assert event.shown == {captures[0].id: FAILED, captures[1].id: QUEUED}
+
+
 @pytest.mark.parametrize("shown", WORST_FIRST[:-1])
 async def test_each_state_is_shown_before_less_bad_ones(store: Store, endpoint: Endpoint, shown: DeliveryState) -> None:
     others = WORST_FIRST[WORST_FIRST.index(shown) + 1 :]
@@ -262,7 +277,7 @@ class TestRetry:
         assert {one.delivery.next_trigger for one in due} == {AttemptTrigger.MANUAL}
         event = of_kind(events, DeliveriesQueued)[-1]
         assert event.target_ids == (endpoint.targets[0].id,)
-        assert event.capture_ids == tuple(captures[number].id for number in (0, 2, 3))
+        assert list(event.shown) == [captures[number].id for number in (0, 2, 3)]
         assert await store.deliveries.retry(DeliveryFilter()) == 0
 
     async def test_what_was_not_sent_is_queued_again_only_by_its_id(self, store: Store, endpoint: Endpoint) -> None:
@@ -470,10 +485,10 @@ async def test_what_is_queued_for_a_deleted_target_is_not_sent_or_has_failed(
         assert (one.state, one.error) == (DeliveryState.NOT_SENT, "Not sent: the target was removed.")
         assert (one.next_step, one.due_at) == (None, 0)
     assert query(tmp_path, "SELECT mirror, count(*) FROM capture GROUP BY 1 ORDER BY 1") == [("f", 1), ("u", 699)]
-    told = {
-        event.delivery.capture_id: (event.delivery.state, event.state) for event in of_kind(events, DeliveryChanged)
-    }
-    assert told == {one.id: (DeliveryState.NOT_SENT,) * 2 for one in others} | {tried.id: (FAILED, FAILED)}
+    told = {one.delivery.id: (one.delivery, one.state, one.failure) for one in of_kind(events, DeliveryChanged)}
+    assert told.pop(first.id) == (first, FAILED, FailureKind.STATUS)
+    assert {(one.state, *shown) for one, *shown in told.values()} == {(*[DeliveryState.NOT_SENT] * 2, None)}
+    assert len(told) == len(others)
     assert isinstance(events[0], EndpointSaved)
 
 

@@ -170,7 +170,9 @@ async def test_retry_queues_a_failed_delivery_again(desk: Desk, bus: Bus) -> Non
     assert response.status_code == 200
     full = response.json()
     assert (full["id"], full["state"], full["attempt_count"], len(full["attempts"])) == (rows[0].id, "queued", 1, 1)
-    assert events == [DeliveriesQueued(target_ids=(endpoint.targets[0].id,), capture_ids=(rows[0].capture_id,))]
+    assert events == [
+        DeliveriesQueued(target_ids=(endpoint.targets[0].id,), shown={rows[0].capture_id: DeliveryState.QUEUED})
+    ]
     told = problem(await desk.client.post(f"/deliveries/{rows[0].id}/retry"), 409, "cannot-retry")
     assert told["detail"] == "Only a delivery that failed or was not sent can be retried; this one is queued."
     failed = (await desk.client.get("/deliveries?state=failed")).json()["items"]

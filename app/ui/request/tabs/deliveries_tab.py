@@ -195,7 +195,7 @@ class DeliveriesTab(QWidget):
             self._again.call()
 
     def _queued(self, event: DeliveriesQueued) -> None:
-        if self._capture is not None and self._capture.id in event.capture_ids:
+        if self._capture is not None and self._capture.id in event.shown:
             self._again.call()
 
     def _target_changed(self, event: TargetChanged) -> None:

@@ -208,7 +208,7 @@ class ActivitySource(QObject):
 
     def _queued(self, event: DeliveriesQueued) -> None:
         if self._watched:
-            self._mark_doubtful(uuid7_ms(name) * 1000 for name in event.capture_ids)
+            self._mark_doubtful(uuid7_ms(name) * 1000 for name in event.shown)
 
     def _removed(self, event: RequestsRemoved) -> None:
         if not self._watched or self.endpoint_id not in (None, event.endpoint_id):

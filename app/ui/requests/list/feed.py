@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from operator import attrgetter
 
 from PySide6.QtCore import QObject, Signal, Slot
@@ -246,16 +246,16 @@ class RequestFeed(QObject):
             self.model.change(name, gist=gist)
 
     def _delivered(self, event: DeliveryChanged) -> None:
-        self._set_delivery_state((event.delivery.capture_id,), event.state)
+        self._set_delivery_states({event.delivery.capture_id: event.state})
 
     def _queued(self, event: DeliveriesQueued) -> None:
-        self._set_delivery_state(event.capture_ids, DeliveryState.QUEUED)
+        self._set_delivery_states(event.shown)
 
-    def _set_delivery_state(self, ids: Collection[str], state: DeliveryState) -> None:
-        for name in ids:
+    def _set_delivery_states(self, shown: Mapping[str, DeliveryState]) -> None:
+        for name, state in shown.items():
             self.model.set_delivery_state(name, state)
         if self.query is not None and mentions(self.query, "mirror"):
-            self.search.queue(ids)
+            self.search.queue(shown)
             self._throttle.call()
 
     def _removed(self, event: RequestsRemoved) -> None:

@@ -45,7 +45,7 @@ class TargetResults(QObject):
         rows.selectionModel().currentChanged.connect(self._moved)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeliveryChanged, lambda event: self._changed((event.delivery.capture_id,)))
-        self._subscriptions.add(DeliveriesQueued, lambda event: self._changed(event.capture_ids))
+        self._subscriptions.add(DeliveriesQueued, lambda event: self._changed(event.shown))
 
     def stop(self) -> None:
         """Unsubscribe from the bus, and stop reading."""

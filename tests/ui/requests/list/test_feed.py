@@ -281,9 +281,10 @@ def test_requests_whose_deliveries_are_queued_again_show_it(run: Run, tmp_path: 
         async with open_page(tmp_path) as shown:
             made = [await shown.add(mirror=DeliveryState.FAILED) for _ in range(3)]
             await until(lambda: shown.model.rowCount() == 3)
-            shown.desk.bus.publish(DeliveriesQueued(target_ids=(1,), capture_ids=(made[0].id, made[2].id)))
-            states = [shown.model.summary(row).mirror for row in range(3)]
-            assert states == [DeliveryState.QUEUED, DeliveryState.FAILED, DeliveryState.QUEUED]
+            states = {made[0].id: DeliveryState.QUEUED, made[2].id: DeliveryState.NOT_SENT}
+            shown.desk.bus.publish(DeliveriesQueued(target_ids=(1,), shown=states))
+            listed = [shown.model.summary(row).mirror for row in range(3)]
+            assert listed == [DeliveryState.NOT_SENT, DeliveryState.FAILED, DeliveryState.QUEUED]
 
     run(check())
 
