@@ -29,11 +29,17 @@ def copy_database(source: Path, target: Path, report: Report) -> tuple[int, int]
 
     Raises sqlite3.Error, OSError or what `report` raises; then there may be part of a file.
     """
+    with snapshot(source) as stored:
+        return copy_snapshot(stored, target, report)
+
+
+def copy_snapshot(stored: sqlite3.Connection, target: Path, report: Report) -> tuple[int, int]:
+    """As `copy_database`, of what a connection sees in its read transaction."""
     target.unlink(missing_ok=True)
     descriptor = os.open(target, os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0), 0o600)
     synced = 0
     try:
-        with snapshot(source) as stored, contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy:
+        with contextlib.closing(sqlite3.connect(target, isolation_level=None)) as copy:
             (page_size,) = stored.execute("PRAGMA page_size").fetchone()
             # Nobody else uses the file, and half of it is of no use after a crash.
             copy.execute("PRAGMA journal_mode = OFF")

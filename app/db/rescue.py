@@ -4,9 +4,8 @@ the deleted file itself; of an overwritten one, the newest requests are in the l
 from __future__ import annotations
 
 import contextlib
-import os
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -17,7 +16,7 @@ from peewee import SqliteDatabase
 
 from app.core.model import Endpoint, Plan
 from app.db.connection import START_MIN_FREE, open_writer
-from app.db.copy import first_problem, remove_database, sync_folder
+from app.db.copy import copy_snapshot, find_damage, remove_database, sync_folder
 from app.db.counts import SIZE
 from app.db.raw_sql import raw, savepoint
 from app.db.records import from_draft, from_target_draft
@@ -30,6 +29,10 @@ GIVE_UP = 1_000
 REQUESTS_MAX = 100_000
 
 _SELECT_BODY = "SELECT key, data FROM capture_body WHERE key BETWEEN ? AND ? ORDER BY key"
+
+
+class _StoppedError(Exception):
+    """`is_over`."""
 
 
 class Known(NamedTuple):
@@ -54,34 +57,47 @@ def give_name(half: Path, kept: Path) -> int:
     return int(count)
 
 
-def copy_whole(connection: sqlite3.Connection, half: Path) -> bool:
-    """Copy all of the database that `connection` has open; whether that was possible, and the copy is sound."""
+def copy_whole(database: SqliteDatabase, half: Path, is_over: Callable[[], bool]) -> bool:
+    """Copy all of the database that `database` has open; whether that was possible before `is_over`, and the copy is
+    sound."""
+
+    def stop(*_: object) -> None:
+        if is_over():
+            raise _StoppedError
+
+    connection = raw(database)
     remove_database(half)
-    os.close(os.open(half, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    with contextlib.closing(sqlite3.connect(half)) as copy:
-        try:
+    try:
+        with database.atomic():
             pages, size = (connection.execute(f"PRAGMA {name}").fetchone()[0] for name in ("page_count", "page_size"))
             if disk_usage(half.parent).free - START_MIN_FREE < pages * size:
                 return False
-            connection.backup(copy)
-            return first_problem(copy, thorough=True) is None
-        except sqlite3.DatabaseError:
-            return False
+            copy_snapshot(connection, half, stop)
+    except (sqlite3.DatabaseError, _StoppedError):
+        return False
+    try:
+        return find_damage(half, stop, thorough=True) is None
+    except _StoppedError:  # a restore checks it too
+        return True
+    except sqlite3.DatabaseError:
+        return False
 
 
 class RequestSaver:
     """Saves the endpoints that are known, and with each step more of the requests that can be read with intact bodies,
     the newest first. Used on the writer's thread: its cache has pages that are nowhere else."""
 
-    def __init__(self, half: Path, known: Known) -> None:
-        self._half, self._known = half, known
+    def __init__(self, half: Path, known: Known, is_over: Callable[[], bool]) -> None:
+        self._half, self._known, self._is_over = half, known, is_over
         self._database: SqliteDatabase | None = None
         self._columns: list[str] = []
         self._next, self._failed = known.newest, 0
         self._lowest = max(0, known.newest - REQUESTS_MAX)
+        self.remarks = ""
+        """Sentences about what was not saved, each after a blank."""
 
     def step(self, connection: sqlite3.Connection, requests: int) -> bool:
-        """Try this many requests; False when there are no more."""
+        """Try this many requests; False when there are no more, or `is_over`."""
         if self._database is None:
             remove_database(self._half)
             self._database = open_writer(self._half)
@@ -89,12 +105,15 @@ class RequestSaver:
             self._save_endpoints(self._database)
         with self._database.atomic():
             for _ in range(requests):
-                if self._next <= self._lowest or self._failed >= GIVE_UP:
-                    self._end(self._database)
-                    return False
-                saved = _copy_request(connection, raw(self._database), self._columns, self._next)
-                self._failed = 0 if saved else self._failed + 1
-                self._next -= 1
+                if self._is_over():
+                    self.remarks += " Hookline was stopped before it had looked for more."
+                elif self._next > self._lowest and self._failed < GIVE_UP:
+                    saved = _copy_request(connection, raw(self._database), self._columns, self._next)
+                    self._failed = 0 if saved else self._failed + 1
+                    self._next -= 1
+                    continue
+                self._end(self._database)
+                return False
         return True
 
     def close(self) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -55,6 +57,8 @@ from app.db.writer_jobs import AdaptiveBatch, Job
 log = logging.getLogger(__name__)
 
 PURGE_INTERVAL_S = 900.0
+COPY_STOP_S, SAVE_STOP_S = 0.5, 1.5
+"""So long after a stop has begun, the rescue ends its copy of the whole database, and saving the newest requests."""
 
 
 class Store:
@@ -77,6 +81,7 @@ class Store:
         self._closing = asyncio.Lock()
         self._trouble: str | None = None
         self._rescuing: asyncio.Task[None] | None = None
+        self._stopped_at = math.inf
         self._request_counts = RequestCounts()
         self.limits = StorageLimits(publish, self._stored_bytes, self._limit_exceeded)
         self._reserve = DiskReserve(path, disk_reserve)
@@ -195,27 +200,35 @@ class Store:
         self._writer.suspect()
 
     def _file_lost(self) -> None:
-        self._rescuing = asyncio.create_task(self._rescue(), name="rescue of the database")
+        if self._rescuing is None or self._rescuing.done():
+            self._rescuing = asyncio.create_task(self._rescue(), name="rescue of the database")
 
     async def _rescue(self) -> None:
         """Save what can be read, and add to the trouble where that is."""
         kept = unused_name(self._path)
         half = kept.with_name(f"{kept.name}.part")
+        copy = partial(copy_whole, half=half, is_over=partial(self._stopped_for, COPY_STOP_S))
         try:
-            if not await self._readers.run(lambda database: copy_whole(raw(database), half)):
-                await self._save_requests(half)
+            remarks = "" if await self._readers.run(copy) else await self._save_requests(half)
             count = await asyncio.to_thread(give_name, half, kept)
         except (OSError, sqlite3.Error, StorageUnavailableError) as error:
             await asyncio.to_thread(remove_database, half)
             log.warning("nothing of what was stored could be saved: %s", error)
             return
-        text = f"What could still be read ({count_of(count, 'request')}) was saved as {kept}, which can be restored."
+        what = f"What could still be read ({count_of(count, 'request')})"
+        text = f"{what} was saved as {kept}, which can be restored.{remarks}"
         log.warning("%s", text)
         if self._trouble is not None:
             self._publish(StorageTrouble(reason=f"{self._trouble} {text}"))
 
-    async def _save_requests(self, half: Path) -> None:
-        saver = RequestSaver(half, Known(self.endpoints.all(), self.account.plan, self._order.newest // STEP))
+    def _stopped_for(self, seconds: float) -> bool:
+        """Whether a stop began so long ago."""
+        return time.monotonic() >= self._stopped_at + seconds
+
+    async def _save_requests(self, half: Path) -> str:
+        """What there is to say of it."""
+        known = Known(self.endpoints.all(), self.account.plan, self._order.newest // STEP)
+        saver = RequestSaver(half, known, partial(self._stopped_for, SAVE_STOP_S))
         batch = AdaptiveBatch(64)
 
         def step(database: SqliteDatabase, requests: int) -> bool:
@@ -229,6 +242,7 @@ class Store:
 
         while await self._writer.between(step, batch, in_transaction=False, any_file=True):
             pass
+        return saver.remarks
 
     def _stored_bytes(self, endpoint_id: int) -> int:
         return self._request_counts.of(endpoint_id).stored_bytes
@@ -286,6 +300,7 @@ class Store:
 
     def begin_shutdown(self) -> None:
         """Stop waiting for a lock that another program holds: Hookline is about to exit."""
+        self._stopped_at = min(self._stopped_at, time.monotonic())
         self._writer.begin_shutdown()
 
     async def close(self) -> None:

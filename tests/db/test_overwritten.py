@@ -17,6 +17,7 @@ import pytest
 from app.core.errors import StorageUnavailableError
 from app.core.events import DatabaseDamaged, Event, StorageTrouble
 from app.db import integrity
+from app.db import store as store_module
 from app.db import writer as writer_module
 from app.db.restore import restore
 from app.db.store import Store
@@ -249,3 +250,23 @@ async def test_the_newest_requests_of_an_overwritten_database_are_saved(
     found = await requests_in(await saved(folder, events))
     assert found[-20:] == [(one.id, b"%d" % number) for number, one in enumerate(added)]
     await store.close()
+
+
+@pytest.mark.parametrize("harm", [overwrite_all, lambda path, _: path.unlink()], ids=["overwritten", "deleted"])
+@pytest.mark.skipif(os.name == "nt", reason="an open file cannot be deleted there")
+async def test_a_stop_waits_only_a_moment_for_what_is_saved(
+    folder: Path, other: Path, events: list[Event], monkeypatch: pytest.MonkeyPatch, harm: Harm
+) -> None:
+    """Many gibibytes take minutes to copy and to check. What was saved is whole: the endpoints at least."""
+    monkeypatch.setattr(store_module, "COPY_STOP_S", 0.0)
+    monkeypatch.setattr(store_module, "SAVE_STOP_S", 0.0)
+    store = await Store.open(folder, events.append)
+    (endpoint,) = store.endpoints.all()
+    await add(store, endpoint.id)
+    store.begin_shutdown()
+    harm(folder / "hookline.db", other)
+    with pytest.raises(StorageUnavailableError):
+        await add(store, endpoint.id)
+    await store.close()
+    assert await requests_in(await saved(folder, events)) == []
+    assert str(reasons(events)[-1]).endswith("Hookline was stopped before it had looked for more.")
