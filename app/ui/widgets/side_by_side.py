@@ -12,6 +12,7 @@ class SideBySide(QWidget):
     def __init__(self, spacing: int, parent: QWidget | None, margins: tuple[int, int, int, int] = (0, 0, 0, 0)) -> None:
         super().__init__(parent)
         self._parts: list[QLayout] = []
+        self._one_line: bool | None = None
         self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
         self._row.setContentsMargins(*margins)
         self._row.setSpacing(spacing)
@@ -30,7 +31,10 @@ class SideBySide(QWidget):
         """Both a new width and new contents."""
         handled = super().event(event)
         if event.type() in (QEvent.Type.Resize, QEvent.Type.LayoutRequest):
-            self.fit(sum(self._widths()) + self._row.spacing() + self._beside() <= self.width())
+            one_line = sum(self._widths()) + self._row.spacing() + self._beside() <= self.width()
+            if one_line is not self._one_line:  # arranging what is arranged would ask for a layout again, without end
+                self._one_line = one_line
+                self.fit(one_line)
         return handled
 
     def fit(self, one_line: bool) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, QObject, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QScrollArea
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter
@@ -457,6 +457,31 @@ class TestFilters:
                     assert scrolling.horizontalScrollBar().maximum() == 0
 
         run(scene())
+
+    def test_filters_that_are_arranged_ask_for_no_other_layout(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            async with shown(tmp_path) as (desk, window):
+                await deliver(desk, await forwarding(desk))
+                await open_with(window, 1)
+                await settle(20)
+                counter = LayoutCounter(window.deliveries.filters)
+                await settle(20)
+                assert counter.requests == 0
+
+        run(scene())
+
+
+class LayoutCounter(QObject):
+    """Counts how often a widget is asked to lay out its parts."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.requests = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        self.requests += event.type() == QEvent.Type.LayoutRequest
+        return False
 
 
 class TestCommands:
