@@ -53,7 +53,7 @@ class Targets:
         target = self._require(target_id)
         draft = replace(draft, url=full_url(draft.url))
         await self._check_draft(draft, target)
-        return await self._update(target, from_target_draft(draft))
+        return await self._update(target, from_target_draft(draft), at_once=draft != target.draft())
 
     async def move(self, target_id: int, position: int) -> None:
         endpoint = self._directory.require(self._require(target_id).endpoint_id)
@@ -90,12 +90,7 @@ class Targets:
         return await self._update(self._require(target_id), {"paused": PausedBy.USER.value})
 
     async def resume(self, target_id: int) -> Target:
-        waiting = (DeliveryModel.target_id == target_id) & (DeliveryModel.state == "queued")
-
-        def at_once(database: SqliteDatabase) -> None:
-            DeliveryModel.update(due_at=0).where(waiting & (DeliveryModel.due_at > 0)).execute(database)
-
-        return await self._update(self._require(target_id), {"paused": None, "failures": 0}, at_once)
+        return await self._update(self._require(target_id), {"paused": None, "failures": 0}, at_once=True)
 
     def was_paused(self, target_id: int) -> None:
         """Too many failures in a row have paused it; that is stored."""
@@ -106,14 +101,12 @@ class Targets:
         endpoint = self._directory.require(target.endpoint_id)
         self._changed(endpoint.id, tuple(paused if one.id == target_id else one for one in endpoint.targets), target_id)
 
-    async def _update(
-        self,
-        target: Target,
-        columns: dict[str, object],
-        also: Callable[[SqliteDatabase], None] = lambda _: None,
-    ) -> Target:
+    async def _update(self, target: Target, columns: dict[str, object], *, at_once: bool = False) -> Target:
+        """`at_once`: what waits for its retry waits no longer."""
+
         def job(database: SqliteDatabase) -> tuple[Target, ...]:
-            also(database)
+            if at_once:
+                _make_due(database, target.id)
             if not TargetModel.update(**columns).where(TargetModel.id == target.id).execute(database):
                 raise _not_found()
             return targets_of(database, target.endpoint_id)
@@ -184,7 +177,14 @@ def save_first_target(
         insert_target(database, endpoint_id, TargetDraft(url=url, timeout_ms=timeout_ms), 1)
     else:
         changed = replace(first.draft(), url=url, timeout_ms=timeout_ms)
+        if changed != first.draft():
+            _make_due(database, first.id)
         TargetModel.update(**from_target_draft(changed)).where(TargetModel.id == first.id).execute(database)
+
+
+def _make_due(database: SqliteDatabase, target_id: int) -> None:
+    waiting = (DeliveryModel.target_id == target_id) & (DeliveryModel.state == "queued")
+    DeliveryModel.update(due_at=0).where(waiting & (DeliveryModel.due_at > 0)).execute(database)
 
 
 def _not_found() -> NotFoundError:

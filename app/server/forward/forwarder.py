@@ -4,9 +4,21 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Collection
 
 from app.core.delivery_repositories import DeliveryRepository, TargetRepository
-from app.core.events import Bus, Captured, DeliveriesQueued, DeliveryDue, EndpointSaved, Subscriptions, TargetChanged
+from app.core.events import (
+    Bus,
+    Captured,
+    DeliveriesQueued,
+    DeliveryDue,
+    EndpointRemoved,
+    EndpointSaved,
+    Purged,
+    RequestsRemoved,
+    Subscriptions,
+    TargetChanged,
+)
 from app.core.model import DeliveryState
 from app.core.repositories import CaptureRepository, EndpointRepository
 from app.server.forward.failure_log import FailureLog
@@ -50,7 +62,10 @@ class Forwarder:
         self._subscriptions.add(DeliveriesQueued, self._queued)
         self._subscriptions.add(DeliveryDue, self._due)
         FailureLog(self._endpoints).add_to(self._subscriptions)
-        self._subscriptions.add(EndpointSaved, lambda _: self._wake_without_target())
+        self._subscriptions.add(EndpointSaved, lambda event: self._wake_all_of({event.endpoint.id}, requeued=True))
+        self._subscriptions.add(EndpointRemoved, lambda event: self._wake_all_of({event.endpoint.id}))
+        self._subscriptions.add(RequestsRemoved, lambda event: self._wake_all_of({event.endpoint_id}))
+        self._subscriptions.add(Purged, lambda event: self._wake_all_of(event.report.deleted))
         for target_id in await self._queue.targets_with_queued():
             self._wake(target_id)
 
@@ -81,18 +96,20 @@ class Forwarder:
 
     def _due(self, event: DeliveryDue) -> None:
         if event.delivery.target_id is not None:
-            self._wake(event.delivery.target_id, requeued=True, due=event.delivery.id)
+            self._wake(event.delivery.target_id, requeued=True)
 
-    def _wake_without_target(self) -> None:
-        """Those whose target was deleted send nothing more, and need not wait for what is being sent to know it."""
+    def _wake_all_of(self, endpoint_ids: Collection[int], *, requeued: bool = False) -> None:
+        """Something of these endpoints was changed or deleted. Those whose target was deleted send nothing more, and
+        need not wait for what is being sent to know it."""
         for target_id, worker in self._workers.items():
-            if self._targets.by_id(target_id) is None:
-                worker.wake()
+            target = self._targets.by_id(target_id)
+            if target is None or target.endpoint_id in endpoint_ids:
+                worker.wake(requeued=requeued, removed=True)
 
-    def _wake(self, target_id: int, *, requeued: bool = False, due: str | None = None) -> None:
+    def _wake(self, target_id: int, *, requeued: bool = False) -> None:
         worker = self._workers.get(target_id)
         if worker is not None:
-            worker.wake(requeued=requeued, due=due)
+            worker.wake(requeued=requeued)
             return
         worker = TargetWorker(
             target_id,

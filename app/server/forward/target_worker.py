@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -60,8 +60,8 @@ class TargetWorker:
         """When the target is tried again while it is paused, on the loop's clock."""
         self._woken = asyncio.Event()
         self._requeued = False
-        self._made_due: str | None = None
-        """Waits no longer for its retry, unless it was sent since."""
+        self._changes = 0
+        """How often the target or what is queued for it has changed: a retry waits only until the next time."""
         self._stopping = False
         self._lanes: set[asyncio.Task[None]] = set()
         """Send one delivery after the other: one lane in order, or up to `parallel`."""
@@ -72,11 +72,11 @@ class TargetWorker:
         self._store_by = 0.0
         """When `_ended` is to be stored, on the loop's clock."""
 
-    def wake(self, *, requeued: bool = False, due: str | None = None) -> None:
-        """Look at the target and at the queue again. `requeued`: not only at its end. `due`: this delivery waits no
-        longer for its retry."""
+    def wake(self, *, requeued: bool = False, removed: bool = False) -> None:
+        """Look at the target and at the queue again. `requeued`: not only at its end. `removed`: deliveries may have
+        been deleted."""
         self._requeued |= requeued
-        self._made_due = due or self._made_due
+        self._changes += requeued or removed
         self._woken.set()
 
     def stop_after_current(self) -> None:
@@ -191,11 +191,12 @@ class TargetWorker:
         if self._lanes:
             await self._change()
             return True
+        changes = self._changes
         wait_us = await self._queue.next_wait_us(ordered=True)
         if wait_us is None:
             return self._woken.is_set()
         if wait_us := max(wait_us, self._rate_limit.wait_us(target.rate_limit)):
-            await self._wait(wait_us, until=lambda: self._requeued)
+            await self._wait(wait_us, changes)
             return True
         for first in self._queue.take(1, ordered=True):
             self._rate_limit.use(target.rate_limit)
@@ -211,12 +212,12 @@ class TargetWorker:
         begun = await self._queue.begin([first])
         while begun and (target := self._usable()) is not None:
             (current,) = begun
-            self._made_due = None
+            changes = self._changes
             made = await self._attempt(current, target)
             after = self._after(current, made, target)
             if after.state is DeliveryState.QUEUED:
                 await self._queue.finish([(after, made)])
-                begun = await self._wait_for_retry(replace(current, delivery=after), target)
+                begun = await self._wait_for_retry(replace(current, delivery=after), target, changes)
             else:
                 begun = await self._queue.finish([(after, made)], self._following(target))
         await self._queue.release(begun)
@@ -230,23 +231,24 @@ class TargetWorker:
             self._rate_limit.use(target.rate_limit)
         return following
 
-    async def _wait_for_retry(self, queued: QueuedDelivery, target: Target) -> list[QueuedDelivery]:
-        """Wait until it is due; empty if it cannot begin."""
+    async def _wait_for_retry(self, queued: QueuedDelivery, target: Target, changes: int) -> list[QueuedDelivery]:
+        """Wait until it is due; empty if it cannot begin, or if the queue is to be read again because something has
+        changed since there were `changes`."""
         self._queue.forget_next()
         self._queue.taken.add(queued.delivery.id)
-        identity = queued.delivery.id
-        await self._wait(queued.delivery.wait_us(now_us()), until=lambda: self._made_due == identity)
-        await self._wait(self._rate_limit.wait_us(target.rate_limit))
-        if self._usable() is not None:
+        await self._wait(queued.delivery.wait_us(now_us()), changes)
+        await self._wait(self._rate_limit.wait_us(target.rate_limit), changes)
+        if self._changes == changes and self._usable() is not None:
             self._rate_limit.use(target.rate_limit)
             return await self._queue.begin([queued])
         self._queue.taken.discard(queued.delivery.id)
         return []
 
-    async def _wait(self, wait_us: int, *, until: Callable[[], bool] = lambda: False) -> None:
-        """For so long, whatever the clock does meanwhile, until that, or until the target cannot be used any more."""
+    async def _wait(self, wait_us: int, changes: int) -> None:
+        """For so long, whatever the clock does meanwhile, unless something has changed since there were `changes`, or
+        until the target cannot be used any more."""
         end = self._loop.time() + wait_us / 1_000_000
-        while (left := end - self._loop.time()) > 0 and self._usable() is not None and not until():
+        while (left := end - self._loop.time()) > 0 and self._usable() is not None and self._changes == changes:
             self._woken.clear()
             await self._change(left)
 
@@ -326,6 +328,9 @@ class TargetWorker:
     def _after(self, queued: QueuedDelivery, made: Made, target: Target) -> Delivery:
         """The delivery after its attempt, whose response the sender gets if it waits for it."""
         ended = after(queued.delivery, made, target)
+        changed = self._targets.by_id(self._target_id)
+        if changed is not None and changed is not target and changed.draft() != target.draft():
+            ended = replace(ended, due_at=0)  # as if it had waited already when that was saved
         if queued.delivery.attempts or not self._responses.announce(queued.capture.id, self._target_id, *made[-1]):
             return ended
         return replace(ended, responded=True)

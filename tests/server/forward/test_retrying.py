@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from app.core.clock import DAY_US, now_us
 from app.core.delivery import AttemptTrigger, DeliveryFilter, FailureKind
 from app.core.events import DeliveryChanged
-from app.core.model import DeliveryState
+from app.core.model import Capture, DeliveryState
 from app.core.target import PausedBy, RetryRule
 from app.server.forward import forwarder, target_worker
 from tests.server.forward.conftest import Stage
@@ -328,6 +329,79 @@ async def test_a_pause_during_a_retrys_wait_ends_the_wait(stage: Stage) -> None:
         await stage.store.targets.pause(endpoint.targets[0].id)
         await stage.store.targets.resume(endpoint.targets[0].id)
         assert (await stage.outcomes(2))[-1].state is DELIVERED
+
+
+LONG_WAIT = rule(first_delay_ms=3_600_000, longest_delay_ms=3_600_000, total_ms=2 * 3_600_000)
+
+
+@pytest.mark.parametrize("when", ["waiting", "sending"])
+@pytest.mark.parametrize("delete", ["requests", "all", "purge"])
+async def test_what_waits_behind_a_retry_is_sent_when_that_is_deleted(stage: Stage, delete: str, when: str) -> None:
+    go_on = asyncio.Event()
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        if "/first" in received.line:
+            await go_on.wait()
+        await answering(ERROR if "/first" in received.line else OK)(received, writer)
+
+    async def remove(first: Capture) -> None:
+        if delete == "requests":
+            await stage.store.captures.delete([first.id])
+        elif delete == "all":
+            await stage.store.captures.clear(endpoint.id)
+        else:
+            await stage.store.retention.purge()
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url, {"retry": LONG_WAIT}, retention_days=1)
+        await stage.forwarder.start()
+        received_at = now_us() - 2 * DAY_US if delete == "purge" else now_us()
+        first = await stage.capture(endpoint, target="/catch/s/first", received_at=received_at)
+        await place.arrival()
+        if when == "sending":
+            await remove(first)
+            await stage.capture(endpoint, target="/catch/s/second")
+            go_on.set()
+        else:
+            go_on.set()
+            await stage.outcomes(1)
+            await remove(first)
+            await stage.capture(endpoint, target="/catch/s/second")
+        await place.arrival(2)
+    assert [received.line.split()[1] for received in place.received] == ["/first", "/second"]
+
+
+@pytest.mark.parametrize("parallel", [None, 2])
+@pytest.mark.parametrize("when", ["waiting", "sending"])
+@pytest.mark.parametrize("change", ["url", "retries", "form"])
+async def test_a_changed_target_ends_the_wait_for_a_retry(
+    stage: Stage, change: str, when: str, parallel: int | None
+) -> None:
+    async def save() -> None:
+        (now,) = stage.now(endpoint).targets
+        if change == "form":
+            await stage.store.endpoints.update(endpoint.id, replace(endpoint.draft(), forward_url=f"{place.url}/new"))
+        elif change == "url":
+            await stage.store.targets.update(now.id, replace(now.draft(), url=f"{place.url}/new"))
+        else:
+            await stage.store.targets.update(now.id, replace(now.draft(), retry=rule(retries=0)))
+
+    async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
+        if len(place.received) == 1 and when == "sending":
+            await save()
+        await answering(ERROR)(received, writer)
+
+    async with target(answer) as place:
+        endpoint = await stage.endpoint(place.url, {"retry": LONG_WAIT, "parallel": parallel})
+        await stage.forwarder.start()
+        await stage.capture(endpoint, target="/catch/s")
+        await stage.outcomes(1)
+        if when == "waiting":
+            await save()
+        await stage.outcomes(2)
+    paths = [received.line.split()[1] for received in place.received]
+    assert paths == ["/", "/" if change == "retries" else "/new"]
+    assert stage.told[1].state is (FAILED if change == "retries" else QUEUED)
 
 
 @pytest.mark.parametrize("parallel", [None, 2])
