@@ -30,8 +30,9 @@ class Delivery(Record, frozen=True):
     retry since it was queued or last retried by the user; `round_ms` is how long this round and its waits take so far
     (None before its first attempt). While queued, the next attempt starts at `due_at` (0: now). Failure is data:
     `error` says what went wrong, `next_step` until when it is retried or why it is not, `status` is None without a
-    response. `responded`: the sender got this response. `interrupted`: Hookline ended during the last
-    attempt. `deleted`: its request was deleted before it was sent, and so is this delivery, except that lists name it.
+    response. `responded`: the sender got this response. `interrupted`: Hookline ended during the last attempt, or,
+    before the first one of a replay, during that of the delivery it repeats. `deleted`: its request was deleted before
+    it was sent, and so is this delivery, except that lists name it.
     Lists say of one that is queued when the attempt that is being made began (`sending_at`), and which request's
     delivery to the same target was queued first (`behind`; None: this one).
     `captured_method`, `captured_target`, `captured_event` and `captured_gist` are the capture's.
@@ -79,7 +80,7 @@ class Delivery(Record, frozen=True):
     def next_trigger(self) -> AttemptTrigger:
         """Why its next attempt is made."""
         if self.replay_id is not None:
-            return AttemptTrigger.REPLAY
+            return AttemptTrigger.RESTART if self.interrupted else AttemptTrigger.REPLAY
         if self.attempts == 0:
             return AttemptTrigger.FORWARD
         if self.interrupted:

@@ -219,7 +219,7 @@ class Deliveries:
 
     async def add_replays(self, deliveries: Sequence[Delivery]) -> set[str]:
         at = now_us()
-        fields = ("id", "endpoint_id", "target_id", "replay_id", "url", "queued_at")
+        fields = ("id", "endpoint_id", "target_id", "replay_id", "url", "queued_at", "interrupted")
         statement = (
             f"INSERT INTO delivery (capture_seq, state, sending_at, {', '.join(fields)})"
             f" SELECT seq, 'queued', :at, {', '.join(f':{name}' for name in fields)} FROM capture WHERE id = :capture"

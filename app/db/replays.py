@@ -5,17 +5,28 @@ from __future__ import annotations
 from collections import Counter
 
 import msgspec
-from peewee import SqliteDatabase
+from peewee import SqliteDatabase, fn
 
+from app.core.delivery import AttemptTrigger
 from app.core.model import DeliveryState
 from app.core.record import Record
 from app.core.replay.spec import EarlierResults, Replay, ReplayProgress, ReplaySpec, ReplayState
 from app.db.readers import Readers
-from app.db.schema import CaptureModel, DeliveryModel, ReplayModel
+from app.db.schema import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
 from app.db.writer import Writer
 
 _KEPT = 200
 """How many replays are kept; their deliveries stay as long as their requests."""
+
+
+_REPEATS = fn.EXISTS(
+    AttemptModel.select(AttemptModel.seq).where(
+        AttemptModel.delivery == DeliveryModel.seq,
+        AttemptModel.number == 1,
+        AttemptModel.trigger == AttemptTrigger.RESTART.value,
+    )
+)
+"""Whether the delivery repeats one that was interrupted."""
 
 
 class _Progress(Record, frozen=True):
@@ -64,6 +75,7 @@ class Replays:
                 DeliveryModel.target_id,
                 DeliveryModel.state == DeliveryState.DELIVERED.value,
                 DeliveryModel.interrupted,
+                _REPEATS,
             )
             .join(CaptureModel)
             .where(DeliveryModel.replay_id == replay_id)
@@ -74,11 +86,10 @@ class Replays:
             ended: dict[tuple[str, int | None], str] = {}
             interrupted: Counter[tuple[str, int | None]] = Counter()
             repeated = 0
-            for capture_id, target_id, delivered, cut in query.tuples().execute(database):
+            for capture_id, target_id, delivered, cut, repeats in query.tuples().execute(database):
                 key = capture_id, target_id
-                if interrupted[key]:
-                    interrupted[key] -= 1
-                    repeated += 1
+                interrupted[key] -= repeats
+                repeated += repeats
                 if cut:
                     interrupted[key] += 1
                 else:

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from app.core.attempt_text import FAILURES, short_result
 from app.core.clock import now_us
 from app.core.deletion import Hidden
-from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, QueuedDelivery, ended_state
+from app.core.delivery import Attempt, Delivery, FailureKind, QueuedDelivery, ended_state
 from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
 from app.core.ids import uuid7
@@ -271,7 +271,7 @@ class ReplayRunner:
                 self._free.release()
 
     async def _deliver(self, send: PlannedSend, capture: Capture, body: bytes | None, target: Target) -> None:
-        at = now_us()
+        at, key = now_us(), (capture.id, target.id or None)
         delivery = Delivery(
             id=uuid7(at),
             capture_id=capture.id,
@@ -281,20 +281,18 @@ class ReplayRunner:
             queued_at=at,
             target_id=target.id or None,
             replay_id=self.replay.id,
+            interrupted=self._interrupted[key] > 0,
             captured_method=capture.method,
             captured_target=capture.target,
         )
+        self._interrupted[key] -= delivery.interrupted  # before anything is awaited: the next copy repeats another
         if not await self._stored(lambda: self._deliveries.add_replays([delivery])):
             self._skipped += 1
             self._count_not_sent(target)
             return
-        trigger, key = AttemptTrigger.REPLAY, (capture.id, delivery.target_id)
-        if self._interrupted[key]:
-            self._interrupted[key] -= 1
-            self._repeated += 1
-            trigger = AttemptTrigger.RESTART
+        self._repeated += delivery.interrupted
         queued = QueuedDelivery(delivery=delivery, capture=capture, body=body)
-        made = await self._attempts(send, queued, target, trigger)
+        made = await self._attempts(send, queued, target)
         last = made[-1][0]
         after = replace(
             delivery,
@@ -307,14 +305,13 @@ class ReplayRunner:
             ms=last.ms,
             status=last.status,
             error=last.error,
+            interrupted=False,
         )
         self.latencies.add(last.ms)
         await self._stored(lambda: self._deliveries.finish(after, made))
         self.counts.add(target.url, delivered=last.failure is None, result=short_result(last))
 
-    async def _attempts(
-        self, send: PlannedSend, queued: QueuedDelivery, target: Target, trigger: AttemptTrigger
-    ) -> list[tuple[Attempt, bytes]]:
+    async def _attempts(self, send: PlannedSend, queued: QueuedDelivery, target: Target) -> list[tuple[Attempt, bytes]]:
         async def keep(attempt: Attempt) -> None:
             await self._stored(lambda: self._deliveries.add_attempt(queued.delivery, attempt))
 
@@ -322,7 +319,7 @@ class ReplayRunner:
             lambda: self._sender.attempt(
                 queued,
                 target,
-                trigger,
+                queued.delivery.next_trigger,
                 1,
                 self._spec.edit,
                 cut_off=send.cut_off,

@@ -210,6 +210,31 @@ async def test_one_that_was_sent_to_some_of_its_targets_goes_to_the_others(stage
     assert len(attempts) == 3 * sent + 1
 
 
+async def test_all_copies_that_were_under_way_are_repeated(stage: ReplayStage) -> None:
+    """Each copy of a request is one of its own: the second repeats nothing."""
+    hold = asyncio.Event()
+    async with target(held(hold)) as place:
+        endpoint = await stage.endpoint(place.url)
+        await stage.captures(endpoint, 1)
+        source = MatchingRequests(endpoint_id=endpoint.id)
+        replay = await stage.replays.start(ReplaySpec(source=source, times=3, concurrency=3))
+        for arrived in (3, 6):
+            await place.arrival(arrived)
+            await stage.close()
+            await stage.open()
+            before = await stage.store.replays.results(replay.id)
+            assert (list(before.interrupted.values()), before.repeated) == ([3], arrived - 3)
+            await stage.replays.resume(replay.id)
+        hold.set()
+        done = await stage.until(replay.id, ReplayState.DONE)
+        assert len(place.received) == 9
+    assert (done.progress.sent, done.progress.delivered, done.progress.repeated) == (3, 3, 6)
+    rows = [row for _, row in await stage.store.deliveries.page(DeliveryFilter(replay_id=replay.id))]
+    triggers = [(await stage.store.deliveries.attempts(row.id))[0].trigger for row in reversed(rows)]
+    assert triggers == [AttemptTrigger.REPLAY] * 3 + [AttemptTrigger.RESTART] * 6
+    assert {row.interrupted for row in rows[:3]} == {False}
+
+
 async def test_a_second_end_counts_no_repeat_twice(stage: ReplayStage) -> None:
     hold = asyncio.Event()
     async with target(held(hold)) as place:
