@@ -6,7 +6,6 @@ the HTTP/1.1 of Hookline's own API: a body has a length or chunks.
 
 from __future__ import annotations
 
-import select
 import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -42,8 +41,8 @@ class Transport:
         self._idle: list[_Connection] = []
 
     def close(self) -> None:
-        while self._idle:
-            self._idle.pop().close()
+        while (connection := self._take()) is not None:
+            connection.close()
 
     def send(self, call: Call[T]) -> T:
         """The result of a call."""
@@ -104,29 +103,26 @@ class Transport:
         query = f"?{urlencode(call.params, doseq=True, quote_via=quote)}" if call.params else ""
         body = body_of(call.content)
         fields = headers_of(self._address.token, headers, body)
-        with _as_api_errors(self._address.url):
-            connection = self._request(call.method, f"{PATH}{call.path}{query}", fields, body or b"", call.timeout_s)
-            try:
-                if not 200 <= connection.status < 300:
-                    raise problem_of(connection.read())
-                yield connection
-            finally:
-                if connection.is_reusable():
-                    self._idle.append(connection)
-                else:
-                    connection.close()
+        connection = self._request(call.method, f"{PATH}{call.path}{query}", fields, body or b"", call.timeout_s)
+        try:
+            if not 200 <= connection.status < 300:
+                raise problem_of(connection.read())
+            yield connection
+        finally:
+            if connection.is_reusable():
+                self._idle.append(connection)
+            else:
+                connection.close()
 
     def _request(
         self, method: str, target: str, headers: dict[str, str], body: bytes, timeout_s: float | None
     ) -> _Connection:
         """A connection on which the response has begun."""
-        while self._idle:
-            connection = self._idle.pop()
-            if connection.is_open():
-                connection.request(method, target, headers, body, timeout_s)
-                return connection
+        connection = self._take()
+        while connection is not None and not connection.is_open():
             connection.close()
-        connection = _Connection(self._address.url)
+            connection = self._take()
+        connection = connection or _Connection(self._address.url)
         try:
             connection.request(method, target, headers, body, timeout_s)
         except BaseException:
@@ -134,14 +130,23 @@ class Transport:
             raise
         return connection
 
+    def _take(self) -> _Connection | None:
+        """An idle connection, which no other thread has then."""
+        try:
+            return self._idle.pop()
+        except IndexError:
+            return None
+
 
 class _Connection:
-    """`status` and `headers` are those of the response that has begun, the names in lower case."""
+    """Every method raises ApiError. `status` and `headers` are those of the response that has begun, the names in lower
+    case."""
 
     def __init__(self, url: str) -> None:
         parts = urlsplit(url)
         self._url, self._host = url, parts.netloc
-        self._socket = socket.create_connection((parts.hostname, parts.port), CONNECT_TIMEOUT_S)
+        with _as_api_errors(url):
+            self._socket = socket.create_connection((parts.hostname, parts.port), CONNECT_TIMEOUT_S)
         self._file = self._socket.makefile("rb")
         self._at_end = False
         self.status, self.headers = 0, dict[str, str]()
@@ -152,7 +157,14 @@ class _Connection:
 
     def is_open(self) -> bool:
         """Whether Hookline has not closed it meanwhile."""
-        return not select.select([self._socket], [], [], 0)[0]
+        self._socket.setblocking(False)
+        try:
+            self._socket.recv(1, socket.MSG_PEEK)
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False  # nothing was asked for, so what came is the end
 
     def is_reusable(self) -> bool:
         """Whether the response was read to its end, and another request may follow."""
@@ -163,11 +175,12 @@ class _Connection:
         self._socket.settimeout(timeout_s)
         fields = {"Host": self._host, "Content-Length": str(len(body)), **headers}
         lines = [f"{method} {target} HTTP/1.1", *(f"{name}: {value}" for name, value in fields.items()), "", ""]
-        self._socket.sendall("\r\n".join(lines).encode("latin-1") + body)
+        with _as_api_errors(self._url):
+            self._socket.sendall("\r\n".join(lines).encode("latin-1") + body)
         self._at_end = False
         version, _, rest = self._line().partition(" ")
         if not version.startswith("HTTP/1.") or not rest[:3].isdigit():
-            raise _NotHttpError(f"it responded {version[:40]!r}, which is not HTTP")
+            raise UnreachableError(f"{self._url} responded {version[:40]!r}, which is not HTTP. Check what runs there.")
         self.status = int(rest[:3])
         pairs = (line.partition(":") for line in iter(self._line, ""))
         self.headers = {name.lower(): value.strip() for name, _, value in pairs}
@@ -175,7 +188,7 @@ class _Connection:
     def pieces(self) -> Iterator[bytes]:
         """The body of the response, as it comes."""
         if self.headers.get("transfer-encoding", "").lower() == "chunked":
-            while size := int(self._line().partition(";")[0], 16):
+            while size := self._chunk_size():
                 yield from self._bytes(size)
                 self._line()
             while self._line():
@@ -188,23 +201,25 @@ class _Connection:
         """The whole response."""
         return Response(self._url, self.status, self.headers, b"".join(self.pieces()))
 
+    def _chunk_size(self) -> int:
+        with _as_api_errors(self._url):
+            return int(self._line().partition(";")[0], 16)
+
     def _line(self) -> str:
-        line = self._file.readline(_LINE_MAX)
-        if not line.endswith(b"\n"):
-            raise ConnectionError("it closed the connection")
-        return line.decode("latin-1").rstrip("\r\n")
+        with _as_api_errors(self._url):
+            line = self._file.readline(_LINE_MAX)
+            if not line.endswith(b"\n"):
+                raise ConnectionError("it closed the connection")
+            return line.decode("latin-1").rstrip("\r\n")
 
     def _bytes(self, size: int) -> Iterator[bytes]:
         while size:
-            data = self._file.read1(min(size, _PIECE))
-            if not data:
-                raise ConnectionError("it closed the connection")
+            with _as_api_errors(self._url):
+                data = self._file.read1(min(size, _PIECE))
+                if not data:
+                    raise ConnectionError("it closed the connection")
             yield data
             size -= len(data)
-
-
-class _NotHttpError(OSError):
-    """What responds is not Hookline."""
 
 
 @contextmanager
