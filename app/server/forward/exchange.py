@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass, field
 
 from app.core.delivery import FailureKind, Timing
-from app.core.errors import HooklineError, NotFoundError
+from app.core.errors import HooklineError
 from app.server.forward.attempt_failure import AttemptError, closed_error
 from app.server.forward.connection import Connection, ConnectionClosedError
 from app.server.forward.pool import ConnectionPool, Phase, PoolKey, Progress
@@ -128,13 +128,12 @@ class Exchange:
         return answer
 
     def _sent(self, task: asyncio.Task[None]) -> None:
-        """A body that cannot be read ends the exchange."""
+        """A body that cannot be read ends the exchange, of which a part was sent."""
         error = None if task.cancelled() else task.exception()
         if error is None or self.connection is None:
             return
         if isinstance(error, HooklineError):
-            kind = FailureKind.NOT_SENT if isinstance(error, NotFoundError) else FailureKind.INTERNAL
-            self.connection.fail(AttemptError(kind, str(error)))
+            self.connection.fail(AttemptError(FailureKind.INTERNAL, str(error)))
         else:
             self.connection.fail(error if isinstance(error, Exception) else RuntimeError(str(error)))
 

@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from app.core.clock import now_us
-from app.core.delivery import AttemptTrigger, FailureKind, RequestEdit
-from app.core.model import PART_SIZE
+from app.core.delivery import AttemptTrigger, FailureKind, RequestEdit, ended_state
+from app.core.model import PART_SIZE, DeliveryState
 from tests.server.forward.scripted import Desk, Peer, once, scripted
 from tests.server.forward.targets import OK
 
@@ -122,7 +122,7 @@ async def test_a_request_that_was_deleted_is_not_sent(desk: Desk) -> None:
     assert place.connections == 0
 
 
-async def test_a_request_that_is_deleted_meanwhile_is_not_sent_whole(desk: Desk) -> None:
+async def test_a_request_that_is_deleted_while_it_is_sent_has_failed(desk: Desk) -> None:
     async def script(peer: Peer) -> None:
         await peer.reader.readuntil(b"\r\n\r\n")
         desk.bodies.bodies.clear()
@@ -130,7 +130,9 @@ async def test_a_request_that_is_deleted_meanwhile_is_not_sent_whole(desk: Desk)
 
     async with scripted(script) as place:
         attempt = await desk.attempt(place.url, None, size=40 * PART_SIZE)
-    assert attempt.failure is FailureKind.NOT_SENT
+    assert attempt.failure is FailureKind.INTERNAL
+    assert ended_state(attempt.failure) is DeliveryState.FAILED, "a part of it was sent"
+    assert attempt.size > 0
     assert attempt.error == "gone"
 
 
