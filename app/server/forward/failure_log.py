@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
-import time
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from app.core.attempt_text import result_text
-from app.core.events import DeliveryChanged, Subscriptions, TargetChanged
-from app.core.model import DeliveryState
+from app.core.events import DeliveryChanged, EndpointRemoved, EndpointSaved, Subscriptions, TargetChanged
+from app.core.model import DeliveryState, Endpoint
 from app.core.repositories import EndpointRepository
-from app.core.target import PausedBy
+from app.core.target import PausedBy, Target
 from app.core.target_text import resume_advice
 from app.core.text import count_of
 
@@ -22,11 +23,13 @@ INTERVAL_S = 60.0
 
 @dataclass
 class _Told:
-    """When a target's last line was written, how many have failed since, and whether it was paused by failures."""
+    """A target about which a line was written: what of it failed, and how often since. `timer` ends the interval."""
 
-    at: float = -INTERVAL_S
+    what: str
+    timer: asyncio.TimerHandle
     unsaid: int = 0
-    paused: bool = False
+    result: str = ""
+    """Of the last one."""
 
 
 class FailureLog:
@@ -35,36 +38,72 @@ class FailureLog:
     def __init__(self, endpoints: EndpointRepository) -> None:
         self._endpoints = endpoints
         self._told: dict[int, _Told] = {}
+        self._paused: dict[int, int] = {}
+        """The targets that failures paused, with their endpoints."""
 
     def add_to(self, subscriptions: Subscriptions) -> None:
-        """Write until these end."""
+        """Write until these end; then call `end`."""
         subscriptions.add(DeliveryChanged, self._delivered)
         subscriptions.add(TargetChanged, self._target_changed)
+        subscriptions.add(EndpointSaved, lambda event: self._keep(event.endpoint, event.endpoint.targets))
+        subscriptions.add(EndpointRemoved, lambda event: self._keep(event.endpoint, ()))
+
+    def end(self) -> None:
+        """Write what is unsaid."""
+        for told in self._told.values():
+            told.timer.cancel()
+            _say_rest(told)
+        self._told.clear()
 
     def _delivered(self, event: DeliveryChanged) -> None:
         delivery = event.delivery
         if delivery.state is not DeliveryState.FAILED or delivery.target_id is None or delivery.replay_id is not None:
             return
-        told, now = self._told.setdefault(delivery.target_id, _Told()), time.monotonic()
-        if now - told.at < INTERVAL_S:
-            told.unsaid += 1
-            return
-        since = f" ({told.unsaid:,} more have failed since the last line.)" if told.unsaid else ""
-        place = f"{self._name(delivery.endpoint_id)} to target {delivery.target_id}"
         # Not its error, which may name URLs with a token in them, or quote what the target sent.
         result = result_text(event.failure, delivery.status)
-        log.info("a delivery of %s failed (%s). %s%s", place, result, delivery.next_step or "", since)
-        told.at, told.unsaid = now, 0
+        told = self._told.get(delivery.target_id)
+        if told is not None:
+            told.unsaid, told.result = told.unsaid + 1, result
+            return
+        what = f"of {self._name(delivery.endpoint_id)} to target {delivery.target_id}"
+        log.info("a delivery %s failed (%s). %s", what, result, delivery.next_step or "")
+        self._told[delivery.target_id] = _Told(what, self._timer(delivery.target_id))
+
+    def _timer(self, target_id: int) -> asyncio.TimerHandle:
+        return asyncio.get_running_loop().call_later(INTERVAL_S, self._interval_over, target_id)
+
+    def _interval_over(self, target_id: int) -> None:
+        told = self._told[target_id]
+        if told.unsaid:
+            _say_rest(told)
+            told.timer = self._timer(target_id)
+        else:
+            del self._told[target_id]
 
     def _target_changed(self, event: TargetChanged) -> None:
         target = event.target
-        told, paused = self._told.setdefault(target.id, _Told()), target.paused is PausedBy.FAILURES
-        if paused and not told.paused:
+        if target.paused is not PausedBy.FAILURES:
+            self._paused.pop(target.id, None)
+        elif target.id not in self._paused:
+            self._paused[target.id] = target.endpoint_id
             failed = count_of(target.pause_after, "failed delivery", "failed deliveries")
             name, advice = self._name(target.endpoint_id), resume_advice(target.id)
             log.warning("target %d of %s is paused after %s in a row. %s", target.id, name, failed, advice)
-        told.paused = paused
+
+    def _keep(self, endpoint: Endpoint, targets: Collection[Target]) -> None:
+        """Forget the endpoint's other targets."""
+        left = {target.id for target in targets}
+        for target_id, of_endpoint in tuple(self._paused.items()):
+            if of_endpoint == endpoint.id and target_id not in left:
+                del self._paused[target_id]
 
     def _name(self, endpoint_id: int) -> str:
         endpoint = self._endpoints.by_id(endpoint_id)
         return "a deleted endpoint" if endpoint is None else f"“{endpoint.name}”"
+
+
+def _say_rest(told: _Told) -> None:
+    if told.unsaid:
+        more = count_of(told.unsaid, "more delivery", "more deliveries")
+        log.info("%s %s failed since the last line, the last one with: %s.", more, told.what, told.result)
+        told.unsaid = 0

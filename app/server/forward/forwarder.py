@@ -46,6 +46,7 @@ class Forwarder:
     ) -> None:
         self._queue, self._endpoints, self._targets, self._responses = deliveries, endpoints, targets, responses
         self._sender = LazySender(captures, instance_id)
+        self._failure_log = FailureLog(endpoints)
         self._bus = bus
         self._workers: dict[int, TargetWorker] = {}
         self._unstorable: set[str] = set()
@@ -61,7 +62,7 @@ class Forwarder:
         self._subscriptions.add(TargetChanged, lambda event: self._wake(event.target.id, requeued=True))
         self._subscriptions.add(DeliveriesQueued, self._queued)
         self._subscriptions.add(DeliveryDue, self._due)
-        FailureLog(self._endpoints).add_to(self._subscriptions)
+        self._failure_log.add_to(self._subscriptions)
         self._subscriptions.add(EndpointSaved, lambda event: self._wake_all_of({event.endpoint.id}, requeued=True))
         self._subscriptions.add(EndpointRemoved, lambda event: self._wake_all_of({event.endpoint.id}))
         self._subscriptions.add(RequestsRemoved, lambda event: self._wake_all_of({event.endpoint_id}))
@@ -74,6 +75,7 @@ class Forwarder:
         if self._subscriptions is not None:
             self._subscriptions.end()
             self._subscriptions = None
+            self._failure_log.end()
         for worker in self._workers.values():
             worker.stop_after_current()
         tasks = tuple(self._tasks)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from app.core.model import DeliveryState
 from app.core.target import PausedBy, RetryRule, TargetDraft
 from app.db.target_troubles import check_forwarding
+from app.server.forward import failure_log
 from tests.server.forward.conftest import Stage
-from tests.server.forward.targets import OK, answering, target
+from tests.server.forward.targets import OK, Target, answering, target
 
 BUSY = b"HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n"
 BUSY_TEXT = "The target responded with 503 Service Unavailable."
@@ -38,6 +41,46 @@ async def test_a_final_failure_and_a_pause_are_logged(stage: Stage, caplog: pyte
         ),
     ]
     assert "secret" not in caplog.text
+
+
+async def failures(stage: Stage, place: Target, count: int) -> str:
+    """Let so many deliveries of an endpoint “Shop” fail; what the log calls them."""
+    endpoint = await stage.endpoint(place.url, {"pause_after": 0}, name="Shop")
+    await stage.forwarder.start()
+    for _ in range(count):
+        await stage.capture(endpoint)
+    await stage.outcomes(count)
+    return f"of “Shop” to target {endpoint.targets[0].id}"
+
+
+async def test_failures_between_two_lines_are_counted_at_the_end(
+    stage: Stage, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("INFO", "app")
+    async with target(answering(BUSY)) as place:
+        what = await failures(stage, place, 3)
+    assert len(lines(caplog)) == 1
+    await stage.forwarder.stop()
+    assert lines(caplog)[1:] == [f"2 more deliveries {what} failed since the last line, the last one with: 503."]
+
+
+async def test_failures_between_two_lines_are_counted_though_no_other_follows(
+    stage: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    caplog.set_level("INFO", "app")
+    monkeypatch.setattr(failure_log, "INTERVAL_S", 0.2)
+    async with target(answering(BUSY)) as place:
+        what = await failures(stage, place, 3)
+
+    def told() -> int:
+        """How many failures the lines stand for."""
+        first = sum(line.startswith(f"a delivery {what} failed") for line in lines(caplog))
+        return first + sum(int(line.split()[0]) for line in lines(caplog) if f"{what} failed since" in line)
+
+    async with asyncio.timeout(20):
+        while told() < 3:  # noqa: ASYNC110 - nobody tells
+            await asyncio.sleep(0.01)
+    assert told() == 3
 
 
 @pytest.mark.parametrize(("follow", "result"), [(True, "Could not connect"), (False, "302")])
