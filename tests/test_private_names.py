@@ -44,6 +44,7 @@ ARGPARSE = {
 }
 USED: dict[str, tuple[str, ...]] = {
     "app/core/bodies/formats/code.py": ("_tokens",),  # Pygments
+    "app/db/migrations.py": ("_meta",),  # peewee
     "app/db/schema.py": ("_meta",),  # peewee
     "app/db/search/scan.py": ("_meta",),  # peewee
     "app/server/capture/connection.py": AIOHTTP,

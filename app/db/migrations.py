@@ -18,7 +18,7 @@ from peewee import SqliteDatabase
 from app.core.clock import now_us
 from app.core.errors import DamagedDatabaseError, NewerDatabaseError
 from app.db.raw_sql import raw
-from app.db.schema import MigrationModel, create_schema
+from app.db.schema import MODELS, MigrationModel, create_schema
 
 Migration = Callable[[SqliteDatabase], None]
 
@@ -33,7 +33,8 @@ OLDEST = "0001_create_tables"
 def applied(connection: sqlite3.Connection, path: Path, known: Sequence[str]) -> list[str]:
     """The names of the migrations in the file, empty for a new one.
 
-    NewerDatabaseError when there is one not `known`, DamagedDatabaseError when the tables are not Hookline's.
+    NewerDatabaseError when there is one not `known`, DamagedDatabaseError when the tables are not Hookline's, or not
+    this version's although all `known` were applied.
     """
     tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables:
@@ -52,7 +53,23 @@ def applied(connection: sqlite3.Connection, path: Path, known: Sequence[str]) ->
             " nothing was changed.",
             path.parent,
         )
+    if not set(known) - set(names):
+        _require_columns(connection, path)
     return names
+
+
+def _require_columns(connection: sqlite3.Connection, path: Path) -> None:
+    """Reject a file of a development version, whose tables have the name of the first release's."""
+    query = "SELECT tables.name, columns.name FROM sqlite_schema AS tables, pragma_table_info(tables.name) AS columns"
+    found = set(connection.execute(query))
+    needed = [(model._meta.table_name, column) for model in MODELS for column in model._meta.columns]
+    missing = next((f"{table}.{column}" for table, column in needed if (table, column) not in found), None)
+    if missing is not None:
+        raise DamagedDatabaseError(
+            f"{path} was written by another version of Hookline: it has no column {missing}. Move it away, or choose"
+            " another data folder with --data-dir; nothing was changed.",
+            path.parent,
+        )
 
 
 def migrate(database: SqliteDatabase, path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRATIONS) -> None:

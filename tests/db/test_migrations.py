@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 from peewee import SqliteDatabase
 
+from app.core.errors import DamagedDatabaseError
 from app.db import migrations
 from app.db.connection import open_writer
 from app.db.migrations import MIGRATIONS, OLDEST
 from app.db.raw_sql import raw
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, files, query
+from tests.db.helpers import add, files, query, write
 
 
 def add_column(database: SqliteDatabase) -> None:
@@ -49,6 +50,22 @@ async def test_a_new_file_gets_all_and_no_copy(tmp_path: Path) -> None:
     assert "colour" in columns(tmp_path)
     assert [row[0] for row in query(tmp_path, "SELECT name FROM migration")] == [*ALL_NAMES, "9001_add_column"]
     assert list(files(tmp_path)) == ["hookline.db"]
+
+
+@pytest.mark.parametrize(
+    ("change", "missing"),
+    [("ALTER TABLE target DROP COLUMN deleted_at", "target.deleted_at"), ("DROP TABLE tunnel_copy", "tunnel_copy.")],
+)
+async def test_a_file_with_all_names_but_other_tables_is_refused_in_words(
+    tmp_path: Path, change: str, missing: str
+) -> None:
+    """Before the first release, the schema changed under the name of its first step."""
+    await old_store(tmp_path)
+    write(tmp_path, change)
+    before = (tmp_path / "hookline.db").read_bytes()
+    with pytest.raises(DamagedDatabaseError, match=f"another version of Hookline.* {missing}.*--data-dir"):
+        await Store.open(tmp_path, lambda _: None)
+    assert (tmp_path / "hookline.db").read_bytes() == before
 
 
 async def test_an_older_file_is_copied_then_migrated_once(tmp_path: Path) -> None:
