@@ -23,12 +23,12 @@ def lose_body(folder: Path, capture_id: str, part: int = 0) -> None:
     _execute(folder, "DELETE FROM capture_body WHERE key = ?", _key(folder, capture_id, part))
 
 
-def make_bodies_unreadable(folder: Path) -> None:
-    """Zero the pages of all bodies that fit into one: SQLite reports them as damaged."""
+def make_unreadable(folder: Path, table: str) -> None:
+    """Zero the pages with rows of the table, and nothing else: SQLite reports them as damaged."""
     with closing(sqlite3.connect(folder / "hookline.db")) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         pages = connection.execute(
-            "SELECT pageno FROM dbstat WHERE name = 'capture_body' AND pagetype = 'leaf'"
+            "SELECT pageno FROM dbstat WHERE name = ? AND pagetype = 'leaf'", (table,)
         ).fetchall()
     with (folder / "hookline.db").open("r+b") as file:
         for (page,) in pages:

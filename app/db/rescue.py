@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 from peewee import SqliteDatabase
 
-from app.core.model import Endpoint, Plan
+from app.core.model import DeliveryState, Endpoint, Plan
 from app.db.connection import START_MIN_FREE, open_writer
 from app.db.copy import copy_snapshot, find_damage, remove_database, sync_folder
-from app.db.counts import SIZE
+from app.db.counts import ATTEMPT_OVERHEAD, DELIVERY_OVERHEAD, SIZE
+from app.db.delivery_results import show_worst
 from app.db.raw_sql import raw, savepoint
 from app.db.records import from_draft, from_target_draft
-from app.db.schema import PARTS_PER_BODY, AccountModel, EndpointModel, TargetModel
+from app.db.schema import DELIVERY_CODE, PARTS_PER_BODY, AccountModel, EndpointModel, TargetModel
 
 RESCUED_NAME = ".rescued-"
 """What follows the database's name, with the time after it."""
@@ -28,6 +29,20 @@ GIVE_UP = 1_000
 """After so many requests in a row that cannot be read, older ones are not tried."""
 REQUESTS_MAX = 100_000
 
+_BELONGING = {
+    "capture_reply": "capture_seq = :seq",
+    "capture_star": "capture_seq = :seq",
+    "capture_note": "capture_seq = :seq",
+    "delivery": "capture_seq = :seq AND endpoint_id = :endpoint",
+    "replay": "id IN (SELECT replay_id FROM delivery WHERE capture_seq = :seq)",
+    "attempt": "delivery_seq IN (SELECT seq FROM delivery WHERE capture_seq = :seq) AND endpoint_id = :endpoint",
+}
+"""The other tables with rows of a request, and the condition on those; a table comes after those it refers to."""
+_USES = f"""UPDATE storage_use SET bytes =
+        (SELECT coalesce(sum({SIZE}), 0) FROM capture WHERE endpoint_id = owner)
+        + (SELECT count(*) * {DELIVERY_OVERHEAD} FROM delivery WHERE endpoint_id = owner)
+        + (SELECT coalesce(sum({ATTEMPT_OVERHEAD} + length(headers)), 0) FROM attempt WHERE endpoint_id = owner)
+    WHERE owner > 0"""
 _SELECT_BODY = "SELECT key, data FROM capture_body WHERE key BETWEEN ? AND ? ORDER BY key"
 
 
@@ -90,7 +105,8 @@ class RequestSaver:
     def __init__(self, half: Path, known: Known, is_over: Callable[[], bool]) -> None:
         self._half, self._known, self._is_over = half, known, is_over
         self._database: SqliteDatabase | None = None
-        self._columns: list[str] = []
+        self._columns: dict[str, list[str]] = {}
+        self._unforwarded = 0
         self._next, self._failed = known.newest, 0
         self._lowest = max(0, known.newest - REQUESTS_MAX)
         self.remarks = ""
@@ -101,18 +117,21 @@ class RequestSaver:
         if self._database is None:
             remove_database(self._half)
             self._database = open_writer(self._half)
-            self._columns = [name for _, name, *_ in raw(self._database).execute("PRAGMA table_info(capture)")]
+            self._columns = {
+                table: [name for _, name, *_ in raw(self._database).execute(f"PRAGMA table_info({table})")]
+                for table in ("capture", *_BELONGING)
+            }
             self._save_endpoints(self._database)
         with self._database.atomic():
             for _ in range(requests):
                 if self._is_over():
                     self.remarks += " Hookline was stopped before it had looked for more."
                 elif self._next > self._lowest and self._failed < GIVE_UP:
-                    saved = _copy_request(connection, raw(self._database), self._columns, self._next)
+                    saved = self._copy_request(connection, raw(self._database), self._next)
                     self._failed = 0 if saved else self._failed + 1
                     self._next -= 1
                     continue
-                self._end(self._database)
+                self._end(raw(self._database))
                 return False
         return True
 
@@ -128,24 +147,47 @@ class RequestSaver:
                 EndpointModel.insert(id=one.id, **columns).execute(database)
                 for number, target in enumerate(one.targets):
                     settings = {**from_target_draft(target.draft()), "endpoint": one.id, "position": number}
+                    settings["paused"] = target.paused and target.paused.value
                     TargetModel.insert(id=target.id, **settings).execute(database)
 
-    @staticmethod
-    def _end(database: SqliteDatabase) -> None:
-        stored = f"SELECT coalesce(sum({SIZE}), 0) FROM capture WHERE endpoint_id = owner"
-        raw(database).execute(f"UPDATE storage_use SET bytes = ({stored})")
-
-
-def _copy_request(connection: sqlite3.Connection, saved: sqlite3.Connection, columns: Sequence[str], seq: int) -> bool:
-    names, first = ", ".join(columns), seq * PARTS_PER_BODY
-    try:
-        digest, *values = connection.execute(f"SELECT sha256, {names} FROM capture WHERE seq = ?", (seq,)).fetchone()
-        parts = connection.execute(_SELECT_BODY, (first, first + PARTS_PER_BODY - 1)).fetchall()
-        if sha256(b"".join(data for _, data in parts)).hexdigest() != digest:
+    def _copy_request(self, connection: sqlite3.Connection, saved: sqlite3.Connection, seq: int) -> bool:
+        names, first = ", ".join(self._columns["capture"]), seq * PARTS_PER_BODY
+        found = f"SELECT sha256, endpoint_id, mirror, {names} FROM capture WHERE seq = ?"
+        try:
+            digest, endpoint_id, mirror, *values = connection.execute(found, (seq,)).fetchone()
+            parts = connection.execute(_SELECT_BODY, (first, first + PARTS_PER_BODY - 1)).fetchall()
+            if sha256(b"".join(data for _, data in parts)).hexdigest() != digest:
+                return False
+            with savepoint(saved):
+                saved.execute(f"INSERT INTO capture ({names}) VALUES ({', '.join('?' * len(values))})", values)
+                saved.executemany("INSERT INTO capture_body (key, data) VALUES (?, ?)", parts)
+        except (sqlite3.Error, TypeError):  # whatever a damaged page may hold
             return False
+        for table in _BELONGING:
+            with contextlib.suppress(sqlite3.Error):
+                self._copy_rows(connection, saved, table, {"seq": seq, "endpoint": endpoint_id})
+        if mirror != DELIVERY_CODE[DeliveryState.NONE]:
+            if saved.execute("SELECT 1 FROM delivery WHERE capture_seq = ?", (seq,)).fetchone():
+                show_worst(saved, [seq])
+            else:
+                self._unforwarded += mirror == DELIVERY_CODE[DeliveryState.QUEUED]
+                saved.execute("UPDATE capture SET mirror = ? WHERE seq = ?", (DELIVERY_CODE[DeliveryState.NONE], seq))
+        return True
+
+    def _copy_rows(
+        self, connection: sqlite3.Connection, saved: sqlite3.Connection, table: str, values: dict[str, int]
+    ) -> None:
+        names = self._columns[table]
+        rows = connection.execute(
+            f"SELECT {', '.join(names)} FROM {table} WHERE {_BELONGING[table]}", values
+        ).fetchall()
         with savepoint(saved):
-            saved.execute(f"INSERT INTO capture ({names}) VALUES ({', '.join('?' * len(columns))})", values)
-            saved.executemany("INSERT INTO capture_body (key, data) VALUES (?, ?)", parts)
-    except (sqlite3.Error, TypeError):  # whatever a damaged page may hold
-        return False
-    return True
+            saved.executemany(
+                f"INSERT OR IGNORE INTO {table} ({', '.join(names)}) VALUES ({', '.join('?' * len(names))})", rows
+            )
+
+    def _end(self, saved: sqlite3.Connection) -> None:
+        saved.execute(_USES)
+        if self._unforwarded:
+            these = "1 of them was" if self._unforwarded == 1 else f"{self._unforwarded:,} of them were"
+            self.remarks += f" {these} to be forwarded, which could not be read: after a restore that is not done."

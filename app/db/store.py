@@ -199,17 +199,18 @@ class Store:
         self._publish(event)
         self._writer.suspect()
 
-    def _file_lost(self) -> None:
+    def _file_lost(self, whole: bool) -> None:
         if self._rescuing is None or self._rescuing.done():
-            self._rescuing = asyncio.create_task(self._rescue(), name="rescue of the database")
+            self._rescuing = asyncio.create_task(self._rescue(whole), name="rescue of the database")
 
-    async def _rescue(self) -> None:
-        """Save what can be read, and add to the trouble where that is."""
+    async def _rescue(self, whole: bool) -> None:
+        """Save what can be read, and add to the trouble where that is. Unless the open file is `whole`, a copy of it
+        would mix two databases."""
         kept = unused_name(self._path)
         half = kept.with_name(f"{kept.name}.part")
         copy = partial(copy_whole, half=half, is_over=partial(self._stopped_for, COPY_STOP_S))
         try:
-            remarks = "" if await self._readers.run(copy) else await self._save_requests(half)
+            remarks = "" if whole and await self._readers.run(copy) else await self._save_requests(half)
             count = await asyncio.to_thread(give_name, half, kept)
         except (OSError, sqlite3.Error, StorageUnavailableError) as error:
             await asyncio.to_thread(remove_database, half)

@@ -59,11 +59,12 @@ class Writer:
         reserve: DiskReserve,
         *,
         on_trouble: Callable[[str | None], None],
-        on_loss: Callable[[], None],
+        on_loss: Callable[[bool], None],
         on_suspicion: Callable[[], None],
     ) -> None:
-        """`on_trouble`: why nothing can be stored, None once it can again. `on_loss`: the file is gone or overwritten,
-        once. `on_suspicion`: another program has written to it. They are called on the loop's thread."""
+        """`on_trouble`: why nothing can be stored, None once it can again. `on_loss`, once: the file is gone (True:
+        what is open is whole) or overwritten. `on_suspicion`: another program has written to it. They are called on the
+        loop's thread."""
         self._path, self._inserts, self._reserve = path, inserts, reserve
         self._on_trouble, self._on_loss, self._on_suspicion = on_trouble, on_loss, on_suspicion
         self._loop = asyncio.get_running_loop()
@@ -392,7 +393,7 @@ class Writer:
             self._announce("" if str(error) == reason else f" ({error})")
         if not self._lost and (self._damaged is not None or (isinstance(error, FileMovedError) and error.is_lost)):
             self._lost = True
-            self._loop.call_soon_threadsafe(self._on_loss)
+            self._loop.call_soon_threadsafe(self._on_loss, self._damaged is None)
         unavailable = StorageUnavailableError(f"Hookline cannot store anything now. {reason}")
         unavailable.__cause__ = error
         return unavailable

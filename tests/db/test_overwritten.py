@@ -16,12 +16,15 @@ import pytest
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import DatabaseDamaged, Event, StorageTrouble
+from app.core.model import Capture, DeliveryState
+from app.core.target import PausedBy, TargetDraft
 from app.db import integrity
 from app.db import store as store_module
 from app.db import writer as writer_module
+from app.db.rescue import Known, RequestSaver
 from app.db.restore import restore
 from app.db.store import Store
-from tests import factories
+from tests import damage, factories
 from tests.db.helpers import add, add_many, eventually, files, kept_bytes, of_kind, query, recount_bytes
 
 Harm = Callable[[Path, Path], None]
@@ -270,3 +273,56 @@ async def test_a_stop_waits_only_a_moment_for_what_is_saved(
     await store.close()
     assert await requests_in(await saved(folder, events)) == []
     assert str(reasons(events)[-1]).endswith("Hookline was stopped before it had looked for more.")
+
+
+async def forwarded(store: Store) -> list[Capture]:
+    """Twenty requests that wait for a paused target; the last has a star and a note."""
+    (endpoint,) = store.endpoints.all()
+    target = await store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/"))
+    await store.targets.pause(target.id)
+    added = []
+    for number in range(20):
+        capture = factories.capture(b"%d" % number, seq=store.captures.new_seq(), endpoint_id=endpoint.id)
+        await store.captures.add(capture, b"%d" % number, 0, [target])
+        added.append(capture)
+    await store.captures.star([added[-1].id])
+    await store.captures.set_note(added[-1].id, "Charged twice")
+    return added
+
+
+async def test_what_waits_to_be_forwarded_is_saved_and_a_pause_stays(
+    folder: Path, other: Path, events: list[Event]
+) -> None:
+    store = await Store.open(folder, events.append)
+    added = await forwarded(store)
+    overwrite_all(folder / "hookline.db", other)
+    restored = folder.parent / "restored"
+    restore(restored, await saved(folder, events), lambda *_: None, lambda _: None)
+    await store.close()
+    assert kept_bytes(restored) == recount_bytes(restored)
+    again = await Store.open(restored, lambda _: None)
+    (endpoint,) = again.endpoints.all()
+    (target,) = endpoint.targets
+    assert target.paused is PausedBy.USER
+    assert (await again.deliveries.target_counts())[target.id].queued == 20
+    found = await again.captures.get(added[-1].id)
+    assert found is not None
+    assert (found.mirror, found.starred, found.note) == (DeliveryState.QUEUED, True, "Charged twice")
+    await again.close()
+
+
+async def test_requests_whose_deliveries_cannot_be_read_are_counted_and_wait_for_nothing(folder: Path) -> None:
+    store = await Store.open(folder, lambda _: None)
+    added = await forwarded(store)
+    known = Known(store.endpoints.all(), store.account.plan, added[-1].seq)
+    await store.close()
+    damage.make_unreadable(folder, "delivery")
+    saver = RequestSaver(folder / "saved.db", known, lambda: False)
+    with closing(sqlite3.connect(folder / "hookline.db")) as connection:
+        assert not saver.step(connection, 1_000)
+    saver.close()
+    assert (
+        saver.remarks == " 20 of them were to be forwarded, which could not be read: after a restore that is not done."
+    )
+    with closing(sqlite3.connect(folder / "saved.db")) as connection:
+        assert connection.execute("SELECT mirror, count(*) FROM capture GROUP BY mirror").fetchall() == [("n", 320)]

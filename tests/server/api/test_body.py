@@ -188,7 +188,7 @@ async def test_a_damaged_body_is_a_problem_unless_it_is_asked_for(desk: Desk, tm
 
 async def test_a_request_with_an_unreadable_body_can_be_read(desk: Desk, tmp_path: Path) -> None:
     capture = await stored(desk, b"a" * 3_000)
-    damage.make_bodies_unreadable(tmp_path)
+    damage.make_unreadable(tmp_path, "capture_body")
     problem(await desk.client.get(f"/requests/{capture}/body"), 503, "storage-unavailable")
     read = await desk.client.get(f"/requests/{capture}")
     assert (read.status_code, read.json()["size"], read.json()["damaged"]) == (200, 3_000, None)
