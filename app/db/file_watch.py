@@ -69,7 +69,9 @@ class FileWatch:
             raise self._damaged("was overwritten")
         if number != self._number:
             raise self._damaged("was overwritten with another database")
-        if pages * (self._page_size if self._page_size > 1 else 65_536) > size:
+        # A checkpoint that a full disk stops leaves a header that names pages which are still in the log alone.
+        is_shorter = size < self._stamp[0]
+        if is_shorter and pages * (self._page_size if self._page_size > 1 else 65_536) > size:
             raise self._damaged("was cut")
         self._stamp = stamp
 
