@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from functools import cache
 
-from peewee import SqliteDatabase
+from peewee import SQL, SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveryChanged, Event
@@ -14,7 +15,7 @@ from app.db import attempts
 from app.db.background_worker import BackgroundWorker
 from app.db.delivery_results import show_worst
 from app.db.endpoint_directory import EndpointDirectory
-from app.db.raw_sql import raw, sql_list
+from app.db.raw_sql import json_list, raw
 from app.db.readers import Readers
 from app.db.records import DELIVERY
 from app.db.schema import CaptureModel, DeliveryModel
@@ -85,6 +86,14 @@ class RemovedTargets:
                 self._publish(event)
 
 
+@cache
+def _read_statement() -> str:
+    """Built once: that takes peewee as long as changing some deliveries."""
+    query = DeliveryModel.select(*DELIVERY.columns, DeliveryModel.seq).join(CaptureModel)
+    query = query.where(DeliveryModel.seq.in_(SQL("(SELECT value FROM json_each(:seqs))")))
+    return str(query.order_by(DeliveryModel.seq).sql()[0])
+
+
 def _end(database: SqliteDatabase, target_id: int, limit: int) -> list[DeliveryChanged]:
     """End at most `limit` deliveries; none if the target exists."""
     connection = raw(database)
@@ -93,13 +102,12 @@ def _end(database: SqliteDatabase, target_id: int, limit: int) -> list[DeliveryC
     if not captures:
         return []
     shown = show_worst(connection, set(captures.values()))
-    query = DeliveryModel.select(*DELIVERY.columns, DeliveryModel.seq).join(CaptureModel)
-    query = query.where(DeliveryModel.seq.in_(sql_list(captures))).order_by(DeliveryModel.seq)
-    rows = list(query.tuples().execute(database))
-    last = attempts.last_of(database, [row[DELIVERY.position("id")] for row in rows])
+    rows = connection.execute(_read_statement(), {"seqs": json_list(captures)}).fetchall()
+    deliveries = [DELIVERY.record(row) for row in rows]
+    tried = [delivery.id for delivery in deliveries if delivery.attempts]
+    last = attempts.last_of(database, tried) if tried else {}
     ended = []
-    for row in rows:
-        delivery = DELIVERY.record(row)
+    for delivery, row in zip(deliveries, rows, strict=True):
         failure = last[delivery.id].failure if delivery.id in last else None
         ended.append(DeliveryChanged(delivery=delivery, state=shown[captures[row[-1]]], failure=failure))
     return ended
