@@ -152,11 +152,14 @@ class RequestSaver:
 
     def _copy_request(self, connection: sqlite3.Connection, saved: sqlite3.Connection, seq: int) -> bool:
         names, first = ", ".join(self._columns["capture"]), seq * PARTS_PER_BODY
-        found = f"SELECT sha256, endpoint_id, mirror, {names} FROM capture WHERE seq = ?"
+        found = f"SELECT seq, sha256, endpoint_id, mirror, {names} FROM capture WHERE seq = ?"
         try:
-            digest, endpoint_id, mirror, *values = connection.execute(found, (seq,)).fetchone()
+            found_seq, digest, endpoint_id, mirror, *values = connection.execute(found, (seq,)).fetchone()
             parts = connection.execute(_SELECT_BODY, (first, first + PARTS_PER_BODY - 1)).fetchall()
+            keys = [key for key, _ in parts]
             if sha256(b"".join(data for _, data in parts)).hexdigest() != digest:
+                return False
+            if found_seq != seq or keys != list(range(first, first + len(keys))):  # of another database's pages
                 return False
             with savepoint(saved):
                 saved.execute(f"INSERT INTO capture ({names}) VALUES ({', '.join('?' * len(values))})", values)
