@@ -16,8 +16,8 @@ from peewee import SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.errors import StorageUnavailableError
-from app.core.events import Event, StorageTrouble
-from app.core.model import Counts
+from app.core.events import Captured, Event, StorageTrouble
+from app.core.model import Counts, Summary
 from app.core.providers.catalogue import Identify
 from app.core.settings import Settings
 from app.core.text import count_of
@@ -37,6 +37,7 @@ from app.db.eviction import StorageEviction
 from app.db.identification import Identification
 from app.db.insert import Inserts
 from app.db.integrity import IntegrityCheck
+from app.db.positions import captures_between, newest_position
 from app.db.queries import count_all
 from app.db.raw_sql import raw
 from app.db.readers import Readers
@@ -57,6 +58,8 @@ from app.db.writer_jobs import AdaptiveBatch, Job
 log = logging.getLogger(__name__)
 
 PURGE_INTERVAL_S = 900.0
+ANNOUNCED_MAX = 10_000
+"""Of requests that were refused and are stored."""
 COPY_STOP_S, SAVE_STOP_S = 0.5, 1.5
 """So long after a stop has begun, the rescue ends its copy of the whole database, and saving the newest requests."""
 
@@ -94,6 +97,7 @@ class Store:
             on_trouble=self._trouble_changed,
             on_loss=self._file_lost,
             on_suspicion=self._damage_suspected,
+            on_uncounted=self._count_again,
         )
         self._readers = Readers(path, self._damage_suspected)
         self._index = Index(path.with_name(INDEX_NAME), self._readers, self._reserve.has_ample_space)
@@ -190,6 +194,32 @@ class Store:
     def _trouble_changed(self, reason: str | None) -> None:
         self._trouble = reason
         self._publish(StorageTrouble(reason=reason))
+
+    def _count_again(self) -> None:
+        """Count what is stored, in the order of commits, and announce the requests that were refused."""
+        known = self._order.newest
+
+        def job(database: SqliteDatabase) -> tuple[dict[int, Counts], dict[int, int], list[tuple[int, Summary]]]:
+            stored = captures_between(database, known, newest_position(database), ANNOUNCED_MAX)
+            return count_all(database), all_uses(database), list(stored)
+
+        def after(found: tuple[dict[int, Counts], dict[int, int], list[tuple[int, Summary]]]) -> None:
+            counts, uses, stored = found
+            for endpoint in self.endpoints.all():
+                before = self._request_counts.of(endpoint.id).stored_bytes
+                fresh = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
+                self._request_counts.start(endpoint.id, fresh)
+                self.limits.grew(endpoint.id, fresh.stored_bytes - before)
+            missed = [(position, summary) for position, summary in stored if position > self._order.newest]
+            if missed:
+                self._order.newest = missed[-1][0]
+                positions, summaries = zip(*missed, strict=True)
+                self._publish_and_index(Captured(summaries=summaries, positions=positions))
+
+        def failed(error: Exception) -> None:
+            log.warning("what is stored was not counted again: %s", error)
+
+        self._writer.put(Job(job, after, failed, AdaptiveBatch(1), in_transaction=False))
 
     def _damage_suspected(self) -> None:
         self._writer.suspect()

@@ -61,12 +61,15 @@ class Writer:
         on_trouble: Callable[[str | None], None],
         on_loss: Callable[[bool], None],
         on_suspicion: Callable[[], None],
+        on_uncounted: Callable[[], None],
     ) -> None:
         """`on_trouble`: why nothing can be stored, None once it can again. `on_loss`, once: the file is gone (True:
-        what is open is whole) or overwritten. `on_suspicion`: another program has written to it. They are called on the
-        loop's thread."""
+        what is open is whole) or overwritten. `on_suspicion`: another program has written to it.
+        `on_uncounted`: storing works again, and something is stored that was refused. They are called on the loop's
+        thread."""
         self._path, self._inserts, self._reserve = path, inserts, reserve
         self._on_trouble, self._on_loss, self._on_suspicion = on_trouble, on_loss, on_suspicion
+        self._on_uncounted, self._uncounted = on_uncounted, False
         self._loop = asyncio.get_running_loop()
         self._queue: SimpleQueue[Add | Job | None] = SimpleQueue()
         self._background: deque[Job] = deque()
@@ -280,14 +283,17 @@ class Writer:
         """Only what is done within may change the file. FileMovedError or FileDamagedError when another program has
         done so, at the end of it too: then nobody may be told that something is stored."""
         self._require_own_file()
+        uncounted = self._uncounted
         try:
             yield
         except BaseException:
             with contextlib.suppress(FileMovedError, FileDamagedError):
                 self._watch.accept()
             raise
+        self._uncounted = True  # until it is certain that the callers are told
         if not self._watch.is_unchanged():
             self._watch.accept()
+        self._uncounted = uncounted
 
     def _require_own_file(self) -> None:
         if self._damaged is not None:
@@ -434,6 +440,9 @@ class Writer:
                 log.exception("trying to store something failed")
             return
         self._trouble, self._lost = None, False
+        if self._uncounted:
+            self._uncounted = False
+            self._loop.call_soon_threadsafe(self._on_uncounted)
         self._announce()
 
     # -- on the loop's thread ------------------------------------------------------------------------------------

@@ -13,9 +13,10 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
-from app.core.events import DatabaseDamaged, Event, StorageTrouble
+from app.core.events import Captured, DatabaseDamaged, Event, StorageTrouble
 from app.core.model import Capture, DeliveryState
 from app.core.target import PausedBy, TargetDraft
 from app.db import integrity
@@ -25,7 +26,18 @@ from app.db.rescue import Known, RequestSaver
 from app.db.restore import restore
 from app.db.store import Store
 from tests import damage, factories
-from tests.db.helpers import add, add_many, eventually, files, kept_bytes, of_kind, query, recount_bytes
+from tests.db.helpers import (
+    add,
+    add_many,
+    check_totals,
+    eventually,
+    files,
+    kept_bytes,
+    of_kind,
+    query,
+    recount,
+    recount_bytes,
+)
 
 Harm = Callable[[Path, Path], None]
 
@@ -326,3 +338,28 @@ async def test_requests_whose_deliveries_cannot_be_read_are_counted_and_wait_for
     )
     with closing(sqlite3.connect(folder / "saved.db")) as connection:
         assert connection.execute("SELECT mirror, count(*) FROM capture GROUP BY mirror").fetchall() == [("n", 320)]
+
+
+async def test_what_was_refused_and_is_stored_is_counted_once_storing_works_again(
+    folder: Path, other: Path, events: list[Event]
+) -> None:
+    store = await Store.open(folder, events.append)
+    (endpoint,) = store.endpoints.all()
+    await add(store, endpoint.id)
+    kept = shutil.copyfile(folder / "hookline.db", folder.parent / "kept.db")
+
+    def harm(_: SqliteDatabase) -> None:
+        copy_over(folder / "hookline.db", other)
+
+    harming = asyncio.ensure_future(store._writer.run(harm))  # in the same commit
+    with pytest.raises(StorageUnavailableError):
+        await add(store, endpoint.id)
+    with pytest.raises(StorageUnavailableError):
+        await harming
+    shutil.copyfile(kept, folder / "hookline.db")
+    await eventually(lambda: reasons(events)[-1:] == [None])
+    await eventually(lambda: {endpoint.id: store.captures.counts(endpoint.id)} == recount(folder))
+    assert store.captures.counts(endpoint.id).total == 302
+    check_totals(store, folder)
+    assert sum(len(event.summaries) for event in of_kind(events, Captured)) == 2
+    await store.close()
