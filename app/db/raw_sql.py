@@ -28,6 +28,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `positions.py` | a lookup with `coalesce`, once for each call that waits |
 | `queries.py` | the counts at start, from one index; what is hidden is a function of SQLite |
 | `raw_sql.py` | transactions that begin by taking the lock, and savepoints |
+| `removed_targets.py` | in steps between captures, any number of rows in one statement |
 | `rescue.py` | a file that may be damaged anywhere, row by row |
 | `response_times.py` | any number of rows in one statement, for each capture |
 | `retention.py` | purges: joins in a fixed order |

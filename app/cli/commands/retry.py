@@ -24,12 +24,7 @@ SEND_NOW_DETAILS = (
     f"{SEND_NOW_HELP}. Where a target keeps the order, the first one can be sent, and what waits behind it follows."
     " A paused target is resumed instead: hookline target resume."
 )
-SEND_NOW_EXAMPLES = (
-    (
-        "Send the first delivery that waits",
-        "hookline send-now $(hookline deliveries --queued -n 1 --json | jq -r '.[0].id')",
-    ),
-)
+SEND_NOW_EXAMPLES = (("Send one of those that hookline deliveries --queued lists", "hookline send-now 019a1b2c"),)
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:

@@ -200,7 +200,7 @@ def test_deliveries_show_and_change_as_they_end(run: Run, tmp_path: Path) -> Non
             shown.page.open_request(sent.id)
             await until(lambda: shown.detail.tabs.tabText(DELIVERIES) == "Deliveries 1")
             shown.detail.tabs.setCurrentIndex(DELIVERIES)
-            assert tab.pane.title.text() == "Not sent yet"
+            assert tab.pane.title.text() == "Nothing sent yet"
             (delivery,) = await store.deliveries.of_capture(sent.id)
             headers = (("Content-Type", "application/json"), ("Content-Encoding", "gzip"))
             made = attempt(delivery, response_headers=headers, **STATUS_500)
