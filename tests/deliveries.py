@@ -21,7 +21,7 @@ CLIENT_CERTIFICATE = Path(__file__).with_name("client_certificate.pem")
 OTHER_CLIENT_KEY = Path(__file__).with_name("other_client_key.pem")
 URL = "http://127.0.0.1:9/in"
 REFUSED = "Nothing is listening at 127.0.0.1:9 (connection refused)."
-NOT_SENT = "Not forwarded: the path /../admin would leave the forward URL's path."
+NOT_SENT = "The path /../admin would leave the forward URL's path."
 NO_CONNECTION: dict[str, Any] = {"status": None, "failure": FailureKind.CONNECTION, "error": "Nothing listens there."}
 STATUS_500: dict[str, Any] = {"status": 500, "failure": FailureKind.STATUS, "error": "The target responded with 500."}
 """Fields of attempts that failed."""

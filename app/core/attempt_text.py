@@ -27,6 +27,12 @@ TRIGGERS = {
 }
 
 
+def trigger_text(attempt: Attempt) -> str:
+    """Why it was made; empty for a request that was never forwarded."""
+    never = attempt.trigger is AttemptTrigger.FORWARD and attempt.failure is FailureKind.NOT_SENT
+    return "" if never else TRIGGERS[attempt.trigger]
+
+
 def short_result(attempt: Attempt) -> str:
     """`200`, `500`, `Timed out`: attempts that ended the same way have the same one."""
     return result_text(attempt.failure, attempt.status)

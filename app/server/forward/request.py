@@ -163,7 +163,7 @@ def _url(capture: Capture, target: Target, edit: RequestEdit) -> RequestUrl:
     if raw is None:
         path = sub_path(capture.target)
         path = path if len(path) <= _PATH_MAX else path[: _PATH_MAX - 1] + "…"
-        text = f"Not forwarded: the path {path} would leave the forward URL's path."
+        text = f"The path {path} would leave the forward URL's path."
         raise AttemptError(FailureKind.NOT_SENT, text)
     return url.with_target(raw)
 

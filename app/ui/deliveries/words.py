@@ -6,7 +6,7 @@ from collections.abc import Callable
 from http import HTTPStatus
 from typing import NamedTuple
 
-from app.core.attempt_text import FAILURES, TRIGGERS
+from app.core.attempt_text import FAILURES, trigger_text
 from app.core.delivery import Attempt, Delivery, FailureKind, ended_state
 from app.core.ids import uuid7_us
 from app.core.model import DeliveryState
@@ -31,6 +31,8 @@ PAUSED = Look("Paused", "pause", "warning")
 INTERRUPTED = Look("Interrupted", "warning", "warning")
 
 _STATES = {DeliveryState.DELIVERED: DELIVERED, DeliveryState.NOT_SENT: NOT_SENT, DeliveryState.FAILED: FAILED}
+UNTIMED = (FailureKind.INTERRUPTED, FailureKind.NOT_SENT)
+"""Attempts without a duration, and without anything that was sent or came back."""
 INTERRUPTED_MEANS = (
     "Hookline stopped while this attempt was being made. The target may have received the request, so the next attempt"
     " may be a repeat. It does not use up a retry."
@@ -145,5 +147,12 @@ def timing_parts(attempt: Attempt) -> list[tuple[str, str, float]]:
 
 def attempt_text(attempt: Attempt, count: int) -> str:
     """In words, for screen readers and tooltips: `Attempt 2 of 3, retry: 500 Internal Server Error after 12 ms`."""
-    took = f" after {ms_text(attempt.ms)}" if attempt.failure is not FailureKind.INTERRUPTED else ""
-    return f"Attempt {attempt.number} of {count}, {TRIGGERS[attempt.trigger]}: {result_of(attempt)}{took}"
+    took = f" after {ms_text(attempt.ms)}" if attempt.failure not in UNTIMED else ""
+    trigger = ", ".join(filter(None, (f"Attempt {attempt.number} of {count}", trigger_text(attempt))))
+    return f"{trigger}: {result_of(attempt)}{took}"
+
+
+def attempts_text(delivery: Delivery) -> str:
+    """`3 attempts`; empty before the first, and for a request that was never forwarded."""
+    never = delivery.state is DeliveryState.NOT_SENT and delivery.attempts == 1
+    return "" if never or not delivery.attempts else count_of(delivery.attempts, "attempt")

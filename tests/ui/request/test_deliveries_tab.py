@@ -24,7 +24,7 @@ from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED
 from app.ui.request.deliveries.attempt_list import row_words
 from app.ui.request.tabs.deliveries_tab import DeliveriesTab
 from app.ui.request.tabs.tabs import DELIVERIES
-from tests.deliveries import NO_CONNECTION, STATUS_500, finish
+from tests.deliveries import NO_CONNECTION, NOT_SENT, STATUS_500, finish, not_sent
 from tests.factories import attempt
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until
@@ -145,7 +145,7 @@ def test_the_url_before_the_first_attempt_follows_the_target(run: Run, tmp_path:
             draft = TargetDraft(url="http://127.0.0.1:9/mended", append_path=False, keep_query=False)
             await shown.desk.store.targets.update(delivery.target_id or 0, draft)
             await until(lambda: tab.pane.url.text() == draft.url)
-            assert words(tab)[0] == f"Waiting, 0 attempts, {draft.url}"
+            assert words(tab)[0] == f"Waiting, {draft.url}"
 
     run(check())
 
@@ -335,6 +335,22 @@ def test_an_interrupted_attempt_says_what_that_means(run: Run, tmp_path: Path) -
             assert words(tab)[1:] == ["Attempt 1 of 1, forwarded: Interrupted", "Next attempt now"]
             assert tab.pane.nothing.text.text() == INTERRUPTED_MEANS
             assert not tab.pane.sides.isVisible()
+            assert not tab.pane.timing.isVisible()
+
+    run(check())
+
+
+@pytest.mark.usefixtures("each_font")
+def test_a_request_that_was_not_sent_says_why_in_full(run: Run, tmp_path: Path) -> None:
+    async def check() -> None:
+        async with opened(tmp_path) as (shown, tab, _, delivery):
+            await not_sent(shown.desk.store, delivery)
+            await until(lambda: words(tab)[1:] == ["Attempt 1 of 1: Not sent"])
+            assert words(tab)[0].startswith("Not sent, http")
+            text = tab.pane.nothing.text
+            assert text.text() == NOT_SENT
+            assert text.height() >= text.heightForWidth(text.width())
+            assert not tab.pane.reason.isVisible()
             assert not tab.pane.timing.isVisible()
 
     run(check())

@@ -25,8 +25,7 @@ from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery
 from app.core.model import WORST_FIRST, DeliveryState
 from app.core.target import Target
-from app.core.text import count_of
-from app.ui.deliveries.words import attempt_text, look_of, next_text
+from app.ui.deliveries.words import attempt_text, attempts_text, look_of, next_text
 from app.ui.request.deliveries.attempt_rows import AttemptDelegate
 from app.ui.theme.theme import Theme
 
@@ -112,9 +111,9 @@ def row_words(row: Row) -> str:
         return next_text(delivery, row.target, now_us())
     if row.attempt is not None:
         return attempt_text(row.attempt, delivery.attempts)
-    replay = "replay, " if delivery.replay_id is not None else ""
-    made = count_of(delivery.attempts, "attempt")
-    return f"{look_of(delivery, row.target).words}, {replay}{made}, {escape(delivery.request_url(row.target))}"
+    replay = "replay" if delivery.replay_id is not None else ""
+    url = escape(delivery.request_url(row.target))
+    return ", ".join(filter(None, (look_of(delivery, row.target).words, replay, attempts_text(delivery), url)))
 
 
 class AttemptList(QListView):

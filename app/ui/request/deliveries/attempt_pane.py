@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
-from app.core.attempt_text import RESPONSE_REMOVED, TRIGGERS
+from app.core.attempt_text import RESPONSE_REMOVED, trigger_text
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, FailureKind
@@ -19,7 +19,7 @@ from app.core.record import Headers
 from app.core.target import Target
 from app.core.text import exact_time, ms_text, size_text
 from app.core.waiting import WaitReason, wait_of
-from app.ui.deliveries.words import INTERRUPTED_MEANS, result_of
+from app.ui.deliveries.words import INTERRUPTED_MEANS, UNTIMED, result_of
 from app.ui.latest_only import Latest
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource, of_attempt, read_plain
@@ -116,7 +116,7 @@ class AttemptPane(QWidget):
         responded: bool = False,
     ) -> None:
         """Show an attempt, or (None) a delivery to `target` that has none yet; `not_again` is why it can be neither
-        retried nor sent now,        `responded` says that the sender got its response.
+        retried nor sent now, `responded` says that the sender got its response.
         """
         same = attempt == self._attempt and capture is self._capture and attempt is not None
         self._delivery, self._attempt, self._capture = delivery, attempt, capture
@@ -132,30 +132,26 @@ class AttemptPane(QWidget):
         self.retry.setVisible(usable if wait is None else wait.reason not in (WaitReason.NEXT, WaitReason.SENDING))
         self.retry.set_refusal(not_again)
         self.copy_text.setVisible(attempt is not None)
-        nothing = attempt is None or attempt.failure in (FailureKind.INTERRUPTED, FailureKind.NOT_SENT)
+        nothing = attempt is None or attempt.failure in UNTIMED
         self.timing.setVisible(not nothing)
         if attempt is None:
             self._show_unsent()
             return
-        trigger = TRIGGERS[attempt.trigger]
-        self.title.setText(f"Attempt {attempt.number} of {delivery.attempts} · {trigger} · {result_of(attempt)}")
+        title = f"Attempt {attempt.number} of {delivery.attempts}", trigger_text(attempt), result_of(attempt)
+        self.title.setText(" · ".join(filter(None, title)))
         self.facts.setText(" · ".join(_facts(attempt, responded=responded)))
         self.facts.show()
-        interrupted = attempt.failure is FailureKind.INTERRUPTED
-        unsent = attempt.failure is FailureKind.NOT_SENT
         last = attempt.number == delivery.attempts
-        self.reason.setText(escape((reason_text(delivery.error, delivery.next_step) if last else attempt.error) or ""))
-        self.reason.setVisible(bool(attempt.error) and not interrupted)
+        reason = escape((reason_text(delivery.error, delivery.next_step) if last else attempt.error) or "")
+        self.reason.setText(reason)
+        self.reason.setVisible(bool(attempt.error) and not nothing)
         self.timing.show_attempt(attempt)
         for choice in (self.sides, self.parts):
             choice.setVisible(not nothing)
-        if interrupted:
-            self._show_nothing("Interrupted", INTERRUPTED_MEANS)
-            return
-        if unsent:
-            self._show_nothing("Not sent", "Nothing was sent, and nothing came back.")
-            return
-        if not same:
+        if nothing:
+            interrupted = attempt.failure is FailureKind.INTERRUPTED
+            self._show_nothing(result_of(attempt), INTERRUPTED_MEANS if interrupted else reason)
+        elif not same:
             self.sides.set_current("request" if attempt.status is None else "response")
             self._show_part()
 
@@ -322,7 +318,7 @@ async def _body_text(source: BodySource) -> str:
 
 def _facts(attempt: Attempt, *, responded: bool) -> Sequence[str]:
     facts = [RESPONDED] if responded else []
-    if attempt.failure is not FailureKind.INTERRUPTED:
+    if attempt.failure not in UNTIMED:
         facts.append(f"{ms_text(attempt.ms)} in all")
     if attempt.response_removed:
         facts.append("response removed")

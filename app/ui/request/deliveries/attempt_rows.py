@@ -15,14 +15,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.attempt_text import TRIGGERS
+from app.core.attempt_text import trigger_text
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.delivery import FailureKind
-from app.core.text import clock_time, count_of, exact_time, ms_text
+from app.core.text import clock_time, exact_time, ms_text
 from app.ui.deliveries.words import (
     INTERRUPTED_MEANS,
+    UNTIMED,
     attempt_text,
+    attempts_text,
     is_paused,
     look_of,
     look_of_attempt,
@@ -131,7 +133,7 @@ class AttemptDelegate(QStyledItemDelegate):
             paint_pill(painter, place, text, tokens, "accent" if text != "Replay" else "neutral")
             first.setRight(int(place.left()) - metrics.SPACE_2)
         left = self._text(painter, first, look.words, self._strong, getattr(tokens, look.colour))
-        facts = [count_of(delivery.attempts, "attempt")] if delivery.attempts else []
+        facts = [made] if (made := attempts_text(delivery)) else []
         if row.target is None and delivery.target_id is not None:
             facts.append("target deleted")
         facts.append(f"queued {clock_time(delivery.queued_at)[:8]}")
@@ -162,18 +164,18 @@ class AttemptDelegate(QStyledItemDelegate):
             right -= TIME_WIDTH
             painter.drawText(QRect(right, rect.top(), TIME_WIDTH, ROW), _RIGHT, clock_time(attempt.started_at)[:8])
         right -= MS_WIDTH
-        interrupted = attempt.failure is FailureKind.INTERRUPTED
-        painter.drawText(QRect(right, rect.top(), MS_WIDTH, ROW), _RIGHT, "" if interrupted else ms_text(attempt.ms))
+        timed = attempt.failure not in UNTIMED
+        painter.drawText(QRect(right, rect.top(), MS_WIDTH, ROW), _RIGHT, ms_text(attempt.ms) if timed else "")
         width = max(BAR_MIN, min(BAR_MAX, round(rect.width() * BAR_SHARE)))
         right -= width + metrics.SPACE_1
-        if not interrupted:
+        if timed:
             bar = QRectF(right, rect.top() + (ROW - BAR_HEIGHT) / 2, width, BAR_HEIGHT)
             paint_bar(painter, bar, attempt, row.longest_ms, tokens)
         words = QRect(left, rect.top(), max(0, right - metrics.SPACE_3 - left), ROW)
         used = self._text(painter, words, result_of(attempt), self._plain, getattr(tokens, look.colour))
         rest = words.adjusted(used, 0, 0, 0)
-        if rest.width() > 24:
-            self._text(painter, rest, f" · {TRIGGERS[attempt.trigger]}", self._plain, tokens.text_muted)
+        if rest.width() > 24 and (trigger := trigger_text(attempt)):
+            self._text(painter, rest, f" · {trigger}", self._plain, tokens.text_muted)
 
     def _paint_waiting(self, painter: QPainter, rect: QRect, row: Row) -> None:
         look = look_of(row.delivery, row.target)
