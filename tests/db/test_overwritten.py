@@ -8,6 +8,7 @@ import filecmp
 import os
 import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
@@ -348,14 +349,22 @@ async def test_what_was_refused_and_is_stored_is_counted_once_storing_works_agai
     await add(store, endpoint.id)
     kept = shutil.copyfile(folder / "hookline.db", folder.parent / "kept.db")
 
-    def harm(_: SqliteDatabase) -> None:
-        copy_over(folder / "hookline.db", other)
+    held, queued = threading.Event(), threading.Event()
 
-    harming = asyncio.ensure_future(store._writer.run(harm))  # in the same commit
-    with pytest.raises(StorageUnavailableError):
-        await add(store, endpoint.id)
-    with pytest.raises(StorageUnavailableError):
-        await harming
+    def hold(_: SqliteDatabase) -> None:
+        held.set()
+        queued.wait()
+
+    holding = asyncio.ensure_future(store._writer.run(hold))
+    await eventually(held.is_set)
+    harming = asyncio.ensure_future(store._writer.run(lambda _: copy_over(folder / "hookline.db", other)))
+    adding = asyncio.ensure_future(add(store, endpoint.id))
+    await eventually(lambda: store._writer._queue.qsize() == 2)
+    queued.set()  # only now: both are in the same commit
+    await holding
+    for refused in (harming, adding):
+        with pytest.raises(StorageUnavailableError):
+            await refused
     shutil.copyfile(kept, folder / "hookline.db")
     await eventually(lambda: reasons(events)[-1:] == [None])
     await eventually(lambda: {endpoint.id: store.captures.counts(endpoint.id)} == recount(folder))
