@@ -402,7 +402,7 @@ def _short_bodies(database: SqliteDatabase, captures: Sequence[Capture]) -> dict
 
 
 def _intact(capture: Capture, bodies: Mapping[int, bytes]) -> bytes | None:
-    """The body; None if it is long, or damaged: whoever reads it then gets that error."""
+    """The body, or None if it is long or damaged: the sender reads those from the store, which checks them."""
     body = bodies.get(capture.seq)
     return body if body is not None and sha256(body).hexdigest() == capture.sha256 else None
 

@@ -2,8 +2,8 @@
 
 SQLite would not: it writes what is new to its log, and reads the rest from its cache. It writes the database itself
 only in a checkpoint, and all of Hookline's are made by the writer. So any other change of the file's size or times was
-made by another program. A look costs two `stat` calls; it is made before each commit, and again before those who wait
-for it are told that they are stored.
+made by another program. A look costs two `stat` calls. It is made before each commit, and again before
+the commit is acknowledged.
 """
 
 from __future__ import annotations

@@ -281,7 +281,7 @@ class Writer:
     @contextlib.contextmanager
     def _own_changes(self) -> Iterator[None]:
         """Only what is done within may change the file. FileMovedError or FileDamagedError when another program has
-        done so, at the end of it too: then nobody may be told that something is stored."""
+        changed it; also at the end, and then nothing of this commit may be acknowledged."""
         self._require_own_file()
         uncounted = self._uncounted
         try:
@@ -290,7 +290,7 @@ class Writer:
             with contextlib.suppress(FileMovedError, FileDamagedError):
                 self._watch.accept()
             raise
-        self._uncounted = True  # until it is certain that the callers are told
+        self._uncounted = True  # unless the callers get their results
         if not self._watch.is_unchanged():
             self._watch.accept()
         self._uncounted = uncounted

@@ -22,12 +22,12 @@ INTERVAL_S = 60.0
 
 
 @dataclass
-class _Told:
-    """A target about which a line was written: what of it failed, and how often since. `timer` ends the interval."""
+class _Logged:
+    """A target with a line in the log: what failed, and how many more have failed since. `timer` ends the interval."""
 
     what: str
     timer: asyncio.TimerHandle
-    unsaid: int = 0
+    more: int = 0
     result: str = ""
     """Of the last one."""
 
@@ -37,7 +37,7 @@ class FailureLog:
 
     def __init__(self, endpoints: EndpointRepository) -> None:
         self._endpoints = endpoints
-        self._told: dict[int, _Told] = {}
+        self._logged: dict[int, _Logged] = {}
         self._paused: dict[int, int] = {}
         """The targets that failures paused, with their endpoints."""
 
@@ -49,11 +49,11 @@ class FailureLog:
         subscriptions.add(EndpointRemoved, lambda event: self._keep(event.endpoint, ()))
 
     def end(self) -> None:
-        """Write what is unsaid."""
-        for told in self._told.values():
-            told.timer.cancel()
-            _say_rest(told)
-        self._told.clear()
+        """Write what has failed since the last lines."""
+        for logged in self._logged.values():
+            logged.timer.cancel()
+            _write_more(logged)
+        self._logged.clear()
 
     def _delivered(self, event: DeliveryChanged) -> None:
         delivery = event.delivery
@@ -61,24 +61,24 @@ class FailureLog:
             return
         # Not its error, which may name URLs with a token in them, or quote what the target sent.
         result = result_text(event.failure, delivery.status)
-        told = self._told.get(delivery.target_id)
-        if told is not None:
-            told.unsaid, told.result = told.unsaid + 1, result
+        logged = self._logged.get(delivery.target_id)
+        if logged is not None:
+            logged.more, logged.result = logged.more + 1, result
             return
         what = f"of {self._name(delivery.endpoint_id)} to target {delivery.target_id}"
         log.info("a delivery %s failed (%s). %s", what, result, delivery.next_step or "")
-        self._told[delivery.target_id] = _Told(what, self._timer(delivery.target_id))
+        self._logged[delivery.target_id] = _Logged(what, self._timer(delivery.target_id))
 
     def _timer(self, target_id: int) -> asyncio.TimerHandle:
         return asyncio.get_running_loop().call_later(INTERVAL_S, self._interval_over, target_id)
 
     def _interval_over(self, target_id: int) -> None:
-        told = self._told[target_id]
-        if told.unsaid:
-            _say_rest(told)
-            told.timer = self._timer(target_id)
+        logged = self._logged[target_id]
+        if logged.more:
+            _write_more(logged)
+            logged.timer = self._timer(target_id)
         else:
-            del self._told[target_id]
+            del self._logged[target_id]
 
     def _target_changed(self, event: TargetChanged) -> None:
         target = event.target
@@ -102,8 +102,8 @@ class FailureLog:
         return "a deleted endpoint" if endpoint is None else f"“{endpoint.name}”"
 
 
-def _say_rest(told: _Told) -> None:
-    if told.unsaid:
-        more = count_of(told.unsaid, "more delivery", "more deliveries")
-        log.info("%s %s failed since the last line, the last one with: %s.", more, told.what, told.result)
-        told.unsaid = 0
+def _write_more(logged: _Logged) -> None:
+    if logged.more:
+        failed = count_of(logged.more, "more delivery", "more deliveries")
+        log.info("%s %s failed since the last line, the last one with: %s.", failed, logged.what, logged.result)
+        logged.more = 0

@@ -125,8 +125,7 @@ def make_request(
     number: int = 1,
 ) -> OutgoingRequest:
     """`body` is needed if `queued` does not have it; `cut_off` is the part of it to send (0 to 1; None: all of it);
-    `number` that of the attempt.
-    AttemptError when it cannot be sent."""
+    `number` that of the attempt. AttemptError when it cannot be sent."""
     capture = queued.capture
     edit = edit or _NO_EDIT
     url = _url(capture, target, edit)
@@ -138,7 +137,8 @@ def make_request(
     if edit.headers is not None:
         headers = edited_headers(edit.headers, url.authority, instance_id, size)
     else:
-        if not url.has_origin_of(target.url):  # what it sets and adds is for its own origin: often a key
+        # What a target sets and adds is for its own origin: often a key.
+        if edit.url is not None and not url.has_origin_of(target.url):
             target = replace(target, set_headers=(), add_headers=())
         headers = _numbered(
             delivery_headers(capture, url.authority, instance_id, size=size, target=target), target, number
