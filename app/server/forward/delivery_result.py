@@ -20,8 +20,10 @@ def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
     """The delivery after its attempt: queued for its next attempt, or ended."""
     last = made[-1][0]
     round_attempts = delivery.round_attempts + (1 if uses_retry(last) or len(made) > 1 else 0)
-    round_ms = (delivery.round_ms or 0.0) + sum(attempt.ms for attempt, _ in made)
-    state, wait_us = ended_state(last.failure), None
+    round_ms = delivery.round_ms or 0.0
+    for attempt, _ in made:
+        round_ms += attempt.ms
+    state, wait_us, step = DeliveryState.DELIVERED, None, None
     if last.failure is not None:
         wait_us = next_attempt(
             target.retry,
@@ -30,8 +32,8 @@ def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
             round_ms=round_ms,
             random=random.random,
         )
-        if wait_us is not None:
-            state = DeliveryState.QUEUED
+        state = ended_state(last.failure) if wait_us is None else DeliveryState.QUEUED
+        step = next_step(target.retry, last, round_attempts=round_attempts, retried=wait_us is not None)
     return replace(
         delivery,
         url=last.url,
@@ -44,7 +46,7 @@ def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
         ms=last.ms,
         status=last.status,
         error=last.error,
-        next_step=next_step(target.retry, last, round_attempts=round_attempts, retried=wait_us is not None),
+        next_step=step,
         interrupted=False,
     )
 

@@ -328,9 +328,10 @@ class TargetWorker:
     def _after(self, queued: QueuedDelivery, made: Made, target: Target) -> Delivery:
         """The delivery after its attempt, whose response the sender gets if it waits for it."""
         ended = after(queued.delivery, made, target)
-        changed = self._targets.by_id(self._target_id)
-        if changed is not None and changed is not target and changed.draft() != target.draft():
-            ended = replace(ended, due_at=0)  # as if it had waited already when that was saved
+        if ended.state is DeliveryState.QUEUED:
+            changed = self._targets.by_id(self._target_id)
+            if changed is not None and changed is not target and changed.draft() != target.draft():
+                ended = replace(ended, due_at=0)  # as if it had waited already when that was saved
         if queued.delivery.attempts or not self._responses.announce(queued.capture.id, self._target_id, *made[-1]):
             return ended
         return replace(ended, responded=True)
