@@ -80,9 +80,9 @@ async def fail(store: Store, delivery: Delivery, attempts: int = 1) -> Delivery:
     return await finish(store, delivery, DeliveryState.FAILED, *made, next_step=gave_up(attempts))
 
 
-async def not_sent(store: Store, delivery: Delivery) -> Delivery:
+async def not_sent(store: Store, delivery: Delivery, error: str = NOT_SENT) -> Delivery:
     """End it: its path would leave the target's."""
-    made = attempt(delivery, status=None, failure=FailureKind.NOT_SENT, error=NOT_SENT)
+    made = attempt(delivery, status=None, failure=FailureKind.NOT_SENT, error=error)
     return await finish(store, delivery, DeliveryState.NOT_SENT, made)
 
 

@@ -60,7 +60,8 @@ class EmptyState(QWidget):
         self.body.addWidget(tile, 0, centre)
         self.body.addSpacing(metrics.SPACE_2)
         self.body.addWidget(self.title, 0, centre)
-        self.body.addLayout(_centred(self.text))
+        self._row = _centred(self.text)
+        self.body.addLayout(self._row)
         self.button: Button | None = None
         if action:
             self.button = Button(action, theme, content, kind="primary")
@@ -79,6 +80,7 @@ class EmptyState(QWidget):
         """Wrap the text at this width, or earlier if the page is narrower."""
         self._text_width = most
         self.text.setFixedWidth(max(LEAST.width(), min(most, self.text_room())))
+        self._row.invalidate()  # Qt forgets the height it had for another width or text only with the next layout
 
     def text_room(self) -> int:
         """The width in pixels between the margins and beside a scroll bar; before layout, unlimited."""

@@ -343,12 +343,21 @@ def test_an_interrupted_attempt_says_what_that_means(run: Run, tmp_path: Path) -
 @pytest.mark.usefixtures("each_font")
 def test_a_request_that_was_not_sent_says_why_in_full(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
-        async with opened(tmp_path) as (shown, tab, _, delivery):
-            await not_sent(shown.desk.store, delivery)
+        async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:
+            shown.page.resize(690, 512)
+            capture = await shown.desk.capture(shown.endpoint)
+            (delivery,) = await shown.desk.store.deliveries.of_capture(capture.id)
+            error = NOT_SENT.replace("/../", "/../" + 30 * "long/")
+            await not_sent(shown.desk.store, delivery, error)
+            shown.page.open_request(capture.id)
+            tab = shown.detail.deliveries
+            await until(lambda: words(tab))
+            shown.detail.tabs.setCurrentIndex(DELIVERIES)
             await until(lambda: words(tab)[1:] == ["Attempt 1 of 1: Not sent"])
             assert words(tab)[0].startswith("Not sent, http")
             text = tab.pane.nothing.text
-            assert text.text() == NOT_SENT
+            assert text.text() == error
+            await settle()
             assert text.height() >= text.heightForWidth(text.width())
             assert not tab.pane.reason.isVisible()
             assert not tab.pane.timing.isVisible()
