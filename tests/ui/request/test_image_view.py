@@ -236,7 +236,7 @@ def test_a_picture_is_named_as_what_it_is(run: Run, tmp_path: Path, content_type
             await open_body(shown, picture("PNG"), content_type)
             body = shown.detail.body
             assert body.stack.currentWidget() is body.image
-            assert body.facts.text().startswith("PNG image \u00b7 ")
+            await until(lambda: body.facts.text().startswith("PNG image \u00b7 "))
             assert (body.notices.text.text(), body.notices.isVisible()) == (note, bool(note))
 
     run(check())
