@@ -19,7 +19,7 @@ from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import ReplayScope
-from app.ui.replay.replay_text import attempt_text
+from app.ui.replay.replay_text import INCOMPLETE_LEFT_OUT, attempt_text
 from app.ui.replay.single_replay import ReplayResult, replay_and_wait
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -49,6 +49,7 @@ class ReplayActions:
             return
         many = count_of(len(ids), "request")
         text = f"This sends {many} to the targets of their endpoints again, oldest first, one after the other."
+        text = f"{text} {INCOMPLETE_LEFT_OUT}"
         if await ask(self._over, self._theme, f"Replay {many}?", text, f"Replay {many}", kind="primary"):
             await self._services.replays.start(ReplaySpec(source=ChosenRequests(ids=tuple(ids))))
 

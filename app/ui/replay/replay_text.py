@@ -21,6 +21,7 @@ from app.core.replay.summary import faults_text
 from app.core.text import count_of, ms_text
 
 BAR = "█"
+INCOMPLETE_LEFT_OUT = "Incomplete ones are left out."
 NO_URL = "Enter a URL to send to."
 _BAR = re.compile(r"#+$", re.MULTILINE)
 
@@ -79,6 +80,8 @@ def plan_text(spec: ReplaySpec, requests: str, count: int | None, targets: str) 
     many = count_of(count, "request") if count is not None else "all requests"
     order = ", oldest first" if count != 1 else ""
     sentences = [f"Sends {many} {requests}{order}, to {destination_words(spec, targets)}."]
+    if not spec.incomplete:
+        sentences.append(INCOMPLETE_LEFT_OUT)
     sentences.append(f"{_pace_words(spec)}, {_parallel_words(spec.concurrency)}.")
     if spec.times > 1:
         total = f": {count * spec.times:,} in all" if count is not None else ""

@@ -30,10 +30,19 @@ ALL = MatchingRequests(endpoint_id=1)
         (
             ReplaySpec(source=ALL),
             1_204,
-            "Sends 1,204 requests of “Shop”, oldest first, to http://a/. Back to back, one at a time.",
+            (
+                "Sends 1,204 requests of “Shop”, oldest first, to http://a/. Incomplete ones are left out."
+                " Back to back, one at a time."
+            ),
         ),
         (
-            ReplaySpec(source=ALL, destination=OneUrl(url="http://b/"), pace=FixedRate(per_second=2.5), concurrency=4),
+            ReplaySpec(
+                source=ALL,
+                destination=OneUrl(url="http://b/"),
+                pace=FixedRate(per_second=2.5),
+                concurrency=4,
+                incomplete=True,
+            ),
             1,
             "Sends 1 request of “Shop”, to http://b/. 2.5 per second, at most 4 at once.",
         ),
@@ -48,9 +57,9 @@ ALL = MatchingRequests(endpoint_id=1)
             ),
             10,
             (
-                "Sends 10 requests of “Shop”, oldest first, to the endpoint other. With the gaps they were received"
-                " with, 10 times as fast, no gap longer than 2.0 s, one at a time. Each is sent 3 times: 30 in all."
-                " Faults on purpose: 5 % dropped (seed 7)."
+                "Sends 10 requests of “Shop”, oldest first, to the endpoint other. Incomplete ones are left out."
+                " With the gaps they were received with, 10 times as fast, no gap longer than 2.0 s, one at a time."
+                " Each is sent 3 times: 30 in all. Faults on purpose: 5 % dropped (seed 7)."
             ),
         ),
     ],
