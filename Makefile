@@ -4,7 +4,7 @@ BIN := .venv/bin
 TESTS := -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
 
-.PHONY: help run test test-all smoke-others check sizes api bench bench-large fuzz fuzz-api soak screenshots package package-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-long test-all smoke-others check sizes api bench bench-large fuzz fuzz-api soak screenshots package package-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -12,8 +12,11 @@ help: ## this list
 run: set-up-run ## start Hookline (make run ARGS="serve --port 9000")
 	@$(BIN)/python -m app $(ARGS)
 
-test: set-up-dev ## run all tests (make test ARGS="-k slug")
-	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) $(ARGS)
+test: set-up-dev ## run the tests, but for those of `make test-long` (make test ARGS="-k slug")
+	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m "not long" $(ARGS)
+
+test-long: set-up-dev ## run the tests of the fuzzers, the benchmarks, the packages and the guide
+	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m long $(ARGS)
 
 test-all: ## run all tests on every installed Python from 3.11 on (PATH, pyenv), one after the other
 	QT_QPA_PLATFORM=offscreen $(PYTHON) packaging/each_python.py -- $(TESTS) $(ARGS)

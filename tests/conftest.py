@@ -100,6 +100,12 @@ def _has_room_in_memory() -> bool:
     return found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & os.ST_NOEXEC
 
 
+@pytest.hookimpl(optionalhook=True)  # absent with `-p no:xdist`
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than there are processors: many tests wait for programs that they have started."""
+    return (os.cpu_count() or 1) + 1
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Python looks for no garbage while the tests are collected, which all stay, nor among them later."""

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from benchmarks.deliveries import main
+
+pytestmark = pytest.mark.long
 
 
 def test_it_measures_every_sender_once(capsys):

@@ -17,6 +17,8 @@ from benchmarks.fuzz.sender import Finish, Outcome
 from benchmarks.fuzz.stored_requests import StoredRequest
 from benchmarks.fuzz.strict_reader import End, read_strictly
 
+pytestmark = pytest.mark.long
+
 ID = "01a20236-6000-7049-b00d-6ada8995a466"
 OTHER = ID.replace("0", "9")
 SOURCE = ("127.0.0.1", 50_000)

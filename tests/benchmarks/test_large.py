@@ -16,6 +16,8 @@ from benchmarks.large_store import made
 from benchmarks.lines import Line, exit_status
 from benchmarks.programs import BenchError, hookline, run_load
 
+pytestmark = pytest.mark.long
+
 
 def test_it_measures_every_search_and_keeps_the_store(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = ["--rows", "2500", "--folder", str(tmp_path), "--searches"]

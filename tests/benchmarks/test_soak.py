@@ -15,6 +15,8 @@ from benchmarks.soak.__main__ import main
 from benchmarks.soak.ledger import Ledger
 from tests.factories import capture, draft
 
+pytestmark = pytest.mark.long
+
 A, B, C = (f"01a20236-6000-7049-b00d-00000000000{number}" for number in range(3))
 
 

@@ -22,6 +22,8 @@ import pytest
 from app.cli.parser import parse
 from tests.docs.pages import FILE_NAME, PAGES, read
 
+pytestmark = pytest.mark.long
+
 ALL = sorted(PAGES.glob("*.md"))
 LANGUAGES = {"sh", "text", "python", "yaml", "ini", "json", "nginx", "console"}
 each = pytest.mark.parametrize("page", ALL, ids=lambda page: page.stem)

@@ -16,6 +16,8 @@ import bundle
 from project import PackagingError
 from windows.version_info import numbers
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).resolve().parents[2]
 LINUX = ROOT / "packaging" / "linux"
 HOOK = LINUX / "old_archive.py"

@@ -18,6 +18,8 @@ from linux.completions import SHELLS, completion
 from tests.cli.conftest import ROOT
 from tests.cli.stored import store_requests
 
+pytestmark = pytest.mark.long
+
 Complete = Callable[[str], list[str]]
 """What a command line that breaks off may go on with."""
 

@@ -22,6 +22,8 @@ from licences import combined, licence_list, make_licences
 from project import PackagingError
 from sbom import make_sbom
 
+pytestmark = pytest.mark.long
+
 EPOCH = 1_700_000_000
 Install = Callable[..., None]
 

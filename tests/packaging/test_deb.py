@@ -16,9 +16,12 @@ from linux.share import sorted_version
 from project import PackagingError, version
 
 TOOLS = ("dpkg", "dpkg-deb", "dpkg-shlibdeps")
-pytestmark = pytest.mark.skipif(
-    not all(map(shutil.which, TOOLS)), reason="a Debian package is made by dpkg, dpkg-deb and dpkg-shlibdeps"
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        not all(map(shutil.which, TOOLS)), reason="a Debian package is made by dpkg, dpkg-deb and dpkg-shlibdeps"
+    ),
+]
 LIB = "./usr/lib/hookline"
 
 

@@ -21,6 +21,8 @@ from app import __version__
 from app.cli.parser import WINDOW, parse
 from app.core.links import SCHEME, link_to_endpoint
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 DESKTOP = ROOT / "packaging" / "linux" / "hookline.desktop"
 METAINFO = ROOT / "packaging" / "linux" / "io.hookline.Hookline.metainfo.xml"

@@ -12,6 +12,8 @@ import pytest
 from macos import disk_image
 from project import PackagingError
 
+pytestmark = pytest.mark.long
+
 IDENTITY = "Developer ID Application: Ann (ABCDE12345)"
 NOTARY = dict(zip(disk_image.NOTARY, ("ann@hookline.example", "ABCDE12345", "secret"), strict=True))
 APP, IMAGE = Path("Hookline.app"), Path("hookline.dmg")

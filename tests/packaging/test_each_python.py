@@ -13,6 +13,8 @@ import pytest
 import each_python
 from each_python import Python, Result
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 
 Main = Callable[..., int]

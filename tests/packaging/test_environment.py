@@ -13,6 +13,8 @@ import pytest
 
 import system
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 
 

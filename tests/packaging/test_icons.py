@@ -10,6 +10,8 @@ from PIL import IcnsImagePlugin, IcoImagePlugin, Image
 
 import icons
 
+pytestmark = pytest.mark.long
+
 SIZES = (16, 22, 24, 32, 48, 64, 128, 256, 512)
 
 

@@ -11,6 +11,8 @@ import pytest
 from project import PackagingError
 from windows import installer
 
+pytestmark = pytest.mark.long
+
 needs_makensis = pytest.mark.skipif(shutil.which("makensis") is None, reason="makensis is missing (package nsis)")
 
 

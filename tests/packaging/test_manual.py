@@ -20,6 +20,8 @@ from tests.cli.conftest import ROOT, Program
 from tests.cli.sending import send
 from tests.cli.stored import store_requests
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def text() -> str:

@@ -13,7 +13,7 @@ import project
 from project import PackagingError
 
 ROOT = Path(__file__).parents[2]
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="for Linux only")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform != "linux", reason="for Linux only")]
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from app.ui.theme import icons
 from app.ui.theme.icons import NAMES
 from components import parts_of
 
+pytestmark = pytest.mark.long
+
 QT = "PySide6/Qt"
 PLUGINS = f"{QT}/plugins"
 OTHER_SYSTEMS = {"qcocoa", "qwindows"}

@@ -11,6 +11,8 @@ import pytest
 import release_notes
 from project import PackagingError, version
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 CHANGELOG = """# Changelog
 

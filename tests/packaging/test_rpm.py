@@ -11,6 +11,8 @@ import pytest
 from linux.rpm import make_rpm
 from linux.sonames import Needs
 
+pytestmark = pytest.mark.long
+
 needs_rpm = pytest.mark.skipif(shutil.which("rpmbuild") is None, reason="no rpmbuild here")
 EPOCH = 1_700_000_000
 NEEDS = Needs("2.35", ("libEGL.so.1", "libGL.so.1"), ("libwayland-client.so.0",))

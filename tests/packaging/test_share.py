@@ -11,6 +11,8 @@ import pytest
 
 from linux.share import COMMON_ZSH, set_modes, stage_share
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parents[2]
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from linux.tarball import make_tarball
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="for Linux only")
+pytestmark = [pytest.mark.long, pytest.mark.skipif(sys.platform != "linux", reason="for Linux only")]
 NAME = "hookline-1.2.3-linux-x86_64"
 FACTS = {"version": "1.2.3", "epoch": 1_700_000_000, "glibc": "2.35"}
 

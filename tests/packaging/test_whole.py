@@ -13,6 +13,8 @@ from app import __version__
 from checksums import make_checksums
 from whole import made_whole
 
+pytestmark = pytest.mark.long
+
 
 def test_a_file_broken_off_leaves_the_old_one(tmp_path: Path) -> None:
     out = tmp_path / "made"

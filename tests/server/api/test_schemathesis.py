@@ -9,6 +9,8 @@ import pytest
 
 from benchmarks.fuzz_api.run import QUICK, run
 
+pytestmark = pytest.mark.long
+
 
 @pytest.mark.timeout(600)
 def test_no_check_of_schemathesis_fails(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from app.server.refused import RefusedLog
 from benchmarks.fuzz.run import Fuzz
 from benchmarks.fuzz.valid_requests import ENDPOINTS
 
+pytestmark = pytest.mark.long
+
 SEED, REQUESTS = 20261122, 3_000
 LIMITS = Limits(body_idle_s=3.0, linger_s=0.5, sweep_s=0.05)
 LIMIT_S = 15.0
