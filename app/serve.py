@@ -74,15 +74,15 @@ async def _serve(options: ServeOptions) -> int:
             endpoints[:] = await _forward(application, endpoints, options.forward_url)
         _say(f"listening on {application.addresses.local_base()}")
         _print_endpoints(application, endpoints)
+        if options.tail:  # at once: whoever reads the URL may send a request
+            tail = Tail(application)
+            application.bus.subscribe(Captured, tail.show)
+            application.bus.subscribe(DeliveryChanged, tail.show_delivery)
         for endpoint, use in application.store.limits.reached():
             _report_limit(StorageLimitChanged(endpoint=endpoint, use=use))
         application.bus.subscribe(StorageLimitChanged, _report_limit)
         for trouble in await application.store.deliveries.target_troubles():
             _report(f"{trouble.text} {trouble.advice}")
-        if options.tail:
-            tail = Tail(application)
-            application.bus.subscribe(Captured, tail.show)
-            application.bus.subscribe(DeliveryChanged, tail.show_delivery)
         watching = asyncio.create_task(_watch(program_file), name="program file")
         _tune_garbage_collection()
         await stop.wait()
