@@ -10,7 +10,7 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
 
 run: set-up-run ## start Hookline (make run ARGS="serve --port 9000")
-	@$(BIN)/python -m app $(ARGS)
+	@$(BIN)/python -m hookline $(ARGS)
 
 test: set-up-dev ## run the tests, but for those of `make test-long` (make test ARGS="-k slug")
 	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m "not long" $(ARGS)

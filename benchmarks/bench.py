@@ -86,8 +86,8 @@ def throughput(folder: Path, rounds: int, seconds: float) -> list[Line]:
     with ExitStack() as stack:
         urls = {
             BARE: stack.enter_context(bare(_made(folder / "bare"))),
-            HEADLESS: stack.enter_context(hookline(_made(folder / "serve"), "-m", "app", "serve")),
-            WINDOW: stack.enter_context(hookline(_made(folder / "window"), "-m", "app")),
+            HEADLESS: stack.enter_context(hookline(_made(folder / "serve"), "-m", "hookline", "serve")),
+            WINDOW: stack.enter_context(hookline(_made(folder / "window"), "-m", "hookline")),
             LIST: stack.enter_context(hookline(_made(folder / "list"), "-m", "benchmarks.window")),
         }
         _rounds(urls, 32, 1, 1.0)  # warm-up
@@ -147,7 +147,7 @@ def longest_of(heartbeat: dict[str, Any], begin: float, end: float) -> float:
 
 def slow_senders(folder: Path) -> list[Measured]:
     """What new senders wait behind 1,000 slow ones, and the memory that 500 unfinished bodies take."""
-    with hookline(_made(folder), "-m", "app", "serve") as url:
+    with hookline(_made(folder), "-m", "hookline", "serve") as url:
         found = run_slow_senders(url, folder / "data", seconds=SLOW_S)
     waiting, memory = found["waiting"], found["memory"]
     return [

@@ -18,7 +18,7 @@ from statistics import median
 from benchmarks.lines import Line, exit_status
 from benchmarks.programs import ROOT, BenchError, fresh_folder, make_endpoint, running
 
-PROGRAM = "import sys; from app.__main__ import main; sys.exit(main())"
+PROGRAM = "import sys; from hookline.__main__ import main; sys.exit(main())"
 """What the installed script `hookline` does."""
 
 
@@ -75,7 +75,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with fresh_folder("hookline-commands-") as folder:
             data = folder / "data"
             slug = make_endpoint(data)
-            with running(data, folder / "program.log", "-m", "app", "serve"):
+            with running(data, folder / "program.log", "-m", "hookline", "serve"):
                 lines = measure(data, slug, options.rounds)
     except BenchError as error:
         print(f"benchmark broke: {error}", file=sys.stderr)

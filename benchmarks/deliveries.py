@@ -139,7 +139,7 @@ def measure(folder: Path, rounds: int, share: float, seconds: float) -> list[Lin
     """All lines."""
     with ExitStack() as stack:
         url = stack.enter_context(delivery_target(folder))
-        program = stack.enter_context(running(folder / "data", folder / "program.log", "-m", "app", "serve"))
+        program = stack.enter_context(running(folder / "data", folder / "program.log", "-m", "hookline", "serve"))
         api = stack.enter_context(Client(program.api_url, program.token))
         return [*rates(program, api, url, rounds, share), *captures(program, api, url, rounds, seconds)]
 

@@ -50,7 +50,7 @@ def cost(folder: Path, rounds: int, seconds: float) -> list[Line]:
             data = folder / name
             data.mkdir()
             slug = make_endpoint(data)
-            program = stack.enter_context(running(data, folder / f"{name}.log", "-m", "app", "serve"))
+            program = stack.enter_context(running(data, folder / f"{name}.log", "-m", "hookline", "serve"))
             urls[name] = f"{program.capture_url}/catch/{slug}"
             if name == "followed":
                 drains = stack.enter_context(_drains(program))
@@ -244,7 +244,7 @@ def check(folder: Path, seconds: float) -> list[Line]:
     data = folder / "checked"
     data.mkdir()
     slug, waited = make_endpoint(data), str(cli(data, "endpoint", "add", "waited")["slug"])
-    with running(data, folder / "checked.log", "-m", "app", "serve") as program:
+    with running(data, folder / "checked.log", "-m", "hookline", "serve") as program:
         made = Check(program, slug, waited, seconds)
         try:
             asyncio.run(made.run())

@@ -35,7 +35,7 @@ def measure(folder: Path, rounds: int, seconds: float) -> list[Line]:
     """Captures a second with and without, and the median of their ratios."""
     with_index, without = [], []
     for number in range(rounds):
-        with_index.append(_rate(folder / f"with-{number}", seconds, "-m", "app", "serve"))
+        with_index.append(_rate(folder / f"with-{number}", seconds, "-m", "hookline", "serve"))
         without.append(_rate(folder / f"without-{number}", seconds, "-m", "benchmarks.large_captures", "serve"))
     ratio = median(one / other for one, other in zip(with_index, without, strict=True))
     return [

@@ -55,7 +55,8 @@ def _listening(folder: Path, module: str) -> Iterator[str]:
 
 @contextmanager
 def hookline(folder: Path, *command: str) -> Iterator[str]:
-    """The URL of an endpoint of Hookline, started with `command` (`-m app serve`, …) on a data folder in `folder`."""
+    """The URL of an endpoint of Hookline, started with `command` (`-m hookline serve`, …) on a data folder in
+    `folder`."""
     data = folder / "data"
     slug = make_endpoint(data)
     with running(data, folder / "program.log", *command) as program:
@@ -86,7 +87,7 @@ class Running:
 
 @contextmanager
 def running(data: Path, log: Path, *command: str) -> Iterator[Running]:
-    """Hookline, started with `command` (`-m app serve`, …) on this data folder and free ports."""
+    """Hookline, started with `command` (`-m hookline serve`, …) on this data folder and free ports."""
 
     def find() -> tuple[str, str] | None:
         try:
@@ -116,7 +117,7 @@ def make_endpoint(data: Path) -> str:
 
 def cli(data: Path, *arguments: str) -> Any:
     """What one command of Hookline prints as JSON."""
-    command = [sys.executable, "-m", "app", *arguments, "--json", "--data-dir", str(data)]
+    command = [sys.executable, "-m", "hookline", *arguments, "--json", "--data-dir", str(data)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=START_S, check=False)
     if done.returncode:
         raise BenchError(f"{' '.join(arguments)} failed: {done.stderr.strip()}")

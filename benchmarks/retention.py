@@ -88,7 +88,7 @@ def measure(folder: Path, rows: int) -> dict[str, object]:
     slug = make_endpoint(data)
     cli(data, "endpoint", "edit", slug, "--retention-days", "90")
     asyncio.run(fill(data, slug, rows))
-    with hookline(folder, "-m", "app", "serve") as url, ThreadPoolExecutor(1) as pool:
+    with hookline(folder, "-m", "hookline", "serve") as url, ThreadPoolExecutor(1) as pool:
         load(url, seconds=1.0, rate=RATE)
         calm = load(url, seconds=CALM_S, rate=RATE)
         if (before := expired(data)) != rows:

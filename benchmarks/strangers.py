@@ -38,7 +38,7 @@ runpy.run_module("app", run_name="__main__", alter_sys=True)
 
 def unread_responses(folder: Path, seconds: float) -> list[Line]:
     """480 senders that read nothing."""
-    with _program(folder, "-m", "app") as (program, url):
+    with _program(folder, "-m", "hookline") as (program, url):
         before = stats_of(program.process.pid).resident_mib
         with _attack(_send_and_read_nothing, url):
             times, refused, most = _honest(url, program.process.pid, seconds)

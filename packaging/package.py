@@ -14,6 +14,9 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
+# Started as a file, it finds only its own folder.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
 import bundle
 import checksums
 import icons

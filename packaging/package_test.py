@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from pathlib import Path
+
+# Started as a file, it finds only its own folder.
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from linux import deb, rpm
 from project import BUILD, DIST, version

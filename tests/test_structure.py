@@ -29,7 +29,7 @@ ALLOWED = {
     "server": {"aiohttp", "httpx", "msgspec", "certifi"},
     "ui": {"PySide6", "shiboken6", "msgspec", "segno"},
     "cli": {"hookline", "httpx", "msgspec", "wcwidth"},
-    "system": {"msgspec", "platformdirs"},
+    "system": {"hookline", "msgspec", "platformdirs"},
     "selftest": {"msgspec", "httpx", "PySide6"},
     "top": {"hookline", "msgspec"},
     "hookline": {"hookline", "httpx", "msgspec", "platformdirs", "pytest"},
@@ -104,6 +104,8 @@ def refusal(path: Path, module: str) -> str | None:
     """Why the file may not import the module."""
     own, (package, *below) = package_of(path), module.split(".")
     if package == "app" and own == "hookline":
+        if name(path) == "hookline/__main__.py":  # loaded only in Hookline's own processes
+            return None
         return "hookline may not import app: the program that imports it may have a package of that name"
     if package == "app":
         other = below[0] if below and (ROOT / "app" / below[0]).is_dir() else "top"

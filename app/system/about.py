@@ -121,7 +121,7 @@ class About:
 def how_it_runs() -> str:
     """From source, packaged, portable, an AppImage or one file; and the path."""
     if not installation.is_bundle():
-        root = Path(__file__).resolve().parents[2]
+        root = installation.package().parent
         return f"Python package, {root}" if root.name == "site-packages" else f"from source, {root}"
     path = installation.executable()
     if installation.portable_mark():

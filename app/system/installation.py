@@ -7,6 +7,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import hookline
+
 PORTABLE_MARK = "hookline.portable"
 PORTABLE_DATA = "hookline-data"
 
@@ -30,10 +32,13 @@ def command() -> list[str]:
     """The command that starts Hookline again, from any working folder."""
     if is_bundle():
         return [str(executable())]
-    root = Path(__file__).resolve().parents[2]
-    # `-m app` would find the package only from this folder, or where it is installed.
-    start = f"import sys; sys.path.insert(0, {str(root)!r}); from app.__main__ import main; sys.exit(main())"
-    return [sys.executable, "-c", start]
+    # `-m hookline` would need to be installed, and without -P its folder would be searched for modules.
+    return [sys.executable, "-P", str(package() / "__main__.py")]
+
+
+def package() -> Path:
+    """The folder of the package `hookline`."""
+    return Path(hookline.__path__[0]).resolve()
 
 
 def folder_of(program: Path) -> Path:

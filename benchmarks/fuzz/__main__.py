@@ -198,7 +198,7 @@ def run(options: argparse.Namespace) -> Report:
     with fresh_folder("hookline-fuzz-") as folder:
         add_endpoints(folder / "data", ENDPOINTS)
         log = folder / "program.log"
-        with running(folder / "data", log, "-m", "app", "serve") as program:
+        with running(folder / "data", log, "-m", "hookline", "serve") as program:
             asyncio.run(_fuzz(program, report, options))
         if program.process.returncode:
             report.say(f"the program ended with {program.process.returncode} when it was stopped")

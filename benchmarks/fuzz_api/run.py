@@ -31,7 +31,7 @@ def run(folder: Path, options: Sequence[str]) -> tuple[int, str]:
     """schemathesis's exit code and its report, for a Hookline in `folder`; `options` are its own."""
     data, log = folder / "data", folder / "program.log"
     add_endpoints(data, [EndpointDraft(name="Orders", slug=SLUG, forward_url=NOBODY)])
-    with running(data, log, "-m", "app", "serve") as program:
+    with running(data, log, "-m", "hookline", "serve") as program:
         code, report = _schemathesis(folder, program, _fill(program), options)
         alive = program.process.poll() is None
     troubles = ([] if alive else ["Hookline has ended."]) + troubles_in(log)

@@ -13,10 +13,7 @@ from hookline.calls import Call, nothing
 from hookline.client.client import Client
 from hookline.running import FOLDER_VARIABLE, find_running
 
-ROOT = Path(__file__).resolve().parents[2]
-"""Where the packages `app` and `hookline` are."""
-START = f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.__main__ import main; sys.exit(main())"
-"""`-m app` would run the tested project's package of that name, if it has one."""
+PROGRAM = Path(__file__).resolve().parents[1] / "__main__.py"
 START_S, STOP_S = 60.0, 15.0
 LISTENING = "listening on "
 
@@ -29,7 +26,7 @@ class Instance:
         self._folder, self._log = folder, folder / "hookline.log"
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-c", START, "serve", *self._arguments()],
+                [sys.executable, "-P", str(PROGRAM), "serve", *self._arguments()],
                 stdin=subprocess.PIPE,  # open as long as this process lives
                 stdout=subprocess.PIPE,
                 stderr=log,

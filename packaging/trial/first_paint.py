@@ -24,7 +24,8 @@ class NotPaintedError(Exception):
 def first_paint(command: Sequence[str], runs: int, on_screen: bool = False) -> list[float]:
     """Seconds of each of `runs` starts of `command`, by its selftest; off screen, or on the display there is.
 
-    Each run is a process and a data folder of its own. The command runs in the checkout, so it may be `python -m app`.
+    Each run is a process and a data folder of its own. The command runs in the checkout, so it may be
+    `python -m hookline`.
     """
     trial = [*command, "selftest", "--json", *(["--on-screen"] if on_screen else [])]
     return [_first_paint(trial) for _ in range(runs)]

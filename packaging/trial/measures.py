@@ -33,7 +33,7 @@ def first_paints(onedir: Path, onefile: Path) -> str:
     The fastest starts are compared: other work on the machine can only make one slower.
     """
     commands = {
-        "from source": [str(bundle_python()), "-m", "app"],
+        "from source": [str(bundle_python()), "-m", "hookline"],
         "onedir": [str(onedir)],
         "onefile": [str(onefile)],
     }

@@ -46,7 +46,7 @@ def test_it_compares_captures_with_the_index_and_without(tmp_path: Path) -> None
     without, following, ratio = large_captures.measure(tmp_path, 1, 0.2)
     assert ratio.value == pytest.approx(following.value / without.value)
     assert not (tmp_path / "without-0" / "data" / "search.db").exists()
-    with hookline(tmp_path / "with-0", "-m", "app", "serve") as url:
+    with hookline(tmp_path / "with-0", "-m", "hookline", "serve") as url:
         while not (tmp_path / "with-0" / "data" / "search.db").exists():  # begun when a thousand requests wait
             run_load(url, connections=8, seconds=0.2)
 

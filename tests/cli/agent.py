@@ -18,7 +18,7 @@ from tests.cli.conftest import ROOT, services
 @asynccontextmanager
 async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
     """A client of a `hookline mcp` of its own."""
-    arguments = ["-m", "app", "mcp", "--data-dir", str(folder), *options]
+    arguments = ["-m", "hookline", "mcp", "--data-dir", str(folder), *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, cwd=ROOT)
     async with Client(stdio_client(server)) as client:
         yield client

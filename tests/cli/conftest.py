@@ -76,7 +76,7 @@ def services(**given: Any) -> CliServices:
 
 def command(*arguments: str) -> list[str]:
     """`hookline ARGUMENTS` as a process, to be run in the checkout."""
-    return [sys.executable, "-m", "app", *arguments]
+    return [sys.executable, "-m", "hookline", *arguments]
 
 
 class Program:

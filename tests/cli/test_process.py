@@ -35,7 +35,7 @@ def test_odd_streams_and_arguments_end_in_words(run: Run, folder: Path, shell: s
     run("endpoint", "add", "Orders")
     if "/dev/full" in shell and not Path("/dev/full").exists():
         pytest.skip("needs /dev/full")
-    script = f'hookline() {{ {sys.executable} -m app "$@" --data-dir {folder}; }}; {shell}'
+    script = f'hookline() {{ {sys.executable} -m hookline "$@" --data-dir {folder}; }}; {shell}'
     done = subprocess.run(["bash", "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     assert told in done.stderr

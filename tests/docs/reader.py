@@ -27,7 +27,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from hookline.testing.instance import START
+from hookline.testing.instance import PROGRAM
 from tests.docs.pages import FILE_NAME, Block, read
 from tests.docs.terminal import Terminal
 
@@ -161,7 +161,7 @@ def environment(folder: Path) -> dict[str, str]:
     for made in (programs, home):
         made.mkdir()
     python = shlex.quote(sys.executable)
-    run = f"exec {python} -P -c {shlex.quote(START)} "
+    run = f"exec {python} -P {shlex.quote(str(PROGRAM))} "
     serve = 'if [ "${1-}" = serve ]; then shift; set -- serve --port 0 --api-port 0 "$@"; fi'
     write(programs / "hookline", f'{serve}\n{run}"$@"')
     write(programs / "python", f'exec {python} "$@"')

@@ -31,7 +31,7 @@ def environment(**extra: str) -> dict[str, str]:
 
 def hookline(folder: Path, *arguments: str, **extra: str) -> subprocess.CompletedProcess[str]:
     """Run one command to its end on the data folder."""
-    command = [sys.executable, "-m", "app", *arguments]
+    command = [sys.executable, "-m", "hookline", *arguments]
     env = environment(HOOKLINE_DATA_DIR=str(folder), **extra)
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=START_S, check=False)
 
@@ -60,7 +60,7 @@ class Program:
         **extra: str,
     ) -> None:
         self.folder = folder
-        line = [*prefix, sys.executable, "-m", "app", *command, "--port", "0", "--api-port", "0", *arguments]
+        line = [*prefix, sys.executable, "-m", "hookline", *command, "--port", "0", "--api-port", "0", *arguments]
         env = environment(HOOKLINE_DATA_DIR=str(folder), **extra)
         self.process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.api_url = self.token = ""

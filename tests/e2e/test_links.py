@@ -129,7 +129,7 @@ def test_a_folder_that_a_program_without_a_window_holds_is_told_of(tmp_path: Pat
 
 def test_two_starts_at_once_make_one_window(tmp_path: Path) -> None:
     env = environment(HOOKLINE_DATA_DIR=str(tmp_path), **OFFSCREEN)
-    command = [sys.executable, "-m", "app", *FREE_PORTS]
+    command = [sys.executable, "-m", "hookline", *FREE_PORTS]
     starts = [subprocess.Popen(command, env=env) for _ in range(2)]
     try:
         while all(start.poll() is None for start in starts):

@@ -26,7 +26,7 @@ def selftest(
     folder: Path, *arguments: str, before: Callable[[], None] | None = None, **extra: str
 ) -> subprocess.CompletedProcess[str]:
     """Run it with its temporary files in `folder`; `before` is called in the child."""
-    command = [sys.executable, "-m", "app", "selftest", *arguments]
+    command = [sys.executable, "-m", "hookline", "selftest", *arguments]
     env = environment(TMPDIR=str(folder), HOOKLINE_DATA_DIR=str(folder / "none"), PYTHONWARNINGS="", **extra)
     return subprocess.run(command, env=env, capture_output=True, text=True, timeout=50, check=False, preexec_fn=before)
 
@@ -89,7 +89,7 @@ def test_on_screen_needs_a_display(tmp_path: Path) -> None:
 
 
 def test_a_session_that_ends_meanwhile_is_a_failure(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "app", "selftest"]
+    command = [sys.executable, "-m", "hookline", "selftest"]
     env = environment(TMPDIR=str(tmp_path), PYTHONWARNINGS="")
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None

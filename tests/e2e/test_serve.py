@@ -58,7 +58,7 @@ def test_sigterm_ends_it_with_requests_in_hand(tmp_path: Path) -> None:
 
 
 def test_capturing_goes_on_when_nobody_reads_the_output(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "app", "serve", "--tail", "--endpoint", "E", "--port", "0", "--api-port", "0"]
+    command = [sys.executable, "-m", "hookline", "serve", "--tail", "--endpoint", "E", "--port", "0", "--api-port", "0"]
     env = environment(HOOKLINE_DATA_DIR=str(tmp_path))
     with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
@@ -161,7 +161,7 @@ def test_without_a_display_it_says_so_and_serves(tmp_path: Path) -> None:
         for key, value in environment().items()
         if key not in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
     }
-    command = [sys.executable, "-m", "app", "--data-dir", str(tmp_path), "--port", "0", "--api-port", "0"]
+    command = [sys.executable, "-m", "hookline", "--data-dir", str(tmp_path), "--port", "0", "--api-port", "0"]
     process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout is not None
     assert process.stderr is not None

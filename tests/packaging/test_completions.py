@@ -55,7 +55,7 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     store_requests(data, "orders", [{"id": ID, "target": "/catch/orders/\x1b:it's"}])
     folder.mkdir()
     script = folder / "hookline"
-    script.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m app "$@"\n', "utf-8")
+    script.write_text(f'#!/bin/sh\nPYTHONPATH={ROOT} exec {sys.executable} -m hookline "$@"\n', "utf-8")
     script.chmod(0o755)
     monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
     monkeypatch.setenv("HOOKLINE_DATA_DIR", str(data))

@@ -104,7 +104,7 @@ def test_the_real_window_belongs_to_the_desktop_entry(
     """Otherwise docks show a second icon, without a name, beside the one that was clicked."""
     monkeypatch.setenv("DISPLAY", display)
     monkeypatch.setenv("QT_QPA_PLATFORM", "xcb")
-    command = [sys.executable, "-m", "app", "--data-dir", tmp_path, "--port", "0", "--api-port", "0"]
+    command = [sys.executable, "-m", "hookline", "--data-dir", tmp_path, "--port", "0", "--api-port", "0"]
     with subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL) as program:
         try:
             said = window_properties("Hookline", "WM_CLASS", "_KDE_NET_WM_DESKTOP_FILE")

@@ -152,7 +152,7 @@ def test_the_line_that_sends_a_request_again_works_as_printed(tmp_path: Path, te
     try:
         send(program, "/catch/orders/paid", b"\0it's\n\xff%s")
         first = program.read_line()
-        shim = f'hookline() {{ {sys.executable} -m app "$@" --data-dir {tmp_path / "data"}; }}'
+        shim = f'hookline() {{ {sys.executable} -m hookline "$@" --data-dir {tmp_path / "data"}; }}'
         subprocess.run(["sh", "-c", f"{shim}; {line}"], cwd=ROOT, check=True, capture_output=True, timeout=30)
         assert program.read_line().split("  ")[1:] == first.split("  ")[1:]
     finally:

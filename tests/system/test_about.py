@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 
+import hookline
 from app import __version__
 from app.application import Application
 from app.core.about import duration_text, report_text, without_home
 from app.core.model import Auth, EndpointDraft, ResponseSettings
 from app.services import services_of
-from app.system import about, installation, licences
+from app.system import installation, licences
 from app.system.about import how_it_runs, system_facts
 from app.ui.theme import icons
 from tests import factories
@@ -139,7 +140,7 @@ async def fill(application: Application) -> list[str]:
 class TestHowItRuns:
     def test_each_way_is_told_apart(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert how_it_runs() == f"from source, {ROOT}"
-        monkeypatch.setattr(about, "__file__", str(tmp_path / "site-packages" / "app" / "system" / "about.py"))
+        monkeypatch.setattr(hookline, "__path__", [str(tmp_path / "site-packages" / "hookline")])
         assert how_it_runs() == f"Python package, {tmp_path / 'site-packages'}"
         own = tmp_path / "hookline"
         monkeypatch.setattr(sys, "frozen", True, raising=False)

@@ -96,7 +96,7 @@ class TestReally:
         env = environment(
             PYTHONPATH=str(tmp_path), QT_QPA_PLATFORM="offscreen", DISPLAY="", WAYLAND_DISPLAY="", PYTHONWARNINGS=""
         )
-        command = [sys.executable, "-m", "app", *arguments]
+        command = [sys.executable, "-m", "hookline", *arguments]
         done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, timeout=30, check=False)
         assert done.returncode == code
         told = done.stdout if arguments else done.stderr

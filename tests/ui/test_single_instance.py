@@ -57,7 +57,7 @@ def test_nobody_answers_for_a_folder_without_a_window(qtbot: QtBot, tmp_path: Pa
 
 def test_a_start_waits_for_the_window_of_one_that_is_still_starting(qtbot: QtBot, tmp_path: Path) -> None:
     hold = lock_folder(tmp_path)
-    command = [sys.executable, "-m", "app", "--data-dir", str(tmp_path), "--port", "0", "--api-port", "0"]
+    command = [sys.executable, "-m", "hookline", "--data-dir", str(tmp_path), "--port", "0", "--api-port", "0"]
     with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "QT_QPA_PLATFORM": "offscreen"}) as second:
         try:
             qtbot.wait(3_000)

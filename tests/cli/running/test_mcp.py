@@ -200,7 +200,7 @@ async def test_what_is_allowed_is_offered_and_done(program: Program) -> None:
 def test_an_agent_that_is_gone_ends_it_without_a_traceback(program: Program) -> None:
     hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "agent", "version": "1"}}
     message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}
-    command = [sys.executable, "-m", "app", "mcp", "--data-dir", str(program.folder)]
+    command = [sys.executable, "-m", "hookline", "mcp", "--data-dir", str(program.folder)]
     with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=PIPE, cwd=ROOT) as process:
         assert process.stdin is not None
         assert process.stdout is not None

@@ -156,6 +156,6 @@ def test_another_project(installed: Path, tmp_path: Path) -> None:
 
 
 def test_the_wheel_is_typed_and_has_the_program(installed: Path) -> None:
-    for name in ("hookline/py.typed", "hookline/client/__init__.py", "app/__main__.py", "app/resources"):
-        assert (installed / name).exists()
-    assert not (installed / "tests").exists()
+    for name in ("py.typed", "client/__init__.py", "_program/app/__main__.py", "_program/app/resources"):
+        assert (installed / "hookline" / name).exists()
+    assert {path.name for path in installed.iterdir() if path.suffix != ".dist-info"} == {"hookline"}
