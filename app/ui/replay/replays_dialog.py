@@ -42,12 +42,13 @@ from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.toast import Toast
 
 SIZE = QSize(900, 720)
 LIST_WIDTH, ROW_HEIGHT = 300, 52
-NONE = "Nothing has been replayed yet. Press R on a request to replay it, or Ctrl+Shift+R to replay many."
+HOW = "Press R on a request to replay it, or Ctrl+Shift+R to replay many."
 Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()
 
@@ -141,6 +142,7 @@ class ReplaysDialog(Dialog):
         super().__init__("Replays", theme, parent)
         self._tracker, self._services = tracker, services
         self._wanted: str | None = None
+        self._loaded = False
         self.model = ReplaysModel(self._requests, self)
         self.list = QListView(self)
         self.list.setModel(self.model)
@@ -152,6 +154,7 @@ class ReplaysDialog(Dialog):
         self.list.setFixedWidth(LIST_WIDTH)
         self.text = TextEdit("Summary of the replay", theme, self, read_only=True)
         self.text.setProperty("frameless", True)
+        self.empty = EmptyState("replay", "No replays yet", HOW, theme, self)
         self._bars = BarColours(self.text.document(), theme)
         self.copy = Button("Copy summary", theme, self, icon="copy")
         self.resume = Button("Resume", theme, self, icon="play")
@@ -162,10 +165,12 @@ class ReplaysDialog(Dialog):
         left.addWidget(self.list)
         right.setContentsMargins(metrics.SPACE_3, metrics.SPACE_2, 0, 0)
         right.addWidget(self.text)
+        right.addWidget(self.empty)
         self.fill_columns(left, right)
         self._fill_footer(self.footer)
         self.list.selectionModel().currentChanged.connect(self._show)
-        self.model.dataChanged.connect(self._show)
+        for changed in (self.model.dataChanged, self.model.rowsInserted):
+            changed.connect(self._show)
         self.copy.clicked.connect(self._copy)
         self.resume.clicked.connect(self._resume)
         self.cancel.clicked.connect(self._cancel)
@@ -215,18 +220,22 @@ class ReplaysDialog(Dialog):
         replays = await self._services.replays.latest()
         if not isValid(self):
             return
+        self._loaded = True
         self.model.set_replays(replays)
-        if self.model.replays:
-            self.list.setCurrentIndex(self.model.index(0))
         if self._wanted is not None:
             self.show_replay(self._wanted)
         self._show()
 
     @Slot()
     def _show(self) -> None:
+        if self.current is None and self.model.replays:
+            self.list.setCurrentIndex(self.model.index(0))
+        nothing = self._loaded and not self.model.replays
+        self.empty.setVisible(nothing)
+        self.text.setVisible(not nothing)
         replay = self.current
         position = self.text.verticalScrollBar().value()
-        text = with_bars(replay.summary or self._so_far(replay)) if replay is not None else NONE
+        text = with_bars(replay.summary or self._so_far(replay)) if replay is not None else ""
         if text != self.text.text():
             self.text.show_text(text)
             self.text.verticalScrollBar().setValue(position)
