@@ -101,13 +101,21 @@ async def open_body(shown: PageDesk, body: bytes, content_type: str = "", **fiel
     headers = (("Content-Type", content_type), *fields.pop("headers", ()))
     capture = await shown.add(body, content_type=content_type, headers=headers, **fields)
     begun = asyncio.Event()
-    shown.detail.body.loader.begun.connect(begun.set)
+
+    def is_shown() -> bool:
+        return shown.detail.capture is not None and shown.detail.capture.id == capture.id
+
+    def begin() -> None:
+        if is_shown():  # the body of the request before may begin only now
+            begun.set()
+
+    shown.detail.body.loader.begun.connect(begin)
     shown.page.open_request(capture.id)
     if body:
         await asyncio.wait_for(begun.wait(), 20)
     else:
-        await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == capture.id)
-    shown.detail.body.loader.begun.disconnect(begun.set)
+        await until(is_shown)
+    shown.detail.body.loader.begun.disconnect(begin)
     return capture.id
 
 
