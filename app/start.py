@@ -117,10 +117,10 @@ def _listen(options: ListenToOptions) -> int:
 
 def show_window(options: WindowOptions, on_ready: Callable[[Ready], None] | None = None) -> int:
     """Show the window until it is closed, or the one that is already open; `on_ready` as in `run_window`."""
-    from app.system.display import why_no_display  # start-up time, here and below: commands need no window
+    from app.system.display import why_no_window  # start-up time, here and below: commands need no window
     from app.system.qt_libraries import set_utf8_locale, why_no_qt  # as above
 
-    reason = why_no_display()
+    reason = why_no_window()
     if reason is not None and (options.link or options.new_endpoint):
         raise HooklineError(f"{reason} A link or the form for a new endpoint needs the window.")
     if reason is not None:

@@ -27,9 +27,10 @@ def main() -> int:
         programs = Path(folder) / ("Scripts" if os.name == "nt" else "bin")
         subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", "uv"], check=True)
         for name in ("run", "dev", "bundle"):
-            extras = () if name == "run" else ("--extra", name, "--constraint", "requirements/run.txt")
+            own = () if name == "run" else ("--extra", name, "--constraint", "requirements/run.txt")
             lock = ROOT / "requirements" / f"{name}.txt"
-            command = [programs / "uv", *COMPILE, *sys.argv[1:], *extras, "--output-file", lock, "pyproject.toml"]
+            options = ("--extra", "window", *own, "--output-file", lock)
+            command = [programs / "uv", *COMPILE, *sys.argv[1:], *options, "pyproject.toml"]
             subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
             if "://" in lock.read_text("utf-8"):
                 print(f"{lock} names an address; take it out before you commit it.", file=sys.stderr)

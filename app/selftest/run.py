@@ -24,7 +24,7 @@ from app.selftest.report import Report
 from app.selftest.requests import SAMPLES, SampleRequest, SampleSender
 from app.server.forward.tls import client_context
 from app.system import installation
-from app.system.display import why_no_display
+from app.system.display import why_no_display, why_not_installed
 from app.system.qt_libraries import set_utf8_locale, why_no_qt
 
 if TYPE_CHECKING:
@@ -82,14 +82,17 @@ def _time_limit(seconds: float, report: Report, folder: Path) -> Iterator[None]:
 
 
 def _run(folder: Path, options: SelftestOptions, report: Report) -> None:
-    if options.headless:
+    absent = None if options.headless or options.on_screen else why_not_installed()
+    if absent:
+        report.passed("window", absent)
+    if options.headless or absent:
         asyncio.run(_without_window(folder, report))
         return
     if not options.on_screen:
         os.environ["QT_QPA_PLATFORM"] = "offscreen"
     set_utf8_locale()
     with report.check("display"):
-        if reason := why_no_display() or why_no_qt():
+        if reason := why_not_installed() or why_no_display() or why_no_qt():
             raise HooklineError(" ".join(reason.splitlines()))
     if report.is_good:
         _with_window(folder, report)

@@ -1,8 +1,10 @@
-"""Checks whether a window can be opened, without Qt, which would end the process instead of returning an error."""
+"""Checks whether a window can be opened, without Qt, which would end the process instead of returning an error, or is
+not installed."""
 
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import os
 import socket
 import sys
@@ -10,6 +12,8 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
+PACKAGES = ("PySide6", "qasync", "segno")
+"""What `pip install 'hookline[window]'` adds."""
 PAUSE_S = 0.2
 
 
@@ -20,6 +24,18 @@ def platforms(environment: Mapping[str, str]) -> list[str]:
         return [name.split(":")[0] for name in requested.split(";")]
     wayland = ["wayland"] if environment.get("WAYLAND_DISPLAY") else []
     return [*wayland, *(["xcb"] if environment.get("DISPLAY") or not wayland else [])]
+
+
+def why_not_installed() -> str | None:
+    """One sentence each for what is missing and what to do; None when the window's packages are there."""
+    if all(importlib.util.find_spec(name) for name in PACKAGES):
+        return None
+    return "The window is not installed. To add it: pip install 'hookline[window]'."
+
+
+def why_no_window() -> str | None:
+    """Why Hookline serves without a window: it is not installed, or there is no display."""
+    return why_not_installed() or why_no_display()
 
 
 def why_no_display(environment: Mapping[str, str] = os.environ, platform: str = sys.platform) -> str | None:

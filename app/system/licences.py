@@ -33,7 +33,7 @@ PACKAGES = (
     "sniffio",
     "wcwidth",
 )
-"""Hookline's direct dependencies; theirs are found through them."""
+"""Hookline's direct dependencies, the window's among them; theirs are found through them."""
 PHOSPHOR = "1.3.0"
 """The version of the font in `resources/fonts`."""
 QT = ("PySide6_Essentials", "shiboken6")
@@ -51,11 +51,11 @@ def components() -> list[Component]:
     found = _needed()
     packages = sorted((_component(package) for package in found), key=lambda component: component.name.lower())
     qt = _text("Qt", "LGPL-3.0", "GPL-3.0")
-    version = next((package.version for package in packages if package.name in QT), "")
+    version = next((package.version for package in packages if package.name in QT), None)
     return [
         Component(name="Hookline", version=__version__, licence="MIT", text=_text("Hookline")),
         Component(name="Python", version=platform.python_version(), licence="PSF-2.0", text=_text("Python")),
-        Component(name="Qt", version=version, licence=QT_LICENCE, text=qt),
+        *([Component(name="Qt", version=version, licence=QT_LICENCE, text=qt)] if version else []),
         *_icu(found),
         Component(name="OpenSSL", version=OPENSSL_VERSION.split()[1], licence="Apache-2.0", text=_text("Apache-2.0")),
         Component(name="SQLite", version=sqlite_version, licence="Public domain", text=SQLITE),

@@ -12,7 +12,7 @@ from app import __version__
 from app.core.doctor import Finding, ok, warning
 from app.system.about import how_it_runs, system_facts
 from app.system.autostart.autostart import Autostart
-from app.system.display import platforms, why_no_display
+from app.system.display import platforms, why_no_display, why_not_installed
 from app.system.qt_libraries import why_no_qt
 
 if sys.platform != "win32":
@@ -41,7 +41,9 @@ def check_installation() -> Finding:
 
 
 def check_display() -> Finding:
-    """Whether the window can open. Without a display Hookline serves all the same."""
+    """Whether the window can open. Without it Hookline serves all the same."""
+    if absent := why_not_installed():
+        return ok(DISPLAY, absent)
     if reason := why_no_display():
         return warning(DISPLAY, reason, "The window needs a display; hookline serve works without one.")
     if lacking := why_no_qt():

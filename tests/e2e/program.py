@@ -57,10 +57,11 @@ class Program:
         *arguments: str,
         command: tuple[str, ...] = ("serve",),
         prefix: tuple[str, ...] = (),
+        python: str = sys.executable,
         **extra: str,
     ) -> None:
         self.folder = folder
-        line = [*prefix, sys.executable, "-m", "hookline", *command, "--port", "0", "--api-port", "0", *arguments]
+        line = [*prefix, python, "-m", "hookline", *command, "--port", "0", "--api-port", "0", *arguments]
         env = environment(HOOKLINE_DATA_DIR=str(folder), **extra)
         self.process = subprocess.Popen(line, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.api_url = self.token = ""

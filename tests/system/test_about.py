@@ -179,5 +179,6 @@ class TestLicences:
 
     def test_the_packages_asked_for_are_the_projects(self) -> None:
         project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-        asked = {Requirement(line).name for line in project["dependencies"]}
+        lines = [*project["dependencies"], *project["optional-dependencies"]["window"]]
+        asked = {Requirement(line).name for line in lines}
         assert set(licences.PACKAGES) == asked
