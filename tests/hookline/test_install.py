@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
 import sysconfig
+import tarfile
+import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -29,6 +32,23 @@ name = "shop"
 version = "1"
 [tool.hatch.build.targets.wheel]
 packages = ["app"]
+"""
+
+SENDER = """
+from urllib.request import urlopen
+
+
+def notify(url):
+    urlopen(url, b"paid").close()
+"""
+PROJECT_TEST = """
+from app import notify
+
+
+def test_a_payment_is_announced(hookline):
+    endpoint = hookline.endpoint()
+    notify(endpoint.url)
+    assert endpoint.wait_for(method="POST").body == b"paid"
 """
 
 
@@ -94,6 +114,11 @@ def wheel(folder: Path, name: str) -> str:
     return str(found)
 
 
+def names(wheel: Path) -> list[str]:
+    with zipfile.ZipFile(wheel) as archive:
+        return sorted(archive.namelist())
+
+
 def hashes(folder: Path) -> dict[str, str]:
     return {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in sorted(folder.glob("*.py"))}
 
@@ -133,6 +158,54 @@ def test_a_projects_own_package_is_its_own_and_hookline_starts_in_its_folder(
         assert hashes(package) == before
     missing = "import importlib.util as u; print(u.find_spec('app'))"
     assert environment.run("-c", missing, folder=tmp_path) == "None\n"
+
+
+def test_a_projects_tests_use_the_fixture_and_its_own_package(wheels: Path, tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "venv")
+    environment.install(wheel(wheels, "hookline"))
+    for layout in (tmp_path / "flat", tmp_path / "with-src" / "src"):
+        (layout / "app").mkdir(parents=True)
+        (layout / "app" / "__init__.py").write_text(SENDER, "utf-8")
+        (layout / "test_shop.py").write_text(PROJECT_TEST, "utf-8")
+        before = hashes(layout / "app")
+        said = environment.run("-m", "pytest", "-q", "-p", "no:pytest-qt", folder=layout, PYTHONPATH=str(layout))
+        assert "1 passed" in said
+        assert hashes(layout / "app") == before
+    pip = [sys.executable, "-m", "pip", "--python", str(environment.python), "--disable-pip-version-check", "check"]
+    checked = subprocess.run(pip, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+    assert checked.stdout == "No broken requirements found.\n"
+
+
+def test_agents_are_served_in_the_folder_of_such_a_project(wheels: Path, tmp_path: Path) -> None:
+    environment = Environment(tmp_path / "venv")
+    environment.install(wheel(wheels, "hookline"))
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "__init__.py").write_text("raise RuntimeError('the user’s own')\n", "utf-8")
+    client = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    begin = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": client}
+    done = subprocess.run(
+        [str(environment.python), "-m", "hookline", "mcp", "--data-dir", str(tmp_path / "data")],
+        input=json.dumps(begin) + "\n",
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": "."},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LIMIT_S,
+    )
+    assert json.loads(done.stdout.splitlines()[0])["result"]["serverInfo"]["name"] == "hookline", done.stderr
+
+
+def test_the_wheel_made_of_the_source_distribution_is_the_same(wheels: Path, tmp_path: Path) -> None:
+    build = [sys.executable, "-m", "hatchling", "build"]
+    subprocess.run([*build, "-t", "sdist", "-d", str(tmp_path)], cwd=ROOT, capture_output=True, check=True)
+    (source,) = tmp_path.glob("hookline-*.tar.gz")
+    with tarfile.open(source) as archive:
+        archive.extractall(tmp_path, filter="data")
+    folder = tmp_path / source.name.removesuffix(".tar.gz")
+    subprocess.run([*build, "-t", "wheel", "-d", str(tmp_path)], cwd=folder, capture_output=True, check=True)
+    (made,) = tmp_path.glob("*.whl")
+    assert names(made) == names(Path(wheel(wheels, "hookline")))
 
 
 def test_an_app_that_python_loaded_first_is_named(wheels: Path, tmp_path: Path) -> None:
