@@ -11,7 +11,8 @@ A page follows these rules, which read as instructions to people:
 
 The guide says 8787 and 3000, and no test may rely on a fixed port. So the `hookline` on PATH starts `serve` on free
 ports, servers in Python blocks get port 0 instead of 3000, and the port that they print replaces the guide's from then
-on: a `text` block captures it, or the file `runtime.json` tells it.
+on: a `text` block captures it, or the file `runtime.json` tells it. There is no network either: what a page installs is
+left out.
 """
 
 from __future__ import annotations
@@ -36,24 +37,43 @@ CAPTURE_PORT, API_PORT, TARGET_PORT = "8787", "8788", "3000"
 PORTS = re.compile(rf"\b({CAPTURE_PORT}|{API_PORT}|{TARGET_PORT})\b")
 OWN_TERMINAL = "in a terminal of its own"
 OUTPUT_OF = re.compile(r"[Ii]n the terminal of `([^`]+)`")
-INSTALLS = re.compile(r"^(?:python -m )?pip install .*\n?", re.MULTILINE)
-"""Left out: there is no network, and what it installs is what is tested."""
+INSTALLS = re.compile(r"^(?:(?:python3? -m )?pip install|python3 -m venv|\. \S+/bin/activate)\b.*\n?", re.MULTILINE)
+SET_UP_PYTHON = "python3 -m venv ~/setup-python\n. ~/setup-python/bin/activate\n"
+"""What `actions/setup-python` does, if anything is installed."""
 RECORDED = ROOT / "tests" / "core" / "tunnel" / "recorded.toml"
 TUNNEL_PROGRAMS = {"cloudflared-quick": "cloudflared", "ngrok": "ngrok"}
 NO_NETWORK = "http://127.0.0.1:9"
 """A proxy that is not there. The probe of a stand-in's URL ends here, before its name is looked up."""
 
 
-class Reader:
-    """Somebody who follows one page, in a folder of their own."""
+class Place:
+    """Where a page is followed: in `folder / "work"`, by the program of this checkout."""
 
-    def __init__(self, page: Path, folder: Path) -> None:
-        self._page, self._folder = page, folder / "work"
-        self._data = folder / "data"
-        self._folder.mkdir()
-        self._environment = environment(folder)
-        self._ports: dict[str, str] = {}
-        self._terminal = Terminal(["sh", "-eu"], self._folder, self._environment)
+    as_printed = False
+    """Whether ports are the guide's and what it installs is installed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.data = folder, folder / "data"
+        self.environment = environment(folder)
+
+    def command(self, words: list[str]) -> list[str]:
+        """What runs them here."""
+        return words
+
+    def path(self, file: Path) -> str:
+        """How programs here name a file below `folder`."""
+        return str(file)
+
+
+class Reader:
+    """Somebody who follows one page."""
+
+    def __init__(self, page: Path, place: Place) -> None:
+        self._page, self._place, self._folder = page, place, place.folder / "work"
+        self._folder.mkdir(exist_ok=True)
+        guides = (CAPTURE_PORT, API_PORT, TARGET_PORT)
+        self._ports = dict(zip(guides, guides, strict=True)) if place.as_printed else {}
+        self._terminal = self._open(["sh", "-eu"])
         self._others: dict[str, Terminal] = {}
         self._output: str | Terminal = ""
 
@@ -68,6 +88,9 @@ class Reader:
                 self._do(block)
             except AssertionError as error:
                 raise AssertionError(f"{self._page.name}:{block.line}: {error}") from error
+
+    def _open(self, words: list[str]) -> Terminal:
+        return Terminal(self._place.command(words), self._folder, self._place.environment)
 
     def _do(self, block: Block) -> None:
         if block.language == "text":
@@ -88,7 +111,9 @@ class Reader:
         code = block.code
         if block.language == "python":
             compile(code, path.name, "exec")
-            code = self._with_ports(re.sub(rf"\b{TARGET_PORT}\b", "0", code))
+            if not self._place.as_printed:
+                code = re.sub(rf"\b{TARGET_PORT}\b", "0", code)
+            code = self._with_ports(code)
         path.write_text(code, "utf-8")
 
     def _run(self, block: Block) -> None:
@@ -98,13 +123,13 @@ class Reader:
         if OWN_TERMINAL not in block.before.lower():
             self._output = self._type(f"line-{block.line}.sh", code)
             return
-        terminal = Terminal(["sh", "-c", f"exec env {code.strip()}"], self._folder, self._environment)
+        terminal = self._open(["sh", "-c", f"exec env {code.strip()}"])
         self._others[block.code.strip()] = self._output = terminal
 
     def _type(self, name: str, code: str) -> str:
-        script = self._folder.parent / name
-        script.write_text(INSTALLS.sub("", code), "utf-8")
-        return self._terminal.type_file(script)
+        script = self._place.folder / name
+        script.write_text(code if self._place.as_printed else INSTALLS.sub("", code), "utf-8")
+        return self._terminal.type_file(self._place.path(script), f"[end of {name}]")
 
     def _compare(self, block: Block) -> None:
         other = OUTPUT_OF.search(block.before)
@@ -137,8 +162,8 @@ class Reader:
         return "^" + "".join(lines)
 
     def _with_ports(self, code: str) -> str:
-        runtime = self._data / "runtime.json"
-        if runtime.exists():
+        runtime = self._place.data / "runtime.json"
+        if runtime.exists() and not self._place.as_printed:
             told: dict[str, Any] = json.loads(runtime.read_bytes())
             for port, key in ((CAPTURE_PORT, "capture_url"), (API_PORT, "api_url")):
                 self._ports[port] = str(told[key]).rpartition(":")[2]
@@ -151,8 +176,9 @@ class Reader:
         jobs = YAML(typ="safe").load(block.code)["jobs"]
         for number, step in enumerate(step for job in jobs.values() for step in job["steps"]):
             assert ("run" in step) != ("uses" in step)
-            if "run" in step:
-                self._output = self._type(f"step-{block.line}-{number}.sh", self._with_ports(step["run"]))
+            sets_up = step.get("uses", "").startswith("actions/setup-python@")
+            code = SET_UP_PYTHON if sets_up else self._with_ports(step.get("run", ""))
+            self._output = self._type(f"step-{block.line}-{number}.sh", code)
 
 
 def environment(folder: Path) -> dict[str, str]:
@@ -164,7 +190,8 @@ def environment(folder: Path) -> dict[str, str]:
     run = f"exec {python} -P {shlex.quote(str(PROGRAM))} "
     serve = 'if [ "${1-}" = serve ]; then shift; set -- serve --port 0 --api-port 0 "$@"; fi'
     write(programs / "hookline", f'{serve}\n{run}"$@"')
-    write(programs / "python", f'exec {python} "$@"')
+    for name in ("python", "python3"):
+        write(programs / name, f'exec {python} "$@"')
     for entry, program in TUNNEL_PROGRAMS.items():
         write(programs / program, stand_in(entry))
     kept = ("LANG", "LC_ALL", "LD_LIBRARY_PATH", "SSL_CERT_FILE", "TMPDIR", "TZ")

@@ -68,10 +68,10 @@ class Terminal:
                 if not self._ended and len(self._text) == seen:
                     self._change.wait(1.0)
 
-    def type_file(self, file: Path) -> str:
-        """What the commands in the file print. AssertionError if one fails."""
+    def type_file(self, file: str, mark: str) -> str:
+        """What the commands in the file print, before a line `mark`. AssertionError if one fails."""
         assert self.process.stdin is not None
-        start, mark = len(self.text), f"[end of {file.name}]"
+        start = len(self.text)
         self.process.stdin.write(f". '{file}' </dev/null; echo '{mark}'\n".encode())
         self.process.stdin.flush()
         end = self.wait_for(rf"{re.escape(mark)}\n", start)

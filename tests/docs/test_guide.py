@@ -5,25 +5,30 @@ tests/docs/reader.py says how a page is followed, and what replaces the guide's 
 
 from __future__ import annotations
 
+import ast
 import base64
 import hashlib
 import hmac
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.cli.errors import CliError
 from app.cli.parser import parse
 from tests.docs.pages import FILE_NAME, PAGES, read
 
 pytestmark = pytest.mark.long
 
+ROOT = Path(__file__).parents[2]
 ALL = sorted(PAGES.glob("*.md"))
 LANGUAGES = {"sh", "text", "python", "yaml", "ini", "json", "nginx", "console"}
 each = pytest.mark.parametrize("page", ALL, ids=lambda page: page.stem)
@@ -34,9 +39,9 @@ each = pytest.mark.parametrize("page", ALL, ids=lambda page: page.stem)
 @pytest.mark.timeout(240)
 @each
 def test_what_a_page_says_works(page: Path, tmp_path: Path) -> None:
-    from tests.docs.reader import Reader  # Windows has no pseudo-terminals
+    from tests.docs.reader import Place, Reader  # Windows has no pseudo-terminals
 
-    reader = Reader(page, tmp_path)
+    reader = Reader(page, Place(tmp_path))
     try:
         reader.follow()
     finally:
@@ -70,6 +75,42 @@ def test_every_program_on_a_page_is_run(page: Path) -> None:
         stem = Path(name[1]).stem
         by_pytest = stem.startswith("test_") and "python -m pytest" in used
         assert by_pytest or re.search(rf"\b{re.escape(stem)}\b", used), f"{name[1]} is not run"
+
+
+def spans(page: Path) -> list[str]:
+    """The code in its sentences and tables."""
+    text = re.sub(r"^( *)```.*?^\1```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return re.findall(r"`([^`]+)`", text)
+
+
+def test_a_message_in_a_sentence_is_the_programs() -> None:
+    """Code that ends as a sentence does. `…` stands for what differs from time to time."""
+    said = [tomllib.loads(file.read_text("utf-8")) for file in (ROOT / "resources" / "tunnels").glob("*.toml")]
+    texts = [failure["message"] for spec in said for failure in spec.get("failures", ())]
+    for file in (ROOT / "app").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
+                texts.append("".join(map(str, parts)))
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+    everything = "\0".join(texts)
+    messages = [span for page in ALL for span in spans(page) if span.endswith((".", "?"))]
+    assert len(messages) > 20
+    assert not [message for message in messages if message not in everything]
+
+
+@each
+def test_a_command_in_a_sentence_exists(page: Path) -> None:
+    placeholders, wrong = {"ID": "7", "SECONDS": "30"}, []
+    for span in spans(page):
+        if span.startswith("hookline ") and not span.endswith("--help"):
+            try:
+                parse([placeholders.get(word, word) for word in shlex.split(span)[1:]])
+            except CliError as error:
+                wrong.append(f"{span}: {error}")
+    # A sentence may be about a command without its arguments.
+    assert not [text for text in wrong if "arguments are required" not in text]
 
 
 KEY = "It's a Secret to Everybody"
