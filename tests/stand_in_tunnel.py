@@ -137,6 +137,7 @@ MODES: dict[str, Callable[..., None]] = {
     "something else": lambda port: prints("Hello, I am another program. See https://docs.example.com/"),
     "another's URL": lambda port: prints("your url is: https://api.wrong.example/tunnel"),
     "dies at once": lambda port: dies(7, err="cannot start: no such thing\n"),
+    "long last words": lambda port: dies(7, err="Error: " + "no route to the relay, " * 150),
     "known failure": lambda port: prints("token refused: abc"),
     "dies later": lambda port: dies(3, f"your url is: {URL}", after_s=0.2),
     "dies once": dies_once,

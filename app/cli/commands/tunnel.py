@@ -29,6 +29,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("Get a public URL without an account", "hookline tunnel start cloudflared-quick"),
         ("Keep the same URL with ngrok", "hookline tunnel start ngrok --set domain=name.ngrok-free.dev"),
         ("Use your own server", "hookline tunnel start ssh --set host=my.server --set remote_port=9001"),
+        ("Use any other program", "hookline tunnel start own --set 'command=tmole {port}'"),
         ("Read a secret from a file", "hookline tunnel start ngrok --set authtoken=@token.txt"),
     ),
     "status": (("Print the public URL", "hookline tunnel status --json | jq -r .url"),),

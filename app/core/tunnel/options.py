@@ -9,10 +9,9 @@ from collections.abc import Mapping, Sequence
 
 from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.tunnel.output import known_url
 from app.core.tunnel.program import AddressHeader, TunnelOption, TunnelProgram
 from app.core.tunnel.spec import COMMAND, ProgramSpec
-from app.core.tunnel.template import filled, names_in
+from app.core.tunnel.template import filled
 
 VALUE_MAX = 2_000
 ADDRESS_HEADER = "address_header"
@@ -45,12 +44,6 @@ def values_to_run(spec: ProgramSpec, saved: Mapping[str, str]) -> dict[str, str]
         for option in program.options
         if option.required and not values[option.name]
     ]
-    names = [names_in(rule.pattern) for rule in spec.urls]
-    usable = any(all(values.get(name, "given") for name in needed) for needed in names)
-    if not errors and not usable and known_url(spec, values) is None:
-        missing = next((name for name in ("url", *(n for needed in names for n in needed)) if name in values), "url")
-        text = "Enter the public URL, or the text before it in the output."
-        errors.append(FieldError(field=missing, message=text))
     if errors:
         raise InvalidFieldsError(errors)
     return values

@@ -8,11 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from app.core.gist.words import shortened
 from app.core.record import Record
 from app.core.tunnel.spec import FailureRule, LineRule, ProgramSpec, UrlRule
 from app.core.tunnel.template import filled, is_complete
 
 URL_MAX = 500
+WORDS_MAX = 160
+"""Characters of what a program printed that are repeated in a sentence."""
 
 
 class Failure(Record, frozen=True):
@@ -62,6 +65,8 @@ class OutputReader:
         self._spec, self._values = spec, values
         self._rules = {id(rule): _Rule(rule, values) for rule in (*spec.urls, *spec.up, *spec.failures)}
         self._known = known_url(spec, values)
+        usable = [rule for rule in spec.urls if self._rules[id(rule)].usable]
+        self._urls = [rule for rule in usable if not rule.fallback] or usable
         self.reading = Reading(url=self._known, up=False)
 
     def read(self, stream: str, line: str) -> Reading:
@@ -70,7 +75,8 @@ class OutputReader:
         matches = {key: rule.match(found) for key, rule in self._rules.items()}
         url, up, failure = self.reading.url, self.reading.up, self.reading.failure
         if self._known is None:
-            url = next((text for rule in self._spec.urls if (text := self._url(rule, matches[id(rule)]))), url)
+            rules = [rule for rule in self._urls if url is None or not rule.fallback]
+            url = next((text for rule in rules if (text := self._url(rule, matches[id(rule)]))), url)
         if any(matches[id(rule)] is not None for rule in self._spec.up):
             up, failure = True, None
         elif not self._spec.up:
@@ -78,7 +84,7 @@ class OutputReader:
         for rule in self._spec.failures:
             text = matches[id(rule)]
             if text is not None:
-                message = filled(rule.message, {**self._values, "found": text})
+                message = filled(rule.message, {**self._values, "found": shortened(text, WORDS_MAX)})
                 failure = Failure(message=message, ends=rule.ends, retry=rule.retry)
                 break
         self.reading = Reading(url=url, up=up, failure=failure)
@@ -116,13 +122,13 @@ class _Rule:
         self._key = rule.key if isinstance(rule, UrlRule) else ""
         names = re.findall(r"\{([a-z][a-z0-9_]*)\}", rule.pattern)
         # A rule about an option that has no value matches nothing.
-        self._usable = all(values.get(name) for name in names)
+        self.usable = all(values.get(name) for name in names)
         self._pattern = re.compile(filled(rule.pattern, values, re.escape)) if rule.pattern else None
         self._after = filled(rule.after, values)
 
     def match(self, line: _Line) -> str | None:
         """Group 1 of the pattern, or the JSON value; "" where there is none; None for no match."""
-        if not self._usable or self._stream not in ("any", line.stream):
+        if not self.usable or self._stream not in ("any", line.stream):
             return None
         if self._after:
             if self._after in line.text:

@@ -12,7 +12,7 @@ from app.core.record import Record
 
 class TunnelOption(Record, frozen=True):
     """What the user can or must say before a program starts, such as the SSH server. `choices` () takes any text that
-    matches `pattern`; a `secret` is never shown or logged."""
+    matches `pattern`; a `secret` is never shown or logged. Few need an `advanced` one."""
 
     name: str
     label: str
@@ -23,6 +23,7 @@ class TunnelOption(Record, frozen=True):
     placeholder: str = ""
     pattern: str = ""
     choices: tuple[str, ...] = ()
+    advanced: bool = False
 
 
 class AddressHeader(Record, frozen=True):

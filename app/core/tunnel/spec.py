@@ -53,10 +53,12 @@ class LineRule(Record, frozen=True):
 
 class UrlRule(LineRule, frozen=True, kw_only=True):
     """Lines that name the public URL: `url` is made from the pattern's group 1, or from the JSON value at `key`, and
-    has the name `found` for it."""
+    has the name `found` for it. The last such line counts; of a `fallback`, which is used only where the options leave
+    no other rule, the first."""
 
     key: str = ""
     url: str = "{found}"
+    fallback: bool = False
 
 
 class FailureRule(LineRule, frozen=True, kw_only=True):

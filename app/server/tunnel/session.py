@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.core.clock import now_us
+from app.core.gist.words import shortened
 from app.core.tunnel.backoff import STEADY_S, restart_delay_s
-from app.core.tunnel.output import known_url
+from app.core.tunnel.output import WORDS_MAX, known_url
 from app.core.tunnel.tunnel import Probe, TunnelState
 from app.server.forward.lazy_sender import load
 from app.server.probe_key import ProbeKey
@@ -294,4 +295,4 @@ class Session:
 
 def _last_line(run: TunnelRun) -> str:
     lines = [line for line in run.output() if line.strip()]
-    return f" Its last line: {lines[-1].strip()}" if lines else " It printed nothing."
+    return f" Its last line: {shortened(lines[-1].strip(), WORDS_MAX)}" if lines else " It printed nothing."

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.core.bodies.escape import escape
+from app.core.gist.words import shortened
 from app.core.model import Endpoint, Summary
 from app.core.raw_request import below_slug
 from app.core.record import Record
@@ -68,11 +69,6 @@ def tooltip(unread: int, listening: str | None, *, paused: bool) -> str:
 def window_title(unread: int) -> str:
     """`(12) Hookline`: for taskbars and window lists where there is neither a tray nor a badge."""
     return f"({badge_text(unread)}) Hookline" if unread else "Hookline"
-
-
-def shortened(text: str, most: int) -> str:
-    """At most `most` characters."""
-    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def menu_text(text: str) -> str:

@@ -13,7 +13,8 @@ from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import QMenu, QSystemTrayIcon, QWidget
 
 from app.core.bodies.escape import escape
-from app.ui.desktop.text import NAME_MAX, menu_text, shortened
+from app.core.gist.words import shortened
+from app.ui.desktop.text import NAME_MAX, menu_text
 from app.ui.desktop.unread_count import UnreadCount
 from app.ui.pause import Pause
 

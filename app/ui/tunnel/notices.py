@@ -8,8 +8,9 @@ from PySide6.QtCore import QObject, Signal
 
 from app.core.bodies.escape import escape
 from app.core.events import TunnelChanged
+from app.core.gist.words import shortened
 from app.core.tunnel.tunnel import Tunnel, TunnelState
-from app.ui.desktop.text import TUNNEL_KEY, Notice, shortened
+from app.ui.desktop.text import TUNNEL_KEY, Notice
 from app.ui.messages import Message, MessageAction, MessageTone
 from app.ui.services import Services
 from app.ui.tasks import Tasks

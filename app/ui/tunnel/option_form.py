@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from app.core.errors import InvalidFieldsError
@@ -18,7 +18,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.fields import ChoiceField, LabeledField
 
 SAVED, REMOVED = "Saved. Type to replace it.", "Removed when you save or start."
-NOT_SET = "Not set"
+NOT_SET, MORE = "Not set", "More options"
 
 
 class OptionField(LabeledField):
@@ -123,11 +123,18 @@ class OptionForm(QWidget):
         for field in self.fields.values():
             column.addWidget(field)
             field.changed.connect(self._edited)
+        self._advanced = [field for field in self.fields.values() if field.option.advanced]
+        self.more = Button(MORE, theme, self, kind="link")
+        self.more.clicked.connect(self._ask_for_more)
+        column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+        self._show_advanced(not self._advanced)
 
     def load(self, found: FoundProgram) -> None:
         """Show the saved options."""
         for name, field in self.fields.items():
             field.load(found.values.get(name), secret_saved=name in found.secrets_set)
+        if any(field.value() for field in self._advanced):
+            self._show_advanced(True)
 
     def values(self) -> Mapping[str, str]:
         """What to save: all but the secrets that stay as they are."""
@@ -148,12 +155,24 @@ class OptionForm(QWidget):
     def show_errors(self, errors: Sequence[FieldError]) -> str:
         """Show each error beside its field and go to the first; returns those that have no field here."""
         messages = {error.field: error.message for error in errors}
+        if any(field.option.name in messages for field in self._advanced):
+            self._show_advanced(True)
         for name, field in self.fields.items():
             field.set_error(shown(messages[name]) if name in messages else None)
         first = next((field for name, field in self.fields.items() if name in messages), None)
         if first is not None:
             first.control.setFocus()
         return " ".join(error.message for error in errors if error.field not in self.fields)
+
+    @Slot()
+    def _ask_for_more(self) -> None:
+        self._show_advanced(True)
+        self._advanced[0].control.setFocus()
+
+    def _show_advanced(self, on: bool) -> None:
+        for field in self._advanced:
+            field.setVisible(on)
+        self.more.setVisible(not on)
 
     def _error_of(self, name: str) -> str | None:
         try:

@@ -59,10 +59,9 @@ def test_what_a_program_needs_is_asked_for() -> None:
     with pytest.raises(InvalidFieldsError, match=r"needs host \(Server\)") as caught:
         values_to_run(SPECS["ssh"], {})
     assert [error.field for error in caught.value.errors] == ["host"]
-    with pytest.raises(InvalidFieldsError, match="public URL") as caught:
-        values_to_run(SPECS["own"], {"command": "x"})
-    assert [error.field for error in caught.value.errors] == ["url"]
-    assert values_to_run(SPECS["own"], {"command": "x", "before_url": "at"})["url"] == ""
+    with pytest.raises(InvalidFieldsError, match=r"needs command \(Command\)"):
+        values_to_run(SPECS["own"], {})
+    assert values_to_run(SPECS["own"], {"command": "x"})["url"] == ""
 
 
 def test_a_secret_is_never_shown() -> None:

@@ -62,6 +62,7 @@ async def test_a_program_that_works_is_up_and_can_be_stopped(rig: TunnelRig, mod
         ("something else", 1, "within 1 s. Its last line: Hello, I am another program. See https://docs.example.com/"),
         ("another's URL", 1, "within 1 s. Its last line: your url is: https://api.wrong.example/tunnel"),
         ("dies at once", 30, "ended by itself with exit code 7. Its last line: cannot start: no such thing"),
+        ("long last words", 30, f"Its last line: {('Error: ' + 'no route to the relay, ' * 10)[:159]}…"),
         ("known failure", 30, "The token abc was refused."),
     ],
 )

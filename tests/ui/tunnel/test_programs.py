@@ -172,6 +172,26 @@ class TestOptions:
 
         run(scene())
 
+    def test_the_own_command_is_all_that_its_form_asks_for(self, run: Scene, tmp_path: Path) -> None:
+        async def scene() -> None:
+            own = FoundProgram(read_folder(resource("tunnels"))["own"].program, None, {})
+            async with page_of(tmp_path, own) as (_, page):
+                form = pane_of(page, "own").form
+                assert [name for name, field in form.fields.items() if field.isVisible()] == ["command"]
+                form.show_errors([FieldError(field="url", message="It is not valid.")])
+                assert all(field.isVisible() for field in form.fields.values())
+            async with page_of(tmp_path, own) as (_, page):
+                form = pane_of(page, "own").form
+                form.more.click()
+                assert all(field.isVisible() for field in form.fields.values())
+                assert form.fields["url"].line.hasFocus()
+                assert not form.more.isVisible()
+            saved = replace(own, values={"command": "frpc", "url": "https://hooks.example.com"})
+            async with page_of(tmp_path, saved) as (_, page):
+                assert pane_of(page, "own").form.fields["url"].isVisible()
+
+        run(scene())
+
     def test_a_required_option_is_asked_for(self, run: Scene, tmp_path: Path) -> None:
         async def scene() -> None:
             async with page_of(tmp_path, found("ssh", options=(HOST, PORT))) as (desk, page):
