@@ -68,7 +68,7 @@ def _old(seq: int, endpoint_id: int, received_at: int) -> Capture:
         source_port=50_000,
         scheme="http",
         complete=True,
-        reply_status=200,
+        response_status=200,
     )
 
 

@@ -84,7 +84,7 @@ VALUES: dict[str, Any] = {
         "total_ms": 600_000,
     },
     "faults": {"duplicate": 0.0, "swap": 0.0, "drop": 0.0, "delay": 0.0, "delay_max_ms": 1_000, "cut_off": 0.0},
-    "reply": {"status": 200, "headers": [], "body": None, "delay_ms": 0, "from_target": False, "wait_ms": 10_000},
+    "response": {"status": 200, "headers": [], "body": None, "delay_ms": 0, "from_target": False, "wait_ms": 10_000},
     "warnings": [],
     "notes": [],
     "q": "method:POST",
@@ -104,8 +104,8 @@ VALUES: dict[str, Any] = {
 """By the names of fields; a value that does not fit the field's schema is not used."""
 PER_TYPE: dict[str, dict[str, Any]] = {
     "EndpointOut": {"url": "http://127.0.0.1:8787/catch/orders"},
-    "SummaryOut": {"id": REQUEST, "target": "/catch/orders/invoices?test=1", "reply": {"status": 200, "ms": 1.8}},
-    "RequestOut": {"id": REQUEST, "target": "/catch/orders/invoices?test=1", "reply": {"status": 200, "ms": 1.8}},
+    "SummaryOut": {"id": REQUEST, "target": "/catch/orders/invoices?test=1", "response": {"status": 200, "ms": 1.8}},
+    "RequestOut": {"id": REQUEST, "target": "/catch/orders/invoices?test=1", "response": {"status": 200, "ms": 1.8}},
     "RefusalOut": {"target": "/catch/unknown", "status": 404, "reason": "No endpoint has this path.", "endpoint": None},
     "ReplayOut": {"id": REPLAY, "ended_at": None, "after": None, "before": None},
     "FullReplayOut": {"id": REPLAY, "ended_at": None, "after": None, "before": None, "ids": None},

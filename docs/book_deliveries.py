@@ -87,8 +87,8 @@ class Deliveries:
             source_port=50_000,
             scheme="https",
             complete=True,
-            reply_status=200,
-            mirror=DeliveryState.QUEUED,
+            response_status=200,
+            delivery=DeliveryState.QUEUED,
         )
         await captures.add(capture, BODY_SENT, targets=self.endpoint.targets)
         return capture

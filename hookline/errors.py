@@ -6,7 +6,7 @@ import msgspec
 
 
 class FieldProblem(msgspec.Struct, frozen=True):
-    """What is wrong with one field (a dotted path, such as `reply.status`) or query parameter."""
+    """What is wrong with one field (a dotted path, such as `response.status`) or query parameter."""
 
     field: str
     message: str

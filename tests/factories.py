@@ -41,8 +41,8 @@ def capture(body: bytes = b'{"hello":"world"}', **fields: Any) -> Capture:
         "source_port": 50_000,
         "scheme": "http",
         "complete": True,
-        "reply_status": 200,
-        "mirror": DeliveryState.NONE,
+        "response_status": 200,
+        "delivery": DeliveryState.NONE,
     }
     return Capture(**{**defaults, **fields})
 

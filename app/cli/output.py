@@ -57,7 +57,7 @@ class Output:
 
     @staticmethod
     def status_code(status: int) -> str:
-        """A reply's colour: green for 2xx, red for 4xx and 5xx."""
+        """A response's colour: green for 2xx, red for 4xx and 5xx."""
         if 200 <= status < 300:
             return GREEN
         return RED if status >= 400 else ""

@@ -87,7 +87,7 @@ class EndpointView(TypedDict):
     storage_limit_reached: bool
     forward_url: str | None
     active: bool
-    reply: EndpointResponseView
+    response: EndpointResponseView
     forward: ForwardView
     auth: AuthView
     url: str
@@ -122,8 +122,8 @@ class SummaryView(TypedDict):
     content_type: str
     size: int
     complete: bool
-    reply: ResponseView
-    mirror: str
+    response: ResponseView
+    delivery: str
     starred: bool
     note: str | None
     provider: str | None

@@ -136,7 +136,7 @@ def curl_of_refused(refusal: Refusal, raw: bytes | None, base: str) -> str | Non
         source_port=refusal.source_port,
         scheme="http",
         complete=True,
-        reply_status=refusal.status,
+        response_status=refusal.status,
     )
     return curl_command(capture, body, base)
 

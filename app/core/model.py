@@ -85,7 +85,7 @@ class EndpointDraft(Record, frozen=True):
     forward_url: str | None = None
     slug: str | None = None
     active: bool = True
-    reply: ResponseSettings = ResponseSettings()
+    response: ResponseSettings = ResponseSettings()
     forward: Forward = Forward()
     auth: Auth = Auth()
 
@@ -101,7 +101,7 @@ class Endpoint(Record, frozen=True):
     storage_limit: int | None
     when_full: WhenFull
     active: bool
-    reply: ResponseSettings
+    response: ResponseSettings
     auth: Auth
     created_at: int
     targets: tuple[Target, ...] = ()
@@ -130,7 +130,7 @@ class Endpoint(Record, frozen=True):
             forward_url=self.forward_url,
             slug=self.slug,
             active=self.active,
-            reply=self.reply,
+            response=self.response,
             forward=self.forward,
             auth=self.auth,
         )
@@ -139,7 +139,7 @@ class Endpoint(Record, frozen=True):
 class Summary(Record, frozen=True):
     """A captured request as shown in lists: without headers and body.
 
-    `target` is the raw request target. `reply_ms` is None until the response was sent. `provider` is the id of the
+    `target` is the raw request target. `response_ms` is None until the response was sent. `provider` is the id of the
     service that sent it, `event` its event type; None if unknown. `gist` describes the request in a few words; None
     until that was done for a request stored by an older version. `note` is None without one.
     """
@@ -152,9 +152,9 @@ class Summary(Record, frozen=True):
     content_type: str
     size: int
     complete: bool
-    reply_status: int
-    reply_ms: float | None
-    mirror: DeliveryState
+    response_status: int
+    response_ms: float | None
+    delivery: DeliveryState
     read: bool
     provider: str | None = None
     event: str | None = None
@@ -188,9 +188,9 @@ class Capture(Record, frozen=True):
     source_port: int
     scheme: str
     complete: bool
-    reply_status: int
-    reply_ms: float | None = None
-    mirror: DeliveryState = DeliveryState.NONE
+    response_status: int
+    response_ms: float | None = None
+    delivery: DeliveryState = DeliveryState.NONE
     read: bool = False
     provider: str | None = None
     event: str | None = None
@@ -212,9 +212,9 @@ class Capture(Record, frozen=True):
             content_type=self.content_type,
             size=self.size,
             complete=self.complete,
-            reply_status=self.reply_status,
-            reply_ms=self.reply_ms,
-            mirror=self.mirror,
+            response_status=self.response_status,
+            response_ms=self.response_ms,
+            delivery=self.delivery,
             read=self.read,
             provider=self.provider,
             event=self.event,

@@ -42,13 +42,13 @@ _IPV6_NETLOC = re.compile(r"\[([^\]%]+)\](?::[0-9]*)?")
 HEADER_NAME_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 _TOKEN = re.compile(HEADER_NAME_PATTERN)
 _OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade"})
-_FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "x-hookline-mirror"})
+_FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "x-hookline-forwarded-by"})
 _JOINERS = "\u200c\u200d"
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
 
 class FieldError(Record, frozen=True):
-    """A broken rule. `field` is the record's field name, dotted for nested records (`reply.status`)."""
+    """A broken rule. `field` is the record's field name, dotted for nested records (`response.status`)."""
 
     field: str
     message: str
@@ -176,24 +176,24 @@ def _has_ipv6_address(netloc: str) -> bool:
         return False
 
 
-def response_errors(reply: ResponseSettings) -> Iterator[FieldError]:
+def response_errors(response: ResponseSettings) -> Iterator[FieldError]:
     """A response has a status of 200 to 599, valid headers, at most 1 MiB of body and 0 to 30 s of delay; it waits 0.1
     to 30 s for a target's."""
-    if not STATUS_MIN <= reply.status <= STATUS_MAX:
-        text = f"Response status must be {STATUS_MIN} to {STATUS_MAX}, not {reply.status}."
-        yield FieldError(field="reply.status", message=text)
-    if not 0 <= reply.delay_ms <= DELAY_MAX_MS:
-        text = f"Response delay must be 0 to {DELAY_MAX_MS:,} ms, not {reply.delay_ms:,}."
-        yield FieldError(field="reply.delay_ms", message=text)
-    if reply.body is not None and len(reply.body.encode("utf-8", "surrogatepass")) > RESPONSE_BODY_MAX:
+    if not STATUS_MIN <= response.status <= STATUS_MAX:
+        text = f"Response status must be {STATUS_MIN} to {STATUS_MAX}, not {response.status}."
+        yield FieldError(field="response.status", message=text)
+    if not 0 <= response.delay_ms <= DELAY_MAX_MS:
+        text = f"Response delay must be 0 to {DELAY_MAX_MS:,} ms, not {response.delay_ms:,}."
+        yield FieldError(field="response.delay_ms", message=text)
+    if response.body is not None and len(response.body.encode("utf-8", "surrogatepass")) > RESPONSE_BODY_MAX:
         text = f"Response body can have at most {RESPONSE_BODY_MAX:,} bytes."
-        yield FieldError(field="reply.body", message=text)
-    message = headers_error(reply.headers)
+        yield FieldError(field="response.body", message=text)
+    message = headers_error(response.headers)
     if message:
-        yield FieldError(field="reply.headers", message=message)
-    message = _range_error("Wait for the target's response", reply.wait_ms, WAIT_MIN_MS, WAIT_MAX_MS, " ms")
+        yield FieldError(field="response.headers", message=message)
+    message = _range_error("Wait for the target's response", response.wait_ms, WAIT_MIN_MS, WAIT_MAX_MS, " ms")
     if message:
-        yield FieldError(field="reply.wait_ms", message=message)
+        yield FieldError(field="response.wait_ms", message=message)
 
 
 def headers_error(headers: Headers, label: str = "Response headers", own: frozenset[str] = _OWN_HEADERS) -> str | None:
@@ -301,7 +301,7 @@ def endpoint_errors(draft: EndpointDraft, own_bases: Sequence[str] = ()) -> list
         ("slug", slug_error(draft.slug) if draft.slug is not None else None),
     ]
     errors = [FieldError(field=field, message=message) for field, message in checks if message]
-    errors.extend(response_errors(draft.reply))
+    errors.extend(response_errors(draft.response))
     errors.extend(forward_errors(draft.forward))
     errors.extend(auth_errors(draft.auth))
     return errors

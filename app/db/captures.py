@@ -99,8 +99,8 @@ class Captures:
         if capture.endpoint_id not in self._request_counts:
             raise _endpoint_deleted()
         self.clearings.storing(capture)
-        if targets and capture.mirror is not DeliveryState.QUEUED:
-            capture = msgspec.structs.replace(capture, mirror=DeliveryState.QUEUED)
+        if targets and capture.delivery is not DeliveryState.QUEUED:
+            capture = msgspec.structs.replace(capture, delivery=DeliveryState.QUEUED)
         future = self._loop.create_future()
         headers = encode_headers(capture.headers)
         size = request_bytes(capture, headers, deliveries=len(targets))

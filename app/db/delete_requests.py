@@ -70,7 +70,7 @@ def delete_oldest(
 
 
 _SENT = (
-    "(mirror IN ('n', 'd') OR NOT EXISTS"
+    "(delivery IN ('n', 'd') OR NOT EXISTS"
     " (SELECT 1 FROM delivery INDEXED BY delivery_capture WHERE capture_seq = capture.seq AND state = 'queued'))"
 )
 

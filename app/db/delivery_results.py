@@ -57,20 +57,20 @@ _FIND = {
     size: f"SELECT json_group_array(json_array(id, seq, capture_seq, {_NUMBER_OF})) FROM delivery WHERE id IN {these}"
     for size, these in _THESE.items()
 }
-_SHOW = {size: f"UPDATE capture SET mirror = ? WHERE seq IN {these}" for size, these in _THESE.items()}
+_SHOW = {size: f"UPDATE capture SET delivery = ? WHERE seq IN {these}" for size, these in _THESE.items()}
 _WORST = " ".join(f"WHEN max(state = '{state.value}') THEN '{DELIVERY_CODE[state]}'" for state in WORST_FIRST)
 _CODES = " ".join(f"WHEN '{state.value}' THEN '{DELIVERY_CODE[state]}'" for state in WORST_FIRST)
-_SHOW_WORST = f"""UPDATE capture SET mirror = coalesce(
+_SHOW_WORST = f"""UPDATE capture SET delivery = coalesce(
         (SELECT CASE {_WORST} END
             FROM (SELECT state, replay_id FROM delivery WHERE capture_seq = capture.seq ORDER BY seq LIMIT 20)
             WHERE replay_id IS NULL),
         (SELECT CASE state {_CODES} END
             FROM delivery WHERE capture_seq = capture.seq ORDER BY seq DESC LIMIT 1))
-        WHERE seq IN (SELECT value FROM json_each(?)) RETURNING seq, mirror"""
+        WHERE seq IN (SELECT value FROM json_each(?)) RETURNING seq, delivery"""
 """What the rows of requests with several deliveries show: the worst of their targets, or the last replay of one that
 was never forwarded. Deliveries to targets are queued with their capture, so before all replays."""
 _FAILED_AGAIN = "UPDATE target SET failures = failures + 1 WHERE id = ? RETURNING failures, paused"
-_RESPONSE = "UPDATE capture SET reply_status = ? WHERE seq = ?"
+_RESPONSE = "UPDATE capture SET response_status = ? WHERE seq = ?"
 _PAUSE = "UPDATE target SET paused = 'failures' WHERE id = ?"
 _WORKS = "UPDATE target SET failures = 0 WHERE id = ? AND failures > 0"
 

@@ -61,11 +61,11 @@ class ManyRows:
 
 _PLAIN = (
     *("seq", "id", "endpoint_id", "received_at", "method", "target", "http_version", "content_type", "size", "sha256"),
-    *("source_address", "source_port", "scheme", "complete", "reply_status", "event", "delivery_id", "gist"),
+    *("source_address", "source_port", "scheme", "complete", "response_status", "event", "delivery_id", "gist"),
 )
 """Columns that hold a field of the capture unchanged; `_plain` reads them all at once."""
 _plain = attrgetter(*_PLAIN)
-CAPTURES = ManyRows("capture", (*_PLAIN, "headers", "mirror", "is_read", "provider"))
+CAPTURES = ManyRows("capture", (*_PLAIN, "headers", "delivery", "is_read", "provider"))
 BODIES = ManyRows("capture_body", ("key", "data"))
 DELIVERIES = ManyRows("delivery", ("id", "capture_seq", "endpoint_id", "target_id", "url", "state", "queued_at"))
 
@@ -81,7 +81,7 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> None:
     for _, c, tail, tail_part, targets, headers, size, position in adds:
         grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
         captures += _plain(c)
-        captures += (headers, DELIVERY_CODE[c.mirror], c.read, (c.provider or NOBODY) if c.identified else None)
+        captures += (headers, DELIVERY_CODE[c.delivery], c.read, (c.provider or NOBODY) if c.identified else None)
         if c.trailers:
             trailers.append((encode_headers(c.trailers), c.seq))
         if position != c.seq * STEP:

@@ -82,9 +82,9 @@ SUMMARY = RecordMapping(
         "content_type": CaptureModel.content_type,
         "size": CaptureModel.size,
         "complete": (CaptureModel.complete, bool),
-        "reply_status": CaptureModel.reply_status,
-        "reply_ms": ResponseTimeModel.ms,
-        "mirror": (CaptureModel.mirror, DELIVERY_STATE.__getitem__),
+        "response_status": CaptureModel.response_status,
+        "response_ms": ResponseTimeModel.ms,
+        "delivery": (CaptureModel.delivery, DELIVERY_STATE.__getitem__),
         "read": (CaptureModel.is_read, bool),
         "provider": (CaptureModel.provider, _or_none),
         "event": CaptureModel.event,
@@ -164,7 +164,7 @@ def to_attempt(row: AttemptModel, delivery_id: str) -> Attempt:
 
 _PLAIN = ("description", "retention_days", "storage_limit", "when_full", "active")
 """Columns of an endpoint that hold a field of its draft unchanged."""
-_AS_JSON: dict[str, type[msgspec.Struct]] = {"reply": ResponseSettings, "auth": Auth}
+_AS_JSON: dict[str, type[msgspec.Struct]] = {"response": ResponseSettings, "auth": Auth}
 """Columns that hold a field of its draft as JSON."""
 
 

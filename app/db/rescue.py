@@ -30,7 +30,7 @@ GIVE_UP = 1_000
 REQUESTS_MAX = 100_000
 
 _BELONGING = {
-    "capture_reply": "capture_seq = :seq",
+    "capture_response": "capture_seq = :seq",
     "capture_star": "capture_seq = :seq",
     "capture_note": "capture_seq = :seq",
     "delivery": "capture_seq = :seq AND endpoint_id = :endpoint",
@@ -152,9 +152,9 @@ class RequestSaver:
 
     def _copy_request(self, connection: sqlite3.Connection, saved: sqlite3.Connection, seq: int) -> bool:
         names, first = ", ".join(self._columns["capture"]), seq * PARTS_PER_BODY
-        found = f"SELECT seq, sha256, endpoint_id, mirror, {names} FROM capture WHERE seq = ?"
+        found = f"SELECT seq, sha256, endpoint_id, delivery, {names} FROM capture WHERE seq = ?"
         try:
-            found_seq, digest, endpoint_id, mirror, *values = connection.execute(found, (seq,)).fetchone()
+            found_seq, digest, endpoint_id, delivery, *values = connection.execute(found, (seq,)).fetchone()
             parts = connection.execute(_SELECT_BODY, (first, first + PARTS_PER_BODY - 1)).fetchall()
             keys = [key for key, _ in parts]
             if sha256(b"".join(data for _, data in parts)).hexdigest() != digest:
@@ -169,12 +169,12 @@ class RequestSaver:
         for table in _BELONGING:
             with contextlib.suppress(sqlite3.Error):
                 self._copy_rows(connection, saved, table, {"seq": seq, "endpoint": endpoint_id})
-        if mirror != DELIVERY_CODE[DeliveryState.NONE]:
+        if delivery != DELIVERY_CODE[DeliveryState.NONE]:
             if saved.execute("SELECT 1 FROM delivery WHERE capture_seq = ?", (seq,)).fetchone():
                 show_worst(saved, [seq])
             else:
-                self._unforwarded += mirror == DELIVERY_CODE[DeliveryState.QUEUED]
-                saved.execute("UPDATE capture SET mirror = ? WHERE seq = ?", (DELIVERY_CODE[DeliveryState.NONE], seq))
+                self._unforwarded += delivery == DELIVERY_CODE[DeliveryState.QUEUED]
+                saved.execute("UPDATE capture SET delivery = ? WHERE seq = ?", (DELIVERY_CODE[DeliveryState.NONE], seq))
         return True
 
     def _copy_rows(

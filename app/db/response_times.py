@@ -78,7 +78,7 @@ def _written(_: object) -> None:
 def _write(database: SqliteDatabase, waiting: list[tuple[int, float]]) -> None:
     """One statement for any number of rows; deleted requests are skipped."""
     raw(database).execute(
-        "INSERT OR REPLACE INTO capture_reply (capture_seq, ms)"
+        "INSERT OR REPLACE INTO capture_response (capture_seq, ms)"
         " SELECT c.seq, j.value ->> 1 FROM json_each(?) j JOIN capture c ON c.seq = j.value ->> 0",
         (msgspec.json.encode(waiting).decode(),),
     )

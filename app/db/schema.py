@@ -129,7 +129,7 @@ class EndpointModel(StoreModel):
     description = TextField(constraints=[Check(f"length(description) <= {DESCRIPTION_MAX}")])
     retention_days = IntegerField(constraints=[Check(f"retention_days BETWEEN {RETENTION_MIN} AND {RETENTION_MAX}")])
     active = _FlagField("active")
-    reply = TextField(constraints=[Check("json_valid(reply)")])
+    response = TextField(constraints=[Check("json_valid(response)")])
     auth = TextField(constraints=[Check("json_valid(auth)")])
     created_at = IntegerField()
     removed = _FlagField("removed", default=False)
@@ -191,8 +191,8 @@ class CaptureModel(StoreModel):
     source_port = IntegerField()
     scheme = TextField()
     complete = _FlagField("complete")
-    reply_status = IntegerField()
-    mirror = TextField(constraints=[Check("mirror IN ('n', 'q', 'd', 'u', 'f')")])
+    response_status = IntegerField()
+    delivery = TextField(constraints=[Check("delivery IN ('n', 'q', 'd', 'u', 'f')")])
     is_read = _FlagField("is_read")
     provider = TextField(null=True)
     event = TextField(null=True)
@@ -211,8 +211,8 @@ class CaptureModel(StoreModel):
             SQL("CREATE INDEX capture_list ON capture (endpoint_id, received_at, id, is_read)"),
             SQL("CREATE INDEX capture_unidentified ON capture (seq) WHERE provider IS NULL"),
             SQL(
-                "CREATE INDEX capture_mirrored ON capture (endpoint_id, received_at, mirror, complete)"
-                " WHERE mirror IN ('d', 'u', 'f') AND complete = 1"
+                "CREATE INDEX capture_forwarded ON capture (endpoint_id, received_at, delivery, complete)"
+                " WHERE delivery IN ('d', 'u', 'f') AND complete = 1"
             ),
             SQL("CREATE INDEX capture_incomplete ON capture (endpoint_id, received_at, complete) WHERE complete = 0"),
         )
@@ -238,7 +238,7 @@ class ResponseTimeModel(StoreModel):
     ms = FloatField()
 
     class Meta:
-        table_name = "capture_reply"
+        table_name = "capture_response"
 
 
 class StarModel(StoreModel):

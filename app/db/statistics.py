@@ -29,9 +29,10 @@ def _count(condition: str) -> str:
     return f"""SELECT
     (SELECT count(*) FROM capture INDEXED BY capture_list WHERE {condition}),
     (SELECT count(*) FROM capture INDEXED BY capture_incomplete WHERE complete = 0 AND {condition}),
-    mirrored, not_sent, failed
-FROM (SELECT count(*) AS mirrored, coalesce(sum(mirror = 'u'), 0) AS not_sent, coalesce(sum(mirror = 'f'), 0) AS failed
-    FROM capture INDEXED BY capture_mirrored WHERE mirror IN ('d', 'u', 'f') AND complete = 1 AND {condition})"""
+    forwarded, not_sent, failed
+FROM (SELECT count(*) AS forwarded, coalesce(sum(delivery = 'u'), 0) AS not_sent,
+        coalesce(sum(delivery = 'f'), 0) AS failed
+    FROM capture INDEXED BY capture_forwarded WHERE delivery IN ('d', 'u', 'f') AND complete = 1 AND {condition})"""
 
 
 COUNT = _count(_IN_RANGE)
@@ -74,8 +75,8 @@ class Activity:
         def job(database: SqliteDatabase) -> dict[int, DeliveryState]:
             connection = raw(database)
             statement = (
-                "SELECT mirror FROM capture INDEXED BY capture_mirrored"
-                " WHERE mirror IN ('d', 'u', 'f') AND complete = 1 AND endpoint_id = ?"
+                "SELECT delivery FROM capture INDEXED BY capture_forwarded"
+                " WHERE delivery IN ('d', 'u', 'f') AND complete = 1 AND endpoint_id = ?"
                 " ORDER BY received_at DESC LIMIT 1"
             )
             rows = {one: connection.execute(statement, (one,)).fetchone() for one in _visible(connection, None)}
@@ -97,8 +98,8 @@ def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int
     bars = []
     for start, end in pairwise(edges):
         values = {"endpoint_ids": endpoint_ids, "start": start, "end": end, **hidden_values}
-        total, incomplete, mirrored, not_sent, failed = connection.execute(statement, values).fetchone()
-        plain, delivered = total - incomplete - mirrored, mirrored - not_sent - failed
+        total, incomplete, forwarded, not_sent, failed = connection.execute(statement, values).fetchone()
+        plain, delivered = total - incomplete - forwarded, forwarded - not_sent - failed
         bars.append(Bar(plain=plain, delivered=delivered, not_sent=not_sent, failed=failed, incomplete=incomplete))
     return bars
 

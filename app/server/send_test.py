@@ -54,7 +54,7 @@ class SendTest:
         await load("app.server.test_request")
         from app.server.test_request import TIMEOUT_MS, ProbeRequest, send_test_request  # loaded by now
 
-        timeout_ms = TIMEOUT_MS + endpoint.reply.delay_ms
+        timeout_ms = TIMEOUT_MS + endpoint.response.delay_ms
         base, local = self._base_url(), self._local_base().partition("://")[2]
         request = ProbeRequest()
         if base is None:
@@ -140,5 +140,5 @@ class _Arrival:
             if summary.endpoint_id == endpoint_id and summary.size == size and summary.method == "POST":
                 capture = await self._captures.get(summary.id)
                 if capture is not None and any(value == self._request.token for _, value in capture.headers):
-                    return summary.reply_status
+                    return summary.response_status
         return None

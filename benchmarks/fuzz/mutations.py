@@ -79,7 +79,7 @@ _LINES = (
     b"Authorization: Basic !!!",
     b"Trailer: X",
     b"\r\n".join(b"X-Many-%d: 1" % number for number in range(1_100)),
-    b"X-Hookline-Mirror: x",
+    b"X-Hookline-Forwarded-By: x",
     b"\xe9\xe9: 1",
 )
 _NUMBER = re.compile(rb"\d+")

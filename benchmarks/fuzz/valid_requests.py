@@ -21,7 +21,7 @@ ENDPOINTS = (
     EndpointDraft(
         name="Delayed",
         slug=DELAYED,
-        reply=ResponseSettings(status=201, headers=(("X-Fuzz", "yes"),), body=None, delay_ms=15),
+        response=ResponseSettings(status=201, headers=(("X-Fuzz", "yes"),), body=None, delay_ms=15),
     ),
 )
 """What the program must hold before requests are sent to it."""

@@ -296,7 +296,7 @@ class Traffic:
         """Switch an endpoint off and on, and change how it answers."""
         await self._patch(CHANGED, active=False)
         text = f"changed at {time.monotonic():.0f}"
-        await self._patch(CHANGED, active=True, description=text, reply={"delay_ms": self._random.choice((0, 5))})
+        await self._patch(CHANGED, active=True, description=text, response={"delay_ms": self._random.choice((0, 5))})
 
     async def _status(self) -> None:
         told = (await self._ask("GET", "/status")).json()

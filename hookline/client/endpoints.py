@@ -48,7 +48,7 @@ class EndpointFields(TypedDict, total=False):
     when_full: WhenFull
     forward_url: str | None
     active: bool
-    reply: ResponseFields
+    response: ResponseFields
     forward: ForwardFields
     auth: AuthFields
 
@@ -84,7 +84,7 @@ class Endpoints:
         return self._transport.send(_get(slug))
 
     def update(self, slug: str, **changes: Unpack[EndpointChanges]) -> Endpoint:
-        """Change the given fields, also single ones within `reply`, `forward` and `auth`; the others stay."""
+        """Change the given fields, also single ones within `response`, `forward` and `auth`; the others stay."""
         return self._transport.send(_update(slug, changes))
 
     def delete(self, slug: str) -> None:
@@ -110,7 +110,7 @@ class AsyncEndpoints:
         return await self._transport.send(_get(slug))
 
     async def update(self, slug: str, **changes: Unpack[EndpointChanges]) -> Endpoint:
-        """Change the given fields, also single ones within `reply`, `forward` and `auth`; the others stay."""
+        """Change the given fields, also single ones within `response`, `forward` and `auth`; the others stay."""
         return await self._transport.send(_update(slug, changes))
 
     async def delete(self, slug: str) -> None:

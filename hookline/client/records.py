@@ -108,7 +108,7 @@ class Endpoint(Record, frozen=True):
     when_full: WhenFull
     forward_url: str | None
     active: bool
-    reply: ResponseSettings
+    response: ResponseSettings
     forward: Forward
     auth: Auth
     created_at: datetime
@@ -137,7 +137,7 @@ class SourceAddress(Record, frozen=True):
 class Summary(Record, frozen=True):
     """A captured request as in lists. `endpoint` is a slug, `target` as sent, with `/catch/SLUG` and query.
 
-    `mirror` is the state of its deliveries, `gist` a description in a few words.
+    `delivery` is the state of its deliveries, `gist` a description in a few words.
     """
 
     id: str
@@ -148,8 +148,8 @@ class Summary(Record, frozen=True):
     size: int
     content_type: str
     complete: bool
-    reply: SentResponse
-    mirror: DeliveryState
+    response: SentResponse
+    delivery: DeliveryState
     read: bool
     starred: bool
     note: str | None

@@ -57,7 +57,7 @@ class HooklineEndpoint:
         self._end_responder()
         self._client.endpoints.update(
             self.slug,
-            reply={
+            response={
                 "status": status,
                 "headers": headers,
                 "body": body,
@@ -84,7 +84,7 @@ class HooklineEndpoint:
             retry={"retries": 0},
         )
         assert target.parallel is None  # one after the other, so that the next request gets the next response
-        self._client.endpoints.update(self.slug, reply={"from_target": True, "wait_ms": RESPONDER_MS, "delay_ms": 0})
+        self._client.endpoints.update(self.slug, response={"from_target": True, "wait_ms": RESPONDER_MS, "delay_ms": 0})
 
     def requests(self) -> list[Request]:
         """All that it has captured, with bodies, in the order they came."""

@@ -28,8 +28,8 @@ def post(url: str, body: bytes) -> dict[str, Any]:
         connection.close()
     if answer.status // 100 != 2:
         raise TrialError(f"{url} answered {answer.status}: {said[:200]!r}")
-    reply: dict[str, Any] = json.loads(said)
-    return reply
+    response: dict[str, Any] = json.loads(said)
+    return response
 
 
 def send(url: str, count: int) -> list[str]:

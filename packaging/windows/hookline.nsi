@@ -80,7 +80,7 @@ Var KeepSettings
 !define MUI_HEADERIMAGE_UNBITMAP_STRETCH AspectFitHeight
 
 !define MUI_WELCOMEPAGE_TITLE "Install Hookline ${VERSION}"
-!define MUI_WELCOMEPAGE_TEXT "Hookline catches webhooks on your desktop: every request kept exactly as it was sent, shown live, mirrored to your code.$\r$\n$\r$\nIt is installed for you alone and needs no administrator. What an earlier version has captured stays.$\r$\n$\r$\nClick Next to go on."
+!define MUI_WELCOMEPAGE_TEXT "Hookline catches webhooks on your desktop: every request kept exactly as it was sent, shown live, forwarded to your code.$\r$\n$\r$\nIt is installed for you alone and needs no administrator. What an earlier version has captured stays.$\r$\n$\r$\nClick Next to go on."
 !insertmacro MUI_PAGE_WELCOME
 !define MUI_PAGE_CUSTOMFUNCTION_PRE SkipWhenUpdating
 !insertmacro MUI_PAGE_DIRECTORY

@@ -68,7 +68,7 @@ def test_edit_changes_what_is_named_and_nothing_else(run: Run) -> None:
     assert changed["active"] is False
 
 
-def test_edit_can_end_the_mirroring(run: Run) -> None:
+def test_edit_can_end_the_forwarding(run: Run) -> None:
     run("endpoint", "add", "Orders", "--slug", "orders", "--forward-url", "http://127.0.0.1:9")
     assert run("endpoint", "edit", "orders", "--no-forward-url", "--json").json["forward_url"] is None
 

@@ -55,7 +55,7 @@ def test_the_response_credentials_and_timeout_are_set(run: Run, tmp_path: Path) 
         *("--auth-secret-file", str(tmp_path / "secret")),
     )
     assert added.code == 0
-    assert endpoint(run)["reply"] == {
+    assert endpoint(run)["response"] == {
         "status": 503,
         "headers": [["Retry-After", "5"], ["X-A", "b:c"]],
         "body": "later",
@@ -74,11 +74,11 @@ def test_an_edit_changes_one_and_leaves_the_others(run: Run, tmp_path: Path) -> 
     (tmp_path / "body").write_bytes("a\r\nž\n".encode())
     run("endpoint", "edit", "orders", "--response-body-file", str(tmp_path / "body"))
     assert (
-        endpoint(run)["reply"]
+        endpoint(run)["response"]
         == {"status": 201, "headers": [["A", "b"]], "body": "a\r\nž\n", "delay_ms": 0} | NO_TARGET
     )
     run("endpoint", "edit", "orders", "--no-response-headers", "--no-response-body")
-    assert endpoint(run)["reply"] == {"status": 201, "headers": [], "body": None, "delay_ms": 0} | NO_TARGET
+    assert endpoint(run)["response"] == {"status": 201, "headers": [], "body": None, "delay_ms": 0} | NO_TARGET
 
 
 def test_a_secret_comes_from_a_file_a_variable_or_standard_input(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -132,7 +132,7 @@ def test_ensure_changes_what_is_given_says_so_and_leaves_the_rest(run: Run) -> N
     assert "Endpoint orders already exists. Changed: name, retention, response.\n" in done.err
     kept = {key: done.json[key] for key in ("name", "description", "retention_days", "active")}
     assert kept == {"name": "All orders", "description": "mine", "retention_days": 30, "active": False}
-    assert (done.json["reply"]["status"], done.json["reply"]["delay_ms"]) == (201, 1000)
+    assert (done.json["response"]["status"], done.json["response"]["delay_ms"]) == (201, 1000)
 
 
 def test_ensure_without_a_slug_goes_by_the_name(run: Run) -> None:

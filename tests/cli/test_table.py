@@ -102,9 +102,9 @@ def test_columns_that_tell_nothing_go_first_and_long_cells_are_shortened(monkeyp
     )
     row = ("019a1b2c-3d4e", "2026-11-22 07:31:47", "-", "1.2 kB")
 
-    def shown(width: int, mirror: str) -> list[str]:
+    def shown(width: int, delivery: str) -> list[str]:
         monkeypatch.setattr("tests.cli.test_table.COLUMNS", columns)
-        return lines([row, (*row[:2], mirror, row[3])], width, monkeypatch, Screen())
+        return lines([row, (*row[:2], delivery, row[3])], width, monkeypatch, Screen())
 
     assert shown(60, "-")[0].split() == ["ID", "TIME", "DELIVERY", "SIZE"]
     assert shown(45, "-")[0].split() == ["ID", "TIME", "SIZE"]

@@ -323,7 +323,7 @@ def _request(**fields: Any) -> SummaryView:
         "target": "/catch/orders/new",
         "size": 12,
         "complete": True,
-        "reply": {"status": 200, "ms": None},
+        "response": {"status": 200, "ms": None},
         "provider": None,
         "event": None,
         "gist": None,
@@ -375,6 +375,6 @@ def test_a_line_has_colours_and_columns(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.delenv("NO_COLOR", raising=False)
     out = Output(out=Terminal())  # type: ignore[arg-type]
-    line = terminal_line(out, _request(reply={"status": 404, "ms": None}), 100, of_all=False)
+    line = terminal_line(out, _request(response={"status": 404, "ms": None}), 100, of_all=False)
     assert "POST     \x1b[31m404\x1b[0m      12 B  \x1b[2m/new\x1b[0m" in line
     assert "orders            POST" in terminal_line(out, _request(), 100, of_all=True)

@@ -187,8 +187,8 @@ def test_an_unknown_target_or_endpoint_ends_with_1(run: Run, target: str) -> Non
 def test_an_endpoints_response_can_be_its_targets(run: Run, target: str) -> None:
     shown = run("endpoint", "edit", "orders", "--response-from-target", "--response-wait", "2.5").out
     assert "Response: the first target's; if none comes within 2.5 s: 200\n" in shown
-    reply = run("endpoint", "show", "orders", "--json").json["reply"]
-    assert (reply["from_target"], reply["wait_ms"]) == (True, 2500)
+    response = run("endpoint", "show", "orders", "--json").json["response"]
+    assert (response["from_target"], response["wait_ms"]) == (True, 2500)
     assert "0.1 to 30" in " ".join(run("endpoint", "edit", "--help").out.split())
     done = run("endpoint", "edit", "orders", "--response-wait", "0.05")
     assert done.code == 2

@@ -187,27 +187,27 @@ def test_no_text_breaks_the_forward_url_rule(url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("reply", "field"),
+    ("response", "field"),
     [
-        (ResponseSettings(status=199), "reply.status"),
-        (ResponseSettings(status=600), "reply.status"),
-        (ResponseSettings(delay_ms=-1), "reply.delay_ms"),
-        (ResponseSettings(delay_ms=30_001), "reply.delay_ms"),
-        (ResponseSettings(body="x" * 1_048_577), "reply.body"),
-        (ResponseSettings(headers=(("bad name", "x"),)), "reply.headers"),
-        (ResponseSettings(headers=(("X-A", "line\r\nInjected: 1"),)), "reply.headers"),
-        (ResponseSettings(headers=(("X-A", "→"),)), "reply.headers"),
-        (ResponseSettings(headers=(("Content-Length", "3"),)), "reply.headers"),
+        (ResponseSettings(status=199), "response.status"),
+        (ResponseSettings(status=600), "response.status"),
+        (ResponseSettings(delay_ms=-1), "response.delay_ms"),
+        (ResponseSettings(delay_ms=30_001), "response.delay_ms"),
+        (ResponseSettings(body="x" * 1_048_577), "response.body"),
+        (ResponseSettings(headers=(("bad name", "x"),)), "response.headers"),
+        (ResponseSettings(headers=(("X-A", "line\r\nInjected: 1"),)), "response.headers"),
+        (ResponseSettings(headers=(("X-A", "→"),)), "response.headers"),
+        (ResponseSettings(headers=(("Content-Length", "3"),)), "response.headers"),
         *(
-            (ResponseSettings(headers=(("X-A", f"a{char}b"),)), "reply.headers")
+            (ResponseSettings(headers=(("X-A", f"a{char}b"),)), "response.headers")
             for char in "\0\x01\x08\x0b\x1b\x1f\x7f"
         ),
-        (ResponseSettings(headers=(("X-A", "x" * 8_190),)), "reply.headers"),
-        (ResponseSettings(headers=(("X" * 8_193, ""),)), "reply.headers"),
+        (ResponseSettings(headers=(("X-A", "x" * 8_190),)), "response.headers"),
+        (ResponseSettings(headers=(("X" * 8_193, ""),)), "response.headers"),
     ],
 )
-def test_a_reply_that_could_not_be_sent_is_refused(reply: ResponseSettings, field: str) -> None:
-    assert [error.field for error in rules.endpoint_errors(draft(reply=reply))] == [field]
+def test_a_response_that_could_not_be_sent_is_refused(response: ResponseSettings, field: str) -> None:
+    assert [error.field for error in rules.endpoint_errors(draft(response=response))] == [field]
 
 
 @pytest.mark.parametrize(
@@ -224,10 +224,12 @@ def test_credentials_must_be_complete(auth: Auth, field: str) -> None:
 
 
 def test_reply_headers_may_hold_tabs_and_8_kib() -> None:
-    assert not rules.endpoint_errors(draft(reply=ResponseSettings(headers=(("X-A", "a\tb\xff"), ("X-B", "x" * 8_189)))))
+    assert not rules.endpoint_errors(
+        draft(response=ResponseSettings(headers=(("X-A", "a\tb\xff"), ("X-B", "x" * 8_189))))
+    )
 
 
-def test_the_mirror_timeout_is_bounded() -> None:
+def test_the_forward_timeout_is_bounded() -> None:
     assert not rules.endpoint_errors(draft(forward=Forward(timeout_ms=100)))
     assert rules.endpoint_errors(draft(forward=Forward(timeout_ms=99)))[0].field == "forward.timeout_ms"
 

@@ -24,10 +24,10 @@ def counted(captures: list[Capture], start: int, end: int) -> Bar:
     mine = [one for one in captures if start <= one.received_at < end]
     whole = [one for one in mine if one.complete]
     return Bar(
-        plain=sum(one.mirror in (DeliveryState.NONE, DeliveryState.QUEUED) for one in whole),
-        delivered=sum(one.mirror is DeliveryState.DELIVERED for one in whole),
-        not_sent=sum(one.mirror is DeliveryState.NOT_SENT for one in whole),
-        failed=sum(one.mirror is DeliveryState.FAILED for one in whole),
+        plain=sum(one.delivery in (DeliveryState.NONE, DeliveryState.QUEUED) for one in whole),
+        delivered=sum(one.delivery is DeliveryState.DELIVERED for one in whole),
+        not_sent=sum(one.delivery is DeliveryState.NOT_SENT for one in whole),
+        failed=sum(one.delivery is DeliveryState.FAILED for one in whole),
         incomplete=sum(not one.complete for one in mine),
     )
 
@@ -41,7 +41,7 @@ async def test_bars_equal_a_count_one_by_one(store: Store, seed: int) -> None:
             store,
             dice.choice(endpoints[: 3 if seed else 1]).id,
             received_at=NOW + dice.randint(-50, 50) * 1_000_000 + dice.choice((0, 0, 1, 999_999)),
-            mirror=dice.choice(list(DeliveryState)),
+            delivery=dice.choice(list(DeliveryState)),
             complete=dice.random() < 0.9,
         )
         for _ in range(300)

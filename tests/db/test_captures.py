@@ -191,9 +191,9 @@ async def test_answer_times_come_with_a_later_commit(
     captures = await add_many(store, endpoint.id, 300)
     for capture in captures:
         store.captures.responded(capture.seq, 0.25)
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_reply") == [(300,)])
+    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_response") == [(300,)])
     page = await store.captures.page(endpoint.id, limit=400)
-    assert {summary.reply_ms for summary in page} == {0.25}
+    assert {summary.response_ms for summary in page} == {0.25}
 
 
 async def test_the_answer_time_of_a_deleted_request_is_passed_over(store: Store, endpoint: Endpoint) -> None:
@@ -202,7 +202,7 @@ async def test_the_answer_time_of_a_deleted_request_is_passed_over(store: Store,
     for capture in (gone, kept):
         store.captures.responded(capture.seq, 1.0)
     await store.captures.close()
-    assert [summary.reply_ms for summary in await store.captures.page(None)] == [1.0]
+    assert [summary.response_ms for summary in await store.captures.page(None)] == [1.0]
 
 
 MOMENTS = st.lists(

@@ -189,6 +189,6 @@ async def test_numbers_equal_the_tables_after_every_kind_of_start(
         for one in again.endpoints.all():
             assert again.limits.use_of(one.id).used == again.limits._own[one.id].allocated
         ended = "(SELECT capture_seq FROM delivery WHERE state != 'queued')"
-        assert query(folder, f"SELECT seq FROM capture WHERE mirror = 'n' AND seq IN {ended}") == []
+        assert query(folder, f"SELECT seq FROM capture WHERE delivery = 'n' AND seq IN {ended}") == []
     finally:
         await again.close()

@@ -76,9 +76,9 @@ async def test_a_capture_queues_a_delivery_to_each_target_in_the_same_commit(
         assert (first.url, first.state, first.target_id, first.attempts) == (target.url, QUEUED, target.id, 0)
         assert first.next_trigger is AttemptTrigger.FORWARD
     assert await store.deliveries.targets_with_queued() == {endpoint.targets[0].id, second.id}
-    told = [summary.mirror for event in of_kind(events, Captured) for summary in event.summaries]
+    told = [summary.delivery for event in of_kind(events, Captured) for summary in event.summaries]
     assert told == [QUEUED] * 60 + [DeliveryState.NONE]
-    assert [summary.mirror for summary in await store.captures.page(endpoint.id)] == told[::-1]
+    assert [summary.delivery for summary in await store.captures.page(endpoint.id)] == told[::-1]
 
 
 async def test_those_that_are_due_come_in_the_order_of_queueing(store: Store, endpoint: Endpoint) -> None:
@@ -126,7 +126,7 @@ async def test_an_attempt_is_stored_shown_and_announced(
     assert await store.deliveries.response_body(done.id) == body
     assert await store.deliveries.response_body(done.id, 1) == body
     assert events[-1] == DeliveryChanged(delivery=done, state=DELIVERED)
-    assert (await store.captures.page(None))[0].mirror is DELIVERED
+    assert (await store.captures.page(None))[0].delivery is DELIVERED
     assert await queued(store, endpoint) == []
     assert await store.deliveries.targets_with_queued() == set()
     assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
@@ -162,7 +162,7 @@ async def test_a_request_shows_the_worst_of_its_targets(store: Store, endpoint: 
     first, second = await store.deliveries.of_capture(capture.id)
 
     async def shown() -> DeliveryState:
-        return (await store.captures.page(None))[0].mirror
+        return (await store.captures.page(None))[0].delivery
 
     await end(store, first)
     assert await shown() is QUEUED
@@ -184,7 +184,7 @@ async def test_a_retry_of_one_of_two_failed_deliveries_leaves_the_request_failed
         await end(store, first, FAILED)
         await end(store, second, other)
     await store.deliveries.retry(DeliveryFilter(target_id=endpoint.targets[0].id))
-    assert query(tmp_path, "SELECT mirror FROM capture ORDER BY seq") == [("f",), ("q",)]
+    assert query(tmp_path, "SELECT delivery FROM capture ORDER BY seq") == [("f",), ("q",)]
     (event,) = of_kind(events, DeliveriesQueued)
     assert event.shown == {captures[0].id: FAILED, captures[1].id: QUEUED}
 
@@ -198,7 +198,7 @@ async def test_each_state_is_shown_before_less_bad_ones(store: Store, endpoint: 
     deliveries = await store.deliveries.of_capture(capture.id)
     for delivery, state in zip(deliveries, (*others, shown), strict=True):
         await end(store, delivery, state)
-    assert (await store.captures.page(None))[0].mirror is shown
+    assert (await store.captures.page(None))[0].delivery is shown
 
 
 async def test_an_attempt_for_a_deleted_request_is_not_stored(
@@ -484,7 +484,7 @@ async def test_what_is_queued_for_a_deleted_target_is_not_sent_or_has_failed(
         one = await of(store, capture)
         assert (one.state, one.error) == (DeliveryState.NOT_SENT, "Not sent: the target was removed.")
         assert (one.next_step, one.due_at) == (None, 0)
-    assert query(tmp_path, "SELECT mirror, count(*) FROM capture GROUP BY 1 ORDER BY 1") == [("f", 1), ("u", 699)]
+    assert query(tmp_path, "SELECT delivery, count(*) FROM capture GROUP BY 1 ORDER BY 1") == [("f", 1), ("u", 699)]
     told = {one.delivery.id: (one.delivery, one.state, one.failure) for one in of_kind(events, DeliveryChanged)}
     assert told.pop(first.id) == (first, FAILED, FailureKind.STATUS)
     assert {(one.state, *shown) for one, *shown in told.values()} == {(*[DeliveryState.NOT_SENT] * 2, None)}
@@ -500,7 +500,7 @@ async def test_a_row_shows_the_worst_of_the_targets_that_are_left(
     for capture, state in ((failed, FAILED), (works, DELIVERED)):
         await end(store, (await store.deliveries.of_capture(capture.id))[1], state)
     await removed(store, endpoint, tmp_path)
-    assert query(tmp_path, "SELECT mirror FROM capture ORDER BY seq") == [("f",), ("u",)]
+    assert query(tmp_path, "SELECT delivery FROM capture ORDER BY seq") == [("f",), ("u",)]
 
 
 @pytest.mark.parametrize("state", [QUEUED, FAILED, DELIVERED, None])
@@ -519,7 +519,7 @@ async def test_an_attempt_to_a_target_that_was_deleted_meanwhile_ends_its_delive
     await store._removed_targets.run()
     expected = {QUEUED: FAILED, None: DeliveryState.NOT_SENT}.get(state, state)
     assert (await of(store, capture)).state is expected
-    assert (await store.captures.page(None))[0].mirror is expected
+    assert (await store.captures.page(None))[0].delivery is expected
 
 
 async def test_a_request_that_arrives_while_its_target_is_deleted_is_not_queued_for_ever(

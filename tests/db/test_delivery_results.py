@@ -111,7 +111,7 @@ async def test_results_of_one_call_are_stored_with_the_next_begun(
     assert query(tmp_path, "SELECT count(*) FROM attempt") == [(number - 1,)]
     for after, _ in ended[1:]:
         assert await store.deliveries.of_capture(after.capture_id) == [after]
-    shown = query(tmp_path, "SELECT mirror, count(*) FROM capture GROUP BY mirror ORDER BY mirror")
+    shown = query(tmp_path, "SELECT delivery, count(*) FROM capture GROUP BY delivery ORDER BY delivery")
     failed = sum(after.state is FAILED for after, _ in ended[1:])
     expected = {"d": number - 1 - failed, "f": failed, "q": 2}
     assert shown == [(code, count) for code, count in expected.items() if count]

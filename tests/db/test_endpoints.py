@@ -20,7 +20,7 @@ from tests import factories
 from tests.db.helpers import add, add_many, eventually, of_kind, query
 
 INSERT = (
-    "INSERT INTO endpoint (slug, name, description, retention_days, active, reply, auth, created_at)"
+    "INSERT INTO endpoint (slug, name, description, retention_days, active, response, auth, created_at)"
     " VALUES (?, 'n', '', ?, 1, '{}', '{}', 0)"
 )
 

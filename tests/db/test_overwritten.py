@@ -320,7 +320,7 @@ async def test_what_waits_to_be_forwarded_is_saved_and_a_pause_stays(
     assert (await again.deliveries.target_counts())[target.id].queued == 20
     found = await again.captures.get(added[-1].id)
     assert found is not None
-    assert (found.mirror, found.starred, found.note) == (DeliveryState.QUEUED, True, "Charged twice")
+    assert (found.delivery, found.starred, found.note) == (DeliveryState.QUEUED, True, "Charged twice")
     await again.close()
 
 
@@ -338,7 +338,7 @@ async def test_requests_whose_deliveries_cannot_be_read_are_counted_and_wait_for
         saver.remarks == " 20 of them were to be forwarded, which could not be read: after a restore that is not done."
     )
     with closing(sqlite3.connect(folder / "saved.db")) as connection:
-        assert connection.execute("SELECT mirror, count(*) FROM capture GROUP BY mirror").fetchall() == [("n", 320)]
+        assert connection.execute("SELECT delivery, count(*) FROM capture GROUP BY delivery").fetchall() == [("n", 320)]
 
 
 async def test_what_was_refused_and_is_stored_is_counted_once_storing_works_again(

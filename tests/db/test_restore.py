@@ -107,7 +107,7 @@ async def test_what_the_next_start_does_is_told(data: Path, tmp_path: Path) -> N
     endpoint = await store.endpoints.create(
         factories.draft(name="new", retention_days=2, forward_url="http://127.0.0.1:9/x")
     )
-    queued = await add(store, endpoint.id, mirror=DeliveryState.QUEUED)
+    queued = await add(store, endpoint.id, delivery=DeliveryState.QUEUED)
     await add(store, endpoint.id, received_at=now_us() - 3 * DAY_US)
     await store.close()
     accepted: list[BackupContents] = []

@@ -147,7 +147,7 @@ async def test_bodies_answers_and_deliveries_go_too_and_the_file_shrinks(tmp_pat
     assert after.file_bytes < before.file_bytes - report.freed_bytes / 2
     assert report.freed_bytes > 3 * PART_SIZE
     assert 0.5 < before.free_bytes / report.freed_bytes < 2
-    for table, rows in {"capture": 1, "capture_body": 1, "capture_reply": 0, "delivery": 0, "loose_body": 0}.items():
+    for table, rows in {"capture": 1, "capture_body": 1, "capture_response": 0, "delivery": 0, "loose_body": 0}.items():
         assert query(tmp_path, f"SELECT count(*) FROM {table}") == [(rows,)], table
     assert await left(store, made) == [kept.id]
     await store.close()

@@ -60,12 +60,12 @@ async def samples(store: Store, endpoint: Endpoint) -> list[Capture]:
     stripe = {"provider": "stripe", "event": "invoice.paid"}
     deflated = (("Content-Encoding", "deflate"),)
     made = await asyncio.gather(
-        one("a", 6 * HOUR, invoice, method="PUT", reply_status=503, source_address="203.0.113.7", **stripe),
+        one("a", 6 * HOUR, invoice, method="PUT", response_status=503, source_address="203.0.113.7", **stripe),
         one("b", 5 * HOUR, items, path="/Orders/%C3%9Cber/7", source_address="2001:db8::1", read=True),
-        one("c", 4 * HOUR, gzip.compress(b"hidden TREASURE here"), headers=zipped, mirror=DeliveryState.FAILED),
+        one("c", 4 * HOUR, gzip.compress(b"hidden TREASURE here"), headers=zipped, delivery=DeliveryState.FAILED),
         one("d", 3 * HOUR, zlib.compress(b"sunken treasure"), headers=deflated, complete=False),
         one("e", 2 * HOUR, "STRASSE Größe".encode("latin-1"), method="DELETE", source_address="10.1.2.3"),
-        one("f", 1 * HOUR, b'{"type": broken', reply_status=404, headers=(("X-GitHub-Event", "pull_request"),)),
+        one("f", 1 * HOUR, b'{"type": broken', response_status=404, headers=(("X-GitHub-Event", "pull_request"),)),
     )
     await store.captures.star([made[1].id, made[4].id])
     for noted in (made[2], made[4]):
@@ -111,8 +111,8 @@ async def samples(store: Store, endpoint: Endpoint) -> list[Capture]:
         ("status:5xx", "a"),
         ("status:>=400", "af"),
         ("status:200", "bcde"),
-        ("mirror:failed", "c"),
-        ("mirror:none", "abdef"),
+        ("delivery:failed", "c"),
+        ("delivery:none", "abdef"),
         ("size:15", "f"),
         ("size:>60", "ab"),
         ("from:203.0.113.7", "a"),
@@ -296,7 +296,7 @@ async def many(store: Store, endpoint: Endpoint, small_index: None) -> list[Capt
         at = now + number * 1000 - (70_000 if 60 <= number < 90 else 0) - (5_000 if number == 150 else 0)
         body = json.dumps({"n": number, "word": WORDS[number % len(WORDS)]}, ensure_ascii=number % 2 == 0).encode()
         method = "PUT" if number % 50 == 7 else "POST"
-        return await add(store, endpoint.id, body, received_at=at, method=method, reply_status=200 + number % 3)
+        return await add(store, endpoint.id, body, received_at=at, method=method, response_status=200 + number % 3)
 
     made = list(await asyncio.gather(*map(one, range(200))))
     await store.captures.star([capture.id for capture in made[::7]])

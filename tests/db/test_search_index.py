@@ -297,11 +297,11 @@ QUERIES = (
     *("status:2xx bc", "status:<300 bc", "provider:Incomplete", "event:incomplete OR bc", "status:404"),
     *("event:bc", "event:é", "provider:stripe bc", "-event:bc", "size:<3", "size:<300", "json:k=true", "x-dup json:k"),
     *(
-        "mirror:failed",
-        "mirror:delivered bc",
-        "-mirror:failed bc",
-        "mirror:failed OR bc",
-        "mirror:failed is:incomplete",
+        "delivery:failed",
+        "delivery:delivered bc",
+        "-delivery:failed bc",
+        "delivery:failed OR bc",
+        "delivery:failed is:incomplete",
     ),
 )
 SOURCES = ("127.0.0.1", "10.1.2.3", "::ffff:10.1.2.4", "2001:db8::7", "110.1.2.3", "somewhere", "2001:0DB8::9")
@@ -321,9 +321,9 @@ async def add_any(store: Store, endpoint: Endpoint, rnd: random.Random) -> str:
         target=f"/catch/s/{rnd.choice(['a', 'b', '%E8%AE%A2', 'x'])}",
         headers=(("X", part[:9]),) if rnd.random() < 0.3 else (),
         method=rnd.choice(["POST", "PUT"]),
-        reply_status=rnd.choice([200, 404]),
+        response_status=rnd.choice([200, 404]),
         complete=rnd.random() < 0.9,
-        mirror=rnd.choice([DeliveryState.NONE, *DeliveryState]),
+        delivery=rnd.choice([DeliveryState.NONE, *DeliveryState]),
         source_address=rnd.choice(SOURCES),
         provider=rnd.choice([None, "incomplete", "Stripe"]),
         event=rnd.choice([None, "bc", "É"]),

@@ -27,7 +27,7 @@ async def test_everything_is_there_again_after_opening_the_folder_again(tmp_path
         forward_url="http://127.0.0.1:3000/hook",
         slug="orders",
         active=False,
-        reply=ResponseSettings(status=201, headers=(("X-A", "ä"), ("x-a", "b")), body="ok", delay_ms=5),
+        response=ResponseSettings(status=201, headers=(("X-A", "ä"), ("x-a", "b")), body="ok", delay_ms=5),
         forward=Forward(timeout_ms=500),
         auth=Auth(kind="basic", name="me", secret="s3cret"),
     )
@@ -50,7 +50,7 @@ async def test_everything_is_there_again_after_opening_the_folder_again(tmp_path
     assert made.draft().auth == draft.auth
     found = await again.captures.get(capture.id)
     assert found is not None
-    assert found.reply_ms == 2.5
+    assert found.response_ms == 2.5
     assert found.headers == capture.headers
     assert found.summary() == (await again.captures.page(made.id))[0]
     assert await again.captures.body(capture.id) == BODY

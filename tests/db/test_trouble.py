@@ -139,7 +139,7 @@ async def test_a_file_that_may_not_grow_is_a_full_disk(
     await store._writer.run(lambda database: limit(database, 1))  # SQLite makes that: what it has now
     told, refused = await fill_up(store, endpoint.id)
     with pytest.raises(StorageUnavailableError, match="disk is full"):
-        await store.endpoints.update(endpoint.id, factories.draft(reply=ResponseSettings(body="x" * 1_000_000)))
+        await store.endpoints.update(endpoint.id, factories.draft(response=ResponseSettings(body="x" * 1_000_000)))
     assert reasons(events)[0] == "The disk is full. Free some space."
     await store._writer.run(lambda database: limit(database, 1_000_000))
     await eventually(lambda: reasons(events)[-1] is None)
@@ -236,5 +236,5 @@ async def test_answer_times_survive_trouble(
         with pytest.raises(StorageUnavailableError):
             await add(store, endpoint.id)
         other.execute("ROLLBACK")
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_reply") == [(1,)])
-    assert (await store.captures.page(None))[0].reply_ms == 4.5
+    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_response") == [(1,)])
+    assert (await store.captures.page(None))[0].response_ms == 4.5

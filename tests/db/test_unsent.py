@@ -44,7 +44,7 @@ async def wait_for_target(
     ids = []
     for _ in range(number):
         capture = factories.capture(
-            body, endpoint_id=endpoint.id, seq=store.captures.new_seq(), mirror=DeliveryState.QUEUED, **fields
+            body, endpoint_id=endpoint.id, seq=store.captures.new_seq(), delivery=DeliveryState.QUEUED, **fields
         )
         await store.captures.add(capture, body, targets=endpoint.targets)
         ids.append(capture.id)

@@ -159,10 +159,10 @@ async def test_a_way_back_that_fails_is_told_apart(application: Application) -> 
         assert "It did arrive" in await failure(application, base)
 
 
-async def test_a_slow_reply_of_the_endpoint_is_waited_for(application: Application) -> None:
+async def test_a_slow_response_of_the_endpoint_is_waited_for(application: Application) -> None:
     clock = Clock(asyncio.get_running_loop())
     slow = draft()
-    slow = msgspec.structs.replace(slow, reply=msgspec.structs.replace(slow.reply, delay_ms=30_000))
+    slow = msgspec.structs.replace(slow, response=msgspec.structs.replace(slow.response, delay_ms=30_000))
     endpoint = await application.store.endpoints.create(slow)
     sending = asyncio.create_task(services_of(application).send_test(endpoint), name="send a test")
     await eventually(lambda: application.store.captures.counts(endpoint.id).total == 1)

@@ -119,7 +119,7 @@ async def fill(application: Application) -> list[str]:
         description="sekret description",
         slug="sekret-slug-123",
         forward_url="https://sekret-host.example.org/sekret-path?token=sekret",
-        reply=ResponseSettings(body="sekret-reply"),
+        response=ResponseSettings(body="sekret-response"),
         auth=auth,
     )
     endpoint = await application.store.endpoints.create(draft)

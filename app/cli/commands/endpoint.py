@@ -58,7 +58,6 @@ FIELD_NAMES = {
     "when_full": "what happens at the storage limit",
     "forward_url": "forward URL",
     "forward": "forward timeout",
-    "reply": "response",
     "auth": "credentials",
 }
 COLUMNS = (
@@ -201,7 +200,7 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
     out.field("Kept for", count_of(endpoint["retention_days"], "day"))
     if endpoint["storage_limit"] is not None:
         out.field("Storage", _storage(endpoint))
-    out.field("Response", _response_text(endpoint["reply"]))
+    out.field("Response", _response_text(endpoint["response"]))
     out.field("Credentials", _auth_text(endpoint["auth"]))
     for target in endpoint["targets"]:
         state = state_text(target)
@@ -219,18 +218,18 @@ def _describe(out: Output, endpoint: EndpointView) -> None:
     out.field("Requests", f"{endpoint['request_count']:,}{last}")
 
 
-def _response_text(reply: EndpointResponseView) -> str:
+def _response_text(response: EndpointResponseView) -> str:
     """`503, 1 header, body of 12 B, after 1.5 s`."""
-    parts = [str(reply["status"])]
-    if reply["headers"]:
-        parts.append(count_of(len(reply["headers"]), "header"))
-    if reply["body"] is not None:
-        parts.append(f"body of {size_text(len(reply['body'].encode()))}")
-    if reply["delay_ms"]:
-        parts.append(f"after {ms_text(reply['delay_ms'])}")
+    parts = [str(response["status"])]
+    if response["headers"]:
+        parts.append(count_of(len(response["headers"]), "header"))
+    if response["body"] is not None:
+        parts.append(f"body of {size_text(len(response['body'].encode()))}")
+    if response["delay_ms"]:
+        parts.append(f"after {ms_text(response['delay_ms'])}")
     own = ", ".join(parts)
-    if reply["from_target"]:
-        return f"the first target's; if none comes within {ms_text(reply['wait_ms'])}: {own}"
+    if response["from_target"]:
+        return f"the first target's; if none comes within {ms_text(response['wait_ms'])}: {own}"
     return own
 
 

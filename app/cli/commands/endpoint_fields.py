@@ -134,24 +134,24 @@ def _add_response(parser: argparse.ArgumentParser) -> None:
 def given_fields(options: argparse.Namespace) -> EndpointFields:
     """The endpoint fields given on the command line; CliError when a value cannot be read."""
     fields: EndpointFields = {name: getattr(options, name) for name in FLAT if hasattr(options, name)}
-    reply: dict[str, Any] = {}
+    response: dict[str, Any] = {}
     if hasattr(options, "response_status"):
-        reply["status"] = options.response_status
+        response["status"] = options.response_status
     if hasattr(options, "response_headers"):
-        reply["headers"] = [header_of(line, "--response-header") for line in options.response_headers]
+        response["headers"] = [header_of(line, "--response-header") for line in options.response_headers]
     if hasattr(options, "response_body"):
-        reply["body"] = options.response_body
+        response["body"] = options.response_body
     if hasattr(options, "response_body_file"):
-        reply["body"] = _text_of(options.response_body_file)
+        response["body"] = _text_of(options.response_body_file)
     for option, name in (
         ("response_delay", "delay_ms"),
         ("response_from_target", "from_target"),
         ("response_wait", "wait_ms"),
     ):
         if hasattr(options, option):
-            reply[name] = getattr(options, option)
-    if reply:
-        fields["reply"] = reply
+            response[name] = getattr(options, option)
+    if response:
+        fields["response"] = response
     if hasattr(options, "forward_timeout"):
         fields["forward"] = {"timeout_ms": options.forward_timeout}
     if hasattr(options, "auth") or hasattr(options, "auth_secret_file"):

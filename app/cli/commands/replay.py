@@ -30,7 +30,7 @@ EXAMPLES = (
     ("Send it to another URL, with another body", "hookline replay @last --to http://localhost:3000 --body '{}'"),
     (
         "Send what failed again, ten requests per second",
-        "hookline replay --endpoint stripe -q mirror:failed --rate 10",
+        "hookline replay --endpoint stripe -q delivery:failed --rate 10",
     ),
     (
         "Send today's requests again as they came, ten times as fast",

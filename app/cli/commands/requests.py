@@ -140,19 +140,19 @@ def _nothing(slug: str | None, query: str) -> str:
 
 
 def _row(call: Call, table: Table, request: SummaryView, identity: str, of_all: bool) -> None:
-    reply = request["reply"]["status"]
+    response = request["response"]["status"]
     endpoint = (request["endpoint"],) if of_all else ()
     table.row(
         identity,
         when_text(request["received_at"]),
         *endpoint,
         request["method"],
-        str(reply),
-        "-" if request["mirror"] == "none" else state_text(request["mirror"]),
+        str(response),
+        "-" if request["delivery"] == "none" else state_text(request["delivery"]),
         ("" if request["complete"] else ">") + size_text(request["size"]),
         request["provider"] or "-",
         request["event"] or request["gist"] or "-",
         ("*" if request["starred"] else "") + ("+" if request["note"] else "") or "-",
         below_slug(request["target"]) if call.out.terminal else request["target"],
-        codes=("", "", "", *("" for _ in endpoint), call.out.status_code(reply)),
+        codes=("", "", "", *("" for _ in endpoint), call.out.status_code(response)),
     )

@@ -96,7 +96,7 @@ async def _curl(call: Call, request: RequestView) -> None:
 
 def _capture(request: RequestView) -> Capture:
     """The record for core's functions, which do not use the numbers that only the store knows."""
-    source, reply = request["source"], request["reply"]
+    source, response = request["source"], request["response"]
     return Capture(
         seq=0,
         id=request["id"],
@@ -113,8 +113,8 @@ def _capture(request: RequestView) -> Capture:
         source_port=source["port"],
         scheme=request["scheme"],
         complete=request["complete"],
-        reply_status=reply["status"],
-        reply_ms=reply["ms"],
+        response_status=response["status"],
+        response_ms=response["ms"],
         trailers=tuple((name, value) for name, value in request["trailers"]),
     )
 
@@ -144,9 +144,9 @@ async def print_request(call: Call, request: RequestView, *, damaged: bool = Fal
     out.field("SHA-256", request["sha256"])
     if request["damaged"]:
         out.field("Damaged", "the stored body does not match the SHA-256. An older backup may have it intact.")
-    reply = request["reply"]
-    took = "" if reply["ms"] is None else f" after {ms_text(reply['ms'])}"
-    out.field("Response", f"{reply['status']}{took}")
+    response = request["response"]
+    took = "" if response["ms"] is None else f" after {ms_text(response['ms'])}"
+    out.field("Response", f"{response['status']}{took}")
     _marks(out, request)
     for delivery in request["deliveries"]:
         delivery_lines(out, delivery)

@@ -194,7 +194,7 @@ def _fields(request: SummaryView) -> tuple[str, ...]:
         when_text(request["received_at"]),
         request["endpoint"],
         request["method"],
-        str(request["reply"]["status"]),
+        str(request["response"]["status"]),
         _size(request),
         request["provider"] or "-",
         request["event"] or request["gist"] or "-",
@@ -208,7 +208,7 @@ def _size(request: SummaryView) -> str:
 
 def terminal_line(out: Output, request: SummaryView, width: int, *, of_all: bool) -> str:
     """One line of at most `width` cells."""
-    status, path = request["reply"]["status"], below_slug(request["target"])
+    status, path = request["response"]["status"], below_slug(request["target"])
     title = request["event"] or request["gist"] or ""
     cells = [
         (when_text(request["received_at"])[11:], 0, DIM),

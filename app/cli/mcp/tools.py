@@ -39,7 +39,7 @@ Search = Annotated[
     Field(
         description="A search as in Hookline's filter field: words, and filters such as method:POST, path:/orders,"
         " header:stripe-signature, status:5xx, provider:stripe, event:invoice.paid, json:data.object.amount>1000,"
-        " since:2h, mirror:failed; - negates. At most 2,000 characters; empty matches all."
+        " since:2h, delivery:failed; - negates. At most 2,000 characters; empty matches all."
     ),
 ]
 Rows = Annotated[int, Field(ge=1, le=100, description="How many to return at most, 1 to 100.")]

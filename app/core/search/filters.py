@@ -47,9 +47,9 @@ FILTERS: dict[str, FilterKind] = {
             read=read_status,
         ),
         FilterKind(
-            name="mirror",
+            name="delivery",
             help="the state of the latest delivery",
-            example="mirror:failed",
+            example="delivery:failed",
             values=tuple(state.value for state in DeliveryState),
         ),
         FilterKind(
@@ -82,6 +82,8 @@ FILTERS: dict[str, FilterKind] = {
     )
 }
 """By name. `app/db/search` has a function for each."""
+OLD_NAMES = {"mirror": "delivery"}
+"""Filters by names that saved filters and scripts may still have."""
 
 
 def read_condition(kind: FilterKind, value: Text) -> Condition:

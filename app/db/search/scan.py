@@ -45,7 +45,7 @@ _SUMMARY = ", ".join(f"{column.model._meta.table_name}.{column.column_name}" for
 _DETAILS = "capture.headers, capture.source_address, capture_body.data"
 _ID, _AT, _TARGET, _TYPE = map(SUMMARY.position, ("id", "received_at", "target", "content_type"))
 _SEQ = len(SUMMARY.columns)
-_BESIDE = ("capture_reply", "capture_star", "capture_note")
+_BESIDE = ("capture_response", "capture_star", "capture_note")
 _WITH_MARKS = "capture" + "".join(f" LEFT JOIN {table} ON {table}.capture_seq = capture.seq" for table in _BESIDE)
 _WITH_BODY = f"{_WITH_MARKS} LEFT JOIN capture_body ON capture_body.key = capture.seq * {PARTS_PER_BODY}"
 _VISIBLE = "capture.endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)"

@@ -22,24 +22,24 @@ _MARKS = {
     "starred": "EXISTS (SELECT 1 FROM capture_star WHERE capture_star.capture_seq = capture.seq)",
     "noted": "EXISTS (SELECT 1 FROM capture_note WHERE capture_note.capture_seq = capture.seq)",
 }
-_ENDED = "SELECT seq FROM capture INDEXED BY capture_mirrored WHERE mirror IN ('d', 'u', 'f') AND complete = 1"
+_ENDED = "SELECT seq FROM capture INDEXED BY capture_forwarded WHERE delivery IN ('d', 'u', 'f') AND complete = 1"
 _INCOMPLETE = "SELECT seq FROM capture INDEXED BY capture_incomplete WHERE complete = 0"
 _WAITING = "SELECT capture_seq AS seq FROM delivery INDEXED BY delivery_queued WHERE state = 'queued'"
 _SPARSE = {
     ("is", "incomplete"): (_INCOMPLETE,),
     ("is", "starred"): ("SELECT capture_seq AS seq FROM capture_star",),
     ("is", "noted"): ("SELECT capture_seq AS seq FROM capture_note",),
-    ("mirror", DeliveryState.QUEUED.value): (_WAITING,),
+    ("delivery", DeliveryState.QUEUED.value): (_WAITING,),
     **{
-        ("mirror", state.value): tuple(
-            f"{some} AND mirror = '{DELIVERY_CODE[state]}'" for some in (_ENDED, _INCOMPLETE)
+        ("delivery", state.value): tuple(
+            f"{some} AND delivery = '{DELIVERY_CODE[state]}'" for some in (_ENDED, _INCOMPLETE)
         )
         for state in (DeliveryState.DELIVERED, DeliveryState.NOT_SENT, DeliveryState.FAILED)
     },
 }
 """Selects of the numbers of all requests with a mark, or with a delivery result, each from a small table or index."""
 _SPARSE_OTHERS = {
-    ("mirror", DeliveryState.NONE.value): (_WAITING, _ENDED, f"{_INCOMPLETE} AND mirror IN ('d', 'u', 'f')"),
+    ("delivery", DeliveryState.NONE.value): (_WAITING, _ENDED, f"{_INCOMPLETE} AND delivery IN ('d', 'u', 'f')"),
 }
 """The same for all other requests."""
 
@@ -130,9 +130,9 @@ def _range(column: str) -> Callable[[Filter, int], Sql | None]:
     return make
 
 
-def _mirror(term: Filter, now: int) -> Sql | None:
+def _delivery(term: Filter, now: int) -> Sql | None:
     assert isinstance(term.condition, Choice)
-    return "capture.mirror = ?", (DELIVERY_CODE[DeliveryState(term.condition.value)],)
+    return "capture.delivery = ?", (DELIVERY_CODE[DeliveryState(term.condition.value)],)
 
 
 def _time(operator: str) -> Callable[[Filter, int], Sql | None]:
@@ -159,8 +159,8 @@ COLUMNS: dict[str, Callable[[Filter, int], Sql | None]] = {
     "method": _choice("method"),
     "provider": _named("provider"),
     "event": _named("event"),
-    "status": _range("reply_status"),
-    "mirror": _mirror,
+    "status": _range("response_status"),
+    "delivery": _delivery,
     "size": _range("size"),
     "since": _time(">="),
     "before": _time("<"),

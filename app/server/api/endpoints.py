@@ -29,7 +29,7 @@ class EndpointCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        one, changes = "/endpoints/{slug}", Body(EndpointPatch, {"retention_days": 30, "reply": {"status": 204}})
+        one, changes = "/endpoints/{slug}", Body(EndpointPatch, {"retention_days": 30, "response": {"status": 204}})
         created, draft = Returns(EndpointOut, 201, headers=LOCATED), Body(EndpointIn, EXAMPLE)
         return [
             Route("GET", "/endpoints", self.list, "List endpoints", Returns(Page[EndpointOut]), PAGING),

@@ -199,7 +199,7 @@ def query_problem(name: str, error: QueryError) -> Problem:
 
 
 def _field_error(text: str) -> FieldError:
-    """msgspec's message, such as ``Expected `int`, got `str` - at `$.reply.status` ``, as one about a dotted field."""
+    """msgspec's message, such as ``Expected `int`, got `str` - at `$.auth.name` ``, as one about a dotted field."""
     place = _AT.search(text)
     path = place["path"].removeprefix(".") if place else ""
     text = _AT.sub("", text)

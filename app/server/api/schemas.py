@@ -118,7 +118,7 @@ class EndpointOut(Record, frozen=True):
     when_full: WhenFull
     forward_url: str | None
     active: bool
-    reply: ResponseSettings
+    response: ResponseSettings
     forward: Forward
     auth: Auth
     created_at: str
@@ -156,8 +156,8 @@ class SummaryOut(Record, frozen=True):
     size: int
     content_type: str
     complete: bool
-    reply: ResponseOut
-    mirror: DeliveryState
+    response: ResponseOut
+    delivery: DeliveryState
     read: bool
     starred: bool
     note: str | None

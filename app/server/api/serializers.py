@@ -110,8 +110,8 @@ def summary_out(row: Summary, slug: str) -> SummaryOut:
         size=row.size,
         content_type=row.content_type,
         complete=row.complete,
-        reply=_reply(row),
-        mirror=row.mirror,
+        response=_response(row),
+        delivery=row.delivery,
         read=row.read,
         starred=row.starred,
         note=row.note,
@@ -135,7 +135,7 @@ def request_out(
         capture,
         endpoint=endpoint.slug,
         source=_source(capture),
-        reply=_reply(capture),
+        response=_response(capture),
         damaged=damaged,
         deliveries=tuple(delivery_out(delivery, endpoint, last.get(delivery.id)) for delivery in deliveries),
     )
@@ -223,8 +223,8 @@ def _shared_fields(shape: type[msgspec.Struct], others: frozenset[str]) -> tuple
     return names, attrgetter(*names), [name for name in names if name == "at" or name.endswith("_at")]
 
 
-def _reply(request: Capture | Summary) -> ResponseOut:
-    return ResponseOut(status=request.reply_status, ms=request.reply_ms)
+def _response(request: Capture | Summary) -> ResponseOut:
+    return ResponseOut(status=request.response_status, ms=request.response_ms)
 
 
 def _source(request: Capture | Refusal) -> SourceAddress:

@@ -16,7 +16,7 @@ from app.server.capture.reader import Incoming
 from app.server.capture.responses import Response
 from app.server.probe_key import ProbeKey
 
-LOOP_HEADER = "X-Hookline-Mirror"
+LOOP_HEADER = "X-Hookline-Forwarded-By"
 _METHODS = frozenset(METHODS)
 _CONFIGS_MAX = 1_000
 
@@ -45,7 +45,7 @@ def rejection(reason: str, /, status: int, error: str, headers: Headers = (), **
 METHOD_NOT_ALLOWED = responses.of_error(405, "method_not_allowed", (("Allow", ", ".join(METHODS)),))
 _NOT_FOUND = rejection("No endpoint has this path.", 404, "not_found")
 _LOOP = rejection(
-    "This Hookline forwarded the request itself: capturing it again would loop forever.", 508, "mirror_loop"
+    "This Hookline forwarded the request itself: capturing it again would loop forever.", 508, "forward_loop"
 )
 
 
@@ -140,6 +140,6 @@ class Admission:
             credentials = CredentialCheck(endpoint.auth) if endpoint.auth.kind != "none" else None
             targets = tuple(target for target in endpoint.targets if target.active)
             config = self._configs[endpoint.slug] = CaptureConfig(
-                endpoint, responses.from_settings(endpoint.reply), credentials, targets
+                endpoint, responses.from_settings(endpoint.response), credentials, targets
             )
         return config

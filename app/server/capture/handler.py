@@ -159,10 +159,10 @@ class Handler:
                 body,
                 client=self._tunnel_client(connection.peer, request.message.raw_headers),
                 seq=self._captures.new_seq() if buffer is None else buffer.seq,
-                reply_status=response.status,
+                response_status=response.status,
                 identify=self._identify,
             )
-            targets = config.targets if capture.mirror is DeliveryState.QUEUED else ()
+            targets = config.targets if capture.delivery is DeliveryState.QUEUED else ()
             expected = self._expect(config, capture)
             await self._captures.add(capture, body.tail, body.tail_part, targets)
             stored = True
@@ -186,12 +186,12 @@ class Handler:
                 expected.cancel()
         if expected is not None:
             response = await self._target_response(connection, config, expected) or response
-        await self._reply(connection, request, config, capture, response)
+        await self._respond(connection, request, config, capture, response)
         return None
 
     def _expect(self, config: CaptureConfig, capture: Capture) -> asyncio.Future[tuple[Attempt, bytes]] | None:
         """The first target's response, if the sender is to get it and the target can be asked now."""
-        if not config.endpoint.reply.from_target or capture.mirror is not DeliveryState.QUEUED:
+        if not config.endpoint.response.from_target or capture.delivery is not DeliveryState.QUEUED:
             return None
         first = config.targets[0]
         return None if first.paused is not None else self._target_responses.expect(capture.id, first.id)
@@ -200,7 +200,7 @@ class Handler:
         self, connection: Connection, config: CaptureConfig, expected: asyncio.Future[tuple[Attempt, bytes]]
     ) -> Response | None:
         """The target's response; None if there is none in time."""
-        await connection.sleep(config.endpoint.reply.wait_ms / 1000, expected)
+        await connection.sleep(config.endpoint.response.wait_ms / 1000, expected)
         if not expected.done() or expected.cancelled():
             expected.cancel()
             return None
@@ -220,10 +220,10 @@ class Handler:
         except StorageUnavailableError:
             log.debug("parts of a request stay until the store works again")
 
-    async def _reply(
+    async def _respond(
         self, connection: Connection, request: Incoming, config: CaptureConfig, capture: Capture, response: Response
     ) -> None:
-        delay_ms = config.endpoint.reply.delay_ms
+        delay_ms = config.endpoint.response.delay_ms
         if delay_ms and response is config.response:
             await connection.sleep(delay_ms / 1000)
         if self._send(connection, request, response, capture.id):
@@ -292,7 +292,7 @@ def _record(
     *,
     client: Client,
     seq: int,
-    reply_status: int,
+    response_status: int,
     identify: Identify,
 ) -> Capture:
     message, complete = request.message, request.broken is None
@@ -320,8 +320,8 @@ def _record(
         source_port=client.port,
         scheme=client.scheme,
         complete=complete,
-        reply_status=reply_status,
-        mirror=DeliveryState.QUEUED if complete and targets else DeliveryState.NONE,
+        response_status=response_status,
+        delivery=DeliveryState.QUEUED if complete and targets else DeliveryState.NONE,
         provider=sender.provider if sender else None,
         event=sender.event if sender else None,
         gist=description,

@@ -57,9 +57,9 @@ class Response:
         return b"%b%b%b\r\n%b" % (self._head, date, connection, body)
 
 
-def from_settings(reply: ResponseSettings) -> Response:
+def from_settings(response: ResponseSettings) -> Response:
     """The response that an endpoint is configured to send."""
-    return Response(reply.status, reply.headers, reply.body)
+    return Response(response.status, response.headers, response.body)
 
 
 def from_target(attempt: Attempt, body: bytes) -> Response:

@@ -87,7 +87,7 @@ class Forwarder:
         await self._sender.close()
 
     def _captured(self, event: Captured) -> None:
-        for endpoint_id in {row.endpoint_id for row in event.summaries if row.mirror is DeliveryState.QUEUED}:
+        for endpoint_id in {row.endpoint_id for row in event.summaries if row.delivery is DeliveryState.QUEUED}:
             endpoint = self._endpoints.by_id(endpoint_id)
             for target in endpoint.targets if endpoint is not None else ():
                 self._wake(target.id)

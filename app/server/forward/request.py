@@ -24,7 +24,7 @@ from app.core.target import Target
 from app.server.forward.attempt_failure import AttemptError
 from app.server.forward.request_url import RequestUrl, parse_url
 
-LOOP_HEADER = "X-Hookline-Mirror"
+LOOP_HEADER = "X-Hookline-Forwarded-By"
 """Names each Hookline that forwarded a request, so that one that returns to its origin is recognised."""
 
 _FRAMING = frozenset({"content-length", "transfer-encoding"})

@@ -74,4 +74,4 @@ def _is_loop(body: bytes) -> bool:
         error_body = json.loads(body)
     except ValueError:
         return False
-    return isinstance(error_body, dict) and error_body.get("error") == "mirror_loop"
+    return isinstance(error_body, dict) and error_body.get("error") == "forward_loop"

@@ -165,7 +165,7 @@ class DeliveryPager(QObject):
             self._again.call()
 
     def _captured(self, event: Captured) -> None:
-        if self._watched and any(one.mirror is not DeliveryState.NONE for one in event.summaries):
+        if self._watched and any(one.delivery is not DeliveryState.NONE for one in event.summaries):
             self._again.call()
 
     def _saved(self, event: EndpointSaved) -> None:

@@ -275,7 +275,7 @@ def _preview(draft: EndpointDraft, slug: str) -> Endpoint:
         storage_limit=draft.storage_limit,
         when_full=draft.when_full,
         active=draft.active,
-        reply=draft.reply,
+        response=draft.response,
         auth=draft.auth,
         created_at=0,
     )

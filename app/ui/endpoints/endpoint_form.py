@@ -93,7 +93,7 @@ FORWARDED = "Every captured request is forwarded there as it was received."
 
 
 class EndpointForm(QWidget):
-    """`changed` carries a field's path (`name`, `reply.status`); `fields` holds every field by its path."""
+    """`changed` carries a field's path (`name`, `response.status`); `fields` holds every field by its path."""
 
     changed = Signal(str)
 
@@ -156,7 +156,7 @@ class EndpointForm(QWidget):
             forward_url=self.forward_url.text().strip() or None,
             slug=self.slug.value() if self.slug else None,
             active=active,
-            reply=self.response.value(),
+            response=self.response.value(),
             forward=self.forwarding.value(),
             auth=self.security.value(),
         )
@@ -168,7 +168,7 @@ class EndpointForm(QWidget):
         self.retention.set_value(draft.retention_days)
         self.load_forward(draft)
         self.storage.load(draft)
-        self.response.load(draft.reply)
+        self.response.load(draft.response)
         self.security.load(draft.auth)
 
     def load_forward(self, draft: EndpointDraft) -> None:

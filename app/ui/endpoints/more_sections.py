@@ -116,19 +116,19 @@ class ResponseSection(Section):
         area.addWidget(self.default_body)
         area.addWidget(self.body)
         self.fields = {
-            "reply.wait_ms": LabeledField("Wait at most", self.wait, self, help_text=f"{self.wait.range_text()}."),
-            "reply.status": LabeledField("Status", self.status, self, help_text=f"{self.status.range_text()}."),
-            "reply.delay_ms": LabeledField("Delay", self.delay, self, help_text=f"{self.delay.range_text()}."),
-            "reply.headers": LabeledField("Headers", self.headers, self, help_text="One per line, “Name: value”."),
-            "reply.body": LabeledField("Body", body_area, self),
+            "response.wait_ms": LabeledField("Wait at most", self.wait, self, help_text=f"{self.wait.range_text()}."),
+            "response.status": LabeledField("Status", self.status, self, help_text=f"{self.status.range_text()}."),
+            "response.delay_ms": LabeledField("Delay", self.delay, self, help_text=f"{self.delay.range_text()}."),
+            "response.headers": LabeledField("Headers", self.headers, self, help_text="One per line, “Name: value”."),
+            "response.body": LabeledField("Body", body_area, self),
         }
         self.column.addWidget(self.from_target)
         self.column.addWidget(self._wait_text)
-        self.side_by_side(self.fields["reply.wait_ms"], QWidget(self))
+        self.side_by_side(self.fields["response.wait_ms"], QWidget(self))
         self.from_target.setAccessibleDescription(FROM_TARGET)
-        self.side_by_side(self.fields["reply.status"], self.fields["reply.delay_ms"])
-        self.column.addWidget(self.fields["reply.headers"])
-        self.column.addWidget(self.fields["reply.body"])
+        self.side_by_side(self.fields["response.status"], self.fields["response.delay_ms"])
+        self.column.addWidget(self.fields["response.headers"])
+        self.column.addWidget(self.fields["response.body"])
         self.body.setAccessibleName("Response body")
         self.load(ResponseSettings())
         self.status.changed.connect(self._status_changed)
@@ -139,16 +139,16 @@ class ResponseSection(Section):
         self.from_target.toggled.connect(self._source_changed)
         self.wait.changed.connect(self._wait_changed)
 
-    def load(self, reply: ResponseSettings) -> None:
-        self.status.set_value(reply.status)
-        self.delay.set_value(reply.delay_ms)
-        self.from_target.setChecked(reply.from_target)
-        self.wait.set_value(reply.wait_ms)
+    def load(self, response: ResponseSettings) -> None:
+        self.status.set_value(response.status)
+        self.delay.set_value(response.delay_ms)
+        self.from_target.setChecked(response.from_target)
+        self.wait.set_value(response.wait_ms)
         self._show_wait()
-        self.headers.setPlainText(to_lines(reply.headers))
-        self.default_body.setChecked(reply.body is None)
-        self.body.setPlainText(reply.body or "")
-        self.body.setVisible(reply.body is not None)
+        self.headers.setPlainText(to_lines(response.headers))
+        self.default_body.setChecked(response.body is None)
+        self.body.setPlainText(response.body or "")
+        self.body.setVisible(response.body is not None)
 
     def value(self) -> ResponseSettings:
         """The values of the fields; malformed header lines are left out (`problems` reports them)."""
@@ -164,42 +164,42 @@ class ResponseSection(Section):
     def problems(self) -> dict[str, str | None]:
         """Errors by field that `ResponseSettings` cannot represent."""
         return {
-            "reply.wait_ms": self.wait.problem(),
-            "reply.status": self.status.problem(),
-            "reply.delay_ms": self.delay.problem(),
-            "reply.headers": parse_lines(self.headers.toPlainText())[1],
+            "response.wait_ms": self.wait.problem(),
+            "response.status": self.status.problem(),
+            "response.delay_ms": self.delay.problem(),
+            "response.headers": parse_lines(self.headers.toPlainText())[1],
         }
 
     def _show_wait(self) -> None:
         on = self.from_target.isChecked()
         self._wait_text.setVisible(on)
-        self.fields["reply.wait_ms"].setVisible(on)
+        self.fields["response.wait_ms"].setVisible(on)
 
     @Slot()
     def _source_changed(self) -> None:
         self._show_wait()
-        self.changed.emit("reply.from_target")
+        self.changed.emit("response.from_target")
 
     @Slot()
     def _wait_changed(self) -> None:
-        self.changed.emit("reply.wait_ms")
+        self.changed.emit("response.wait_ms")
 
     @Slot()
     def _status_changed(self) -> None:
-        self.changed.emit("reply.status")
+        self.changed.emit("response.status")
 
     @Slot()
     def _delay_changed(self) -> None:
-        self.changed.emit("reply.delay_ms")
+        self.changed.emit("response.delay_ms")
 
     @Slot()
     def _headers_changed(self) -> None:
-        self.changed.emit("reply.headers")
+        self.changed.emit("response.headers")
 
     @Slot()
     def _body_changed(self) -> None:
         self.body.setVisible(not self.default_body.isChecked())
-        self.changed.emit("reply.body")
+        self.changed.emit("response.body")
 
 
 class ForwardingSection(Section):

@@ -87,7 +87,7 @@ class RequestHeader(QFrame):
         self.target = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
         self.target.setFont(mono_font())
         self._copy = CopyButton("", "target", theme, self)
-        self.reply = Pill("", "neutral", self)
+        self.response = Pill("", "neutral", self)
         self.cut = Pill("cut off", "warning", self)
         self.cut.setToolTip("The sender disconnected before the end of the body. What was received is kept.")
         self.title = ElidedLabel("", "strong", self)
@@ -100,7 +100,7 @@ class RequestHeader(QFrame):
         top.addWidget(self._copy)
         top.addStretch(1)
         top.addWidget(self.cut)
-        top.addWidget(self.reply)
+        top.addWidget(self.response)
         self._theme = theme
         self._capture: Capture | None = None
         self._day = QTimer(self)
@@ -126,8 +126,8 @@ class RequestHeader(QFrame):
         self.target.setText(escape(capture.target))
         self.target.updateGeometry()
         self._copy.text_to_copy = capture.target
-        time = f" · {ms_text(capture.reply_ms)}" if capture.reply_ms is not None else ""
-        self.reply.show_state(f"{capture.reply_status}{time}", response_tone(capture.reply_status))
+        time = f" · {ms_text(capture.response_ms)}" if capture.response_ms is not None else ""
+        self.response.show_state(f"{capture.response_status}{time}", response_tone(capture.response_status))
         self.cut.setVisible(not capture.complete)
         self._show_title(capture, providers)
         self._capture = capture

@@ -254,7 +254,7 @@ class RequestPane(QFrame):
         self.tabs.set_count(HEADERS, len(capture.headers))
         self.tabs.set_count(QUERY, len(query))
         self.deliveries.show_capture(capture)
-        if capture.mirror is DeliveryState.NONE:
+        if capture.delivery is DeliveryState.NONE:
             self.tabs.set_count(DELIVERIES, 0)
         self.tabs.show_request(self._tab_of_request(capture, bool(query)), query=bool(query))
         self._stack.setCurrentIndex(1)

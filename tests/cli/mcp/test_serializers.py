@@ -14,7 +14,7 @@ def summary(**changed: Any) -> SummaryView:
     """A request in a list."""
     plain = {
         "id": "01", "endpoint": "orders", "received_at": "2026-11-20T09:00:00Z", "method": "GET", "target": "/",
-        "content_type": "", "size": 0, "complete": True, "reply": {"status": 200, "ms": 1.0}, "mirror": "none",
+        "content_type": "", "size": 0, "complete": True, "response": {"status": 200, "ms": 1.0}, "delivery": "none",
         "starred": False, "note": None, "provider": None, "event": None, "gist": None,
     }  # fmt: skip
     return cast(SummaryView, {**plain, **changed})

@@ -31,9 +31,9 @@ def test_the_running_program_answers_and_goes_on(program: Program, run: Run) -> 
     send(program, "/catch/orders/new?x=1", Content_Type="application/json")
     done = run("requests", "orders")
     assert done.code == 0
-    identity, _, method, reply, mirror, size, *rest, target = done.out.rstrip("\n").split("\t")
+    identity, _, method, response, delivery, size, *rest, target = done.out.rstrip("\n").split("\t")
     assert re.fullmatch(r"[0-9a-f-]{36}", identity)
-    assert (method, reply, mirror, size, target) == ("POST", "200", "-", f"{len(BODY)} B", "/catch/orders/new?x=1")
+    assert (method, response, delivery, size, target) == ("POST", "200", "-", f"{len(BODY)} B", "/catch/orders/new?x=1")
     assert rest == ["-", "JSON · name, total", "-"]
     assert program.process.poll() is None
 

@@ -32,13 +32,17 @@ def client(hookline: Hookline) -> Client:
 
 
 def test_an_endpoint_is_created_changed_and_deleted(client: Client) -> None:
-    made = client.endpoints.create("Orders", retention_days=3, reply={"status": 202, "headers": [("X-A", "1")]})
+    made = client.endpoints.create("Orders", retention_days=3, response={"status": 202, "headers": [("X-A", "1")]})
     try:
-        assert (made.name, made.retention_days, made.reply.status) == ("Orders", 3, 202)
-        assert made.reply.headers["x-a"] == "1"
+        assert (made.name, made.retention_days, made.response.status) == ("Orders", 3, 202)
+        assert made.response.headers["x-a"] == "1"
         assert made.created_at.utcoffset() is not None
-        changed = client.endpoints.update(made.slug, description="New", reply={"status": 500})
-        assert (changed.description, changed.reply.status, changed.reply.headers) == ("New", 500, made.reply.headers)
+        changed = client.endpoints.update(made.slug, description="New", response={"status": 500})
+        assert (changed.description, changed.response.status, changed.response.headers) == (
+            "New",
+            500,
+            made.response.headers,
+        )
         assert client.endpoints.get(made.slug) == changed
         assert made.slug in [endpoint.slug for endpoint in client.endpoints.list()]
     finally:

@@ -201,7 +201,7 @@ def test_responses_in_turn_are_given_in_turn_however_fast_requests_are_repeated(
     first, second, third, fourth = (send(endpoint.url, method=method) for method in ("POST", "PUT", "DELETE", "GET"))
     assert [one.status_code for one in (first, second, third, fourth)] == [500, 503, 200, 200]
     assert (second.json(), third.content, fourth.headers["x-a"]) == ({"a": 1}, b"\xff", "1")
-    assert [one.reply.status for one in endpoint.requests()] == [500, 503, 200, 200]
+    assert [one.response.status for one in endpoint.requests()] == [500, 503, 200, 200]
     endpoint.respond_in_turn(Response(204))
     assert send(endpoint.url).status_code == 204
     endpoint.respond(201)

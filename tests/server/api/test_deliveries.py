@@ -61,7 +61,7 @@ async def test_deliveries_of_a_request_tell_what_became_of_it(desk: Desk) -> Non
     assert fields(await desk.client.get("/deliveries", params=onward), 400, "invalid-parameter") == ["cursor"]
     full = (await desk.client.get(f"/requests/{waiting.capture_id}")).json()
     assert full["deliveries"] == page["items"]
-    assert full["mirror"] == "failed"
+    assert full["delivery"] == "failed"
 
 
 async def test_the_url_before_the_first_attempt_is_as_the_target_is_now(desk: Desk) -> None:

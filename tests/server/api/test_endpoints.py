@@ -32,7 +32,7 @@ async def test_create_with_a_name_alone(desk: Desk) -> None:
         "retention_days": 7,
         "forward_url": None,
         "active": True,
-        "reply": {
+        "response": {
             "status": 200,
             "headers": [],
             "body": None,
@@ -63,7 +63,7 @@ async def test_create_with_everything_and_read_it_back(desk: Desk) -> None:
         "forward_url": "http://127.0.0.1:3000/x",
         "slug": "all-of-it",
         "active": False,
-        "reply": {
+        "response": {
             "status": 202,
             "headers": [["X-A", "1"], ["X-A", "2"]],
             "body": "ok",
@@ -86,15 +86,15 @@ async def test_create_with_everything_and_read_it_back(desk: Desk) -> None:
         ({}, ["name"]),
         ({"name": 5}, ["name"]),
         ({"name": "x", "colour": 1}, ["colour"]),
-        ({"name": "x", "reply": {"stauts": 200}}, ["reply.stauts"]),
-        ({"name": "x", "reply": {"status": "200"}}, ["reply.status"]),
+        ({"name": "x", "response": {"stauts": 200}}, ["response.stauts"]),
+        ({"name": "x", "response": {"status": "200"}}, ["response.status"]),
         ({"name": "x", "retention_days": True}, ["retention_days"]),
         ({"name": "x", "description": None}, ["description"]),
         ({"name": "", "retention_days": 91, "slug": "A"}, ["name", "retention_days", "slug"]),
         ({"name": "x", "forward_url": "ftp://x"}, ["forward_url"]),
-        ({"name": "x", "reply": {"wait_ms": 99}}, ["reply.wait_ms"]),
-        ({"name": "x", "reply": {"wait_ms": 30_001}}, ["reply.wait_ms"]),
-        ({"name": "x", "reply": {"from_target": 1}}, ["reply.from_target"]),
+        ({"name": "x", "response": {"wait_ms": 99}}, ["response.wait_ms"]),
+        ({"name": "x", "response": {"wait_ms": 30_001}}, ["response.wait_ms"]),
+        ({"name": "x", "response": {"from_target": 1}}, ["response.from_target"]),
         ({"name": "x", "storage_limit": 0}, ["storage_limit"]),
         ({"name": "x", "storage_limit": -1}, ["storage_limit"]),
         ({"name": "x", "storage_limit": 2**20 - 1}, ["storage_limit"]),
@@ -164,14 +164,14 @@ async def test_patch_moves_an_endpoint_in_the_list(desk: Desk) -> None:
 
 
 async def test_patch_changes_what_is_given_and_nothing_else(desk: Desk) -> None:
-    given = {"name": "A", "slug": "abc", "forward_url": "http://127.0.0.1:1/", "reply": {"status": 201, "body": "x"}}
+    given = {"name": "A", "slug": "abc", "forward_url": "http://127.0.0.1:1/", "response": {"status": 201, "body": "x"}}
     before = (await desk.client.post("/endpoints", json=given)).json()
     steps: list[tuple[dict[str, Any], dict[str, Any]]] = [
         ({}, {}),
         ({"name": "B"}, {"name": "B"}),
         ({"active": False}, {"active": False}),
-        ({"reply": {"delay_ms": 7}}, {"reply": {**before["reply"], "delay_ms": 7}}),
-        ({"reply": {"body": None}}, {"reply": {**before["reply"], "delay_ms": 7, "body": None}}),
+        ({"response": {"delay_ms": 7}}, {"response": {**before["response"], "delay_ms": 7}}),
+        ({"response": {"body": None}}, {"response": {**before["response"], "delay_ms": 7, "body": None}}),
         ({"forward_url": None}, {"forward_url": None, "targets": []}),
         ({"auth": {"kind": "bearer", "secret": "s"}}, {"auth": {"kind": "bearer", "name": "", "secret": "s"}}),
         ({"slug": "abc"}, {}),
@@ -189,11 +189,16 @@ async def test_patches_at_once_keep_each_others_fields(desk: Desk) -> None:
     await asyncio.gather(
         desk.client.patch("/endpoints/abc", json={"name": "N"}),
         desk.client.patch("/endpoints/abc", json={"description": "D"}),
-        desk.client.patch("/endpoints/abc", json={"reply": {"status": 299}}),
-        desk.client.patch("/endpoints/abc", json={"reply": {"delay_ms": 3}}),
+        desk.client.patch("/endpoints/abc", json={"response": {"status": 299}}),
+        desk.client.patch("/endpoints/abc", json={"response": {"delay_ms": 3}}),
     )
     now = (await desk.client.get("/endpoints/abc")).json()
-    assert (now["name"], now["description"], now["reply"]["status"], now["reply"]["delay_ms"]) == ("N", "D", 299, 3)
+    assert (now["name"], now["description"], now["response"]["status"], now["response"]["delay_ms"]) == (
+        "N",
+        "D",
+        299,
+        3,
+    )
 
 
 @pytest.mark.parametrize(
@@ -203,7 +208,7 @@ async def test_patches_at_once_keep_each_others_fields(desk: Desk) -> None:
         ({"slug": "other"}, ["slug"]),
         ({"url": "x"}, ["url"]),
         ({"retention_days": 0}, ["retention_days"]),
-        ({"reply": None}, ["reply"]),
+        ({"response": None}, ["response"]),
         ({"forward": {"timeout_ms": 1}}, ["forward.timeout_ms"]),
     ],
 )

@@ -58,7 +58,7 @@ class MemorySink:
         self.pieces: dict[int, dict[int, bytes]] = {}
         self.piece_sizes: list[int] = []
         self.dropped: list[int] = []
-        self.reply_ms: dict[int, float] = {}
+        self.response_ms: dict[int, float] = {}
         self.fail_with: Exception | None = None
         self.fail_after_parts: int | None = None
         self.hold: asyncio.Event | None = None
@@ -105,7 +105,7 @@ class MemorySink:
         self.pieces.pop(seq, None)
 
     def responded(self, seq: int, ms: float) -> None:
-        self.reply_ms[seq] = ms
+        self.response_ms[seq] = ms
 
     async def _write(self) -> None:
         if self.hold is not None:

@@ -44,8 +44,8 @@ async def test_what_came_is_stored_as_incomplete(rig: Rig, raw: bytes, came: byt
     sender = await broken_off(rig, raw, how)
     record = rig.sink.last
     assert (rig.sink.last_body, record.size, record.complete) == (came, len(came), False)
-    assert (record.mirror, rig.sink.targets[record.seq]) == (DeliveryState.NONE, ())
-    assert record.reply_status == 400
+    assert (record.delivery, rig.sink.targets[record.seq]) == (DeliveryState.NONE, ())
+    assert record.response_status == 400
     if how == "half":
         assert (await sender.response()).status == 400
     assert rig.refusals() == []
@@ -93,7 +93,7 @@ async def test_a_malformed_chunk_ends_the_body(rig: Rig, junk: bytes, fault: str
     assert (answer.status, answer.json()) == (400, {"error": "bad_request", "reason": f"Malformed HTTP: {fault}."})
     assert await sender.rest() == b""
     assert rig.sink.last_body in (b"abc", b"abcab")
-    assert (rig.sink.last.complete, rig.sink.last.reply_status) == (False, 400)
+    assert (rig.sink.last.complete, rig.sink.last.response_status) == (False, 400)
 
 
 async def test_a_body_that_stands_still_is_ended(rig: Rig, clock: Clock) -> None:
@@ -108,7 +108,7 @@ async def test_a_body_that_stands_still_is_ended(rig: Rig, clock: Clock) -> None
     await clock.move_on(60)
     assert (await sender.response()).status == 408
     assert await sender.rest() == b""
-    assert (rig.sink.last_body, rig.sink.last.complete, rig.sink.last.reply_status) == (b"abcd", False, 408)
+    assert (rig.sink.last_body, rig.sink.last.complete, rig.sink.last.response_status) == (b"abcd", False, 408)
 
 
 async def test_a_body_that_drips_is_ended(rig: Rig, clock: Clock) -> None:

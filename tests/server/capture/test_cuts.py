@@ -149,7 +149,7 @@ async def judged(pieces: list[bytes], gaps: random.Random | None) -> tuple[list[
     kept = [
         (
             *(record.method, record.target, record.http_version, record.headers, record.trailers, record.complete),
-            *(record.reply_status, sink.bodies[record.seq]),
+            *(record.response_status, sink.bodies[record.seq]),
         )
         for record in sink.captures
     ]

@@ -103,7 +103,7 @@ async def test_a_slow_body_makes_room_and_what_came_is_stored(rig: Rig) -> None:
     assert (answer.status, answer.json()) == (503, CROWDED)
     cut = next(capture for capture in rig.sink.captures if not capture.complete)
     assert rig.sink.bodies[cut.seq] == b"x" * 3_000 + b"y"
-    assert cut.reply_status == 503
+    assert cut.response_status == 503
     assert len(rig.sink.captures) == 2
     await second.send(b"x" * 2_000)
     assert (await second.response()).status == 200
@@ -136,7 +136,7 @@ async def test_idle_ones_go_before_heads_and_heads_before_bodies(rig: Rig) -> No
 
 async def test_a_sender_that_does_not_read_its_answers_makes_room(rig: Rig) -> None:
     await rig.restart(connections=1)
-    rig.directory.put("big", reply=ResponseSettings(body="x" * 1_000_000))
+    rig.directory.put("big", response=ResponseSettings(body="x" * 1_000_000))
     sender = await rig.connect()
     sender.writer.transport.pause_reading()
     await sender.send(request(path="/catch/big") * 60)
@@ -173,7 +173,7 @@ async def test_a_request_that_is_complete_is_never_given_up(rig: Rig) -> None:
 
 async def test_a_response_that_is_delayed_comes_at_once_to_make_room(rig: Rig) -> None:
     await rig.restart(connections=2)
-    rig.directory.put("orders", reply=ResponseSettings(delay_ms=30_000))
+    rig.directory.put("orders", response=ResponseSettings(delay_ms=30_000))
     rig.directory.put("quick")
     first, second = [await rig.connect() for _ in range(2)]
     await first.send(request())

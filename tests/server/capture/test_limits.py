@@ -117,7 +117,7 @@ async def test_a_flood_of_connections_is_cut_off_and_leaves_nothing(rig: Rig) ->
 
 async def test_a_sender_that_never_reads_is_let_go(rig: Rig) -> None:
     await rig.restart(body_idle_s=0.2, sweep_s=0.05)
-    rig.directory.put("big", reply=ResponseSettings(body="x" * 1_000_000))
+    rig.directory.put("big", response=ResponseSettings(body="x" * 1_000_000))
     sender = await rig.connect()
     sender.writer.transport.pause_reading()
     await sender.send(request(path="/catch/big") * 60)

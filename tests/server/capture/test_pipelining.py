@@ -122,7 +122,7 @@ async def test_requests_sent_ahead_leave_room_for_other_senders(rig: Rig) -> Non
 
 async def test_a_response_that_is_delayed_holds_up_nobody_else(rig: Rig, clock: Clock) -> None:
     await rig.restart(pipelined=1)
-    rig.directory.put("slow", reply=ResponseSettings(delay_ms=30_000))
+    rig.directory.put("slow", response=ResponseSettings(delay_ms=30_000))
     slow = await rig.connect()
     await slow.send(request(path="/catch/slow") * 2)
     await eventually(lambda: rig.sink.captures)
@@ -178,7 +178,7 @@ async def unread(rig: Rig, number: int) -> list[Sender]:
 
 async def test_responses_that_nobody_reads_are_bounded_for_all_senders_together(rig: Rig) -> None:
     await rig.restart(response_memory=3 * MIB)
-    rig.directory.put("big", reply=ResponseSettings(body="x" * MIB))
+    rig.directory.put("big", response=ResponseSettings(body="x" * MIB))
     senders = await unread(rig, 16)
     await eventually(lambda: 0 < len(rig.server.connections) < 16)
     await eventually(lambda: all(one.unread for one in rig.server.connections))
@@ -191,7 +191,7 @@ async def test_responses_that_nobody_reads_are_bounded_for_all_senders_together(
 
 async def test_a_slow_reader_gets_all_of_a_long_response(rig: Rig) -> None:
     await rig.restart(response_memory=2 * MIB)
-    rig.directory.put("big", reply=ResponseSettings(body="x" * MIB))
+    rig.directory.put("big", response=ResponseSettings(body="x" * MIB))
     (sender,) = await unread(rig, 1)
     await eventually(lambda: any(one.unread for one in rig.server.connections))
     sender.writer.transport.resume_reading()

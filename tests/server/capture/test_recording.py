@@ -53,7 +53,7 @@ async def test_the_record_tells_all_that_was_sent(rig: Rig) -> None:
     assert record.content_type == "application/octet-stream"
     assert before <= record.received_at <= now_us()
     assert answer.json() == {"status": "captured", "id": record.id}
-    assert (record.reply_status, record.mirror, record.read) == (200, DeliveryState.NONE, False)
+    assert (record.response_status, record.delivery, record.read) == (200, DeliveryState.NONE, False)
 
 
 @pytest.mark.parametrize(
@@ -234,9 +234,9 @@ async def test_a_slow_store_makes_the_sender_wait_instead_of_filling_memory(rig:
 
 
 async def test_a_forwarded_endpoint_queues_its_forward(rig: Rig) -> None:
-    rig.directory.put("mirrored", forward_url="http://127.0.0.1:9/in")
-    await rig.post(path="/catch/mirrored/x")
-    assert rig.sink.last.mirror is DeliveryState.QUEUED
+    rig.directory.put("forwarded", forward_url="http://127.0.0.1:9/in")
+    await rig.post(path="/catch/forwarded/x")
+    assert rig.sink.last.delivery is DeliveryState.QUEUED
     assert rig.sink.targets[rig.sink.last.seq] == ("http://127.0.0.1:9/in",)
     await rig.post()
     assert rig.sink.targets[rig.sink.last.seq] == ()

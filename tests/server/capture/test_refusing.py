@@ -180,10 +180,10 @@ async def test_a_mistake_of_ours_is_500_and_logged(rig: Rig, caplog: pytest.LogC
     assert (await rig.post()).status == 200
 
 
-@pytest.mark.parametrize("value", [OWN_ID, f"other, {OWN_ID}", f"other\r\nx-hookline-mirror: {OWN_ID}"])
+@pytest.mark.parametrize("value", [OWN_ID, f"other, {OWN_ID}", f"other\r\nx-hookline-forwarded-by: {OWN_ID}"])
 async def test_a_request_forwarded_by_this_program_is_a_loop(rig: Rig, value: str) -> None:
-    answer = await rig.post(headers=f"X-Hookline-Mirror: {value}\r\n")
-    assert (answer.status, answer.json()) == (508, {"error": "mirror_loop"})
+    answer = await rig.post(headers=f"X-Hookline-Forwarded-By: {value}\r\n")
+    assert (answer.status, answer.json()) == (508, {"error": "forward_loop"})
     assert rig.refusals() == [(508, "POST", "/catch/orders")]
 
 
@@ -192,7 +192,7 @@ def test_the_header_looked_for_is_the_one_the_forwarder_sends() -> None:
 
 
 async def test_a_request_forwarded_by_another_hookline_is_welcome(rig: Rig) -> None:
-    assert (await rig.post(headers=f"X-Hookline-Mirror: not-{OWN_ID}\r\n")).status == 200
+    assert (await rig.post(headers=f"X-Hookline-Forwarded-By: not-{OWN_ID}\r\n")).status == 200
 
 
 def basic(credentials: str, encoding: str = "utf-8") -> str:
@@ -288,7 +288,11 @@ CHUNKED = b"POST /catch/orders HTTP/1.1\r\nhOst:  x \r\nTransfer-Encoding: chunk
         (b"POST /catch/orders HTTP/1.1\r\nhOst:  x \r\nContent-Length: 2000\r\n\r\n", b"", 413),
         (b"POST /catch/locked HTTP/1.1\r\nhOst:  x \r\nContent-Length: 2\r\n\r\n", b"ab", 401),
         (b"POST /catch/off HTTP/1.1\r\nhOst:  x \r\nContent-Length: 2\r\n\r\n", b"ab", 503),
-        (b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nx-HOOKLINE-mirror: " + OWN_ID.encode() + b"\r\n\r\n", b"", 508),
+        (
+            b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nx-HOOKLINE-forwarded-by: " + OWN_ID.encode() + b"\r\n\r\n",
+            b"",
+            508,
+        ),
     ],
 )
 async def test_of_each_refused_request_the_head_is_kept_as_it_came(

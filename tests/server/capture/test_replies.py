@@ -21,24 +21,24 @@ async def test_the_default_answer(rig: Rig) -> None:
 
 async def test_an_answer_of_the_users_own(rig: Rig) -> None:
     headers = (("x-CASE", "1"), ("Set-Cookie", "a=1"), ("Set-Cookie", "b=2"), ("X-Latin", "caf\xe9"))
-    rig.directory.put("own", reply=ResponseSettings(status=422, headers=headers, body="nö"))
+    rig.directory.put("own", response=ResponseSettings(status=422, headers=headers, body="nö"))
     answer = await rig.post(path="/catch/own")
     assert (answer.status, answer.body.decode()) == (422, "nö")
     assert answer.headers[1:5] == list(headers)
     assert answer.value("Content-Type") == "text/plain; charset=utf-8"
-    assert rig.sink.last.reply_status == 422
+    assert rig.sink.last.response_status == 422
 
 
 async def test_headers_the_user_sets_are_not_added_again(rig: Rig) -> None:
     headers = (("server", "mine"), ("DATE", "never"), ("content-type", "text/html"))
-    rig.directory.put("own", reply=ResponseSettings(headers=headers))
+    rig.directory.put("own", response=ResponseSettings(headers=headers))
     answer = await rig.post(path="/catch/own")
     assert answer.headers == [*headers, ("Content-Length", "65")]
 
 
 @pytest.mark.parametrize("status", [200, 201, 299, 302, 404, 500, 599])
 async def test_any_status(rig: Rig, status: int) -> None:
-    rig.directory.put("own", reply=ResponseSettings(status=status, body=""))
+    rig.directory.put("own", response=ResponseSettings(status=status, body=""))
     answer = await rig.post(path="/catch/own")
     assert (answer.status, answer.body, answer.value("Content-Type")) == (status, b"", None)
     assert answer.value("Content-Length") == "0"
@@ -47,7 +47,7 @@ async def test_any_status(rig: Rig, status: int) -> None:
 @pytest.mark.parametrize(("status", "length"), [(204, None), (304, None), (205, "0")])
 @pytest.mark.parametrize("body", [None, "text"])
 async def test_a_status_without_body_sends_none(rig: Rig, status: int, length: str | None, body: str | None) -> None:
-    rig.directory.put("own", reply=ResponseSettings(status=status, body=body))
+    rig.directory.put("own", response=ResponseSettings(status=status, body=body))
     sender = await rig.connect()
     for _ in range(2):
         await sender.send(request(path="/catch/own"))
@@ -87,20 +87,20 @@ async def test_the_answer_waits_for_the_commit(rig: Rig) -> None:
 
 
 async def test_the_time_of_the_answer_is_told_after_it_left(rig: Rig) -> None:
-    rig.directory.put("slow", reply=ResponseSettings(delay_ms=250))
+    rig.directory.put("slow", response=ResponseSettings(delay_ms=250))
     await rig.post(path="/catch/slow")
-    assert rig.sink.reply_ms[rig.sink.last.seq] >= 250
+    assert rig.sink.response_ms[rig.sink.last.seq] >= 250
     await rig.post()
-    assert rig.sink.reply_ms[rig.sink.last.seq] > 0
+    assert rig.sink.response_ms[rig.sink.last.seq] > 0
 
 
 async def test_a_delayed_answer_comes_late_but_the_request_is_stored_at_once(rig: Rig, clock: Clock) -> None:
-    rig.directory.put("slow", reply=ResponseSettings(delay_ms=30_000))
+    rig.directory.put("slow", response=ResponseSettings(delay_ms=30_000))
     sender = await rig.connect()
     await sender.send(request(path="/catch/slow", headers="Connection: close\r\n"))
     await eventually(lambda: rig.sink.captures)
     await clock.move_on(20)
-    assert not rig.sink.reply_ms
+    assert not rig.sink.response_ms
     await clock.move_on(10)
     assert (await sender.response()).status == 200
 
@@ -115,11 +115,11 @@ async def test_no_answer_is_told_when_nobody_waited_for_it(rig: Rig) -> None:
     rig.sink.hold.set()
     await eventually(lambda: not rig.server.connections)
     assert rig.sink.last.complete
-    assert not rig.sink.reply_ms
+    assert not rig.sink.response_ms
 
 
 async def test_a_slow_reader_of_large_answers_holds_up_only_itself(rig: Rig) -> None:
-    rig.directory.put("big", reply=ResponseSettings(body="x" * 1_000_000))
+    rig.directory.put("big", response=ResponseSettings(body="x" * 1_000_000))
     sender = await rig.connect()
     await sender.send(request(path="/catch/big") * 40)
     await eventually(lambda: rig.server.connections and rig.server.connections[0].writing_paused)

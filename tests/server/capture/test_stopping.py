@@ -95,7 +95,7 @@ async def test_a_connection_that_is_being_accepted_is_closed_and_nothing_is_prin
 
 async def test_what_is_in_hand_is_answered(rig: Rig) -> None:
     rig.sink.hold = asyncio.Event()
-    rig.directory.put("slow", reply=ResponseSettings(delay_ms=30_000))
+    rig.directory.put("slow", response=ResponseSettings(delay_ms=30_000))
     storing, waiting = await rig.connect(), await rig.connect()
     await storing.send(request())
     await waiting.send(request(path="/catch/slow"))

@@ -68,7 +68,7 @@ async def test_what_was_answered_is_stored_as_it_was_sent(program: Program) -> N
     assert capture.headers[1:3] == (("x-A", "1"), ("X-a", "caf\xe9"))
     assert await program.store.captures.body(capture.id) == body
     assert capture.sha256 == hashlib.sha256(body).hexdigest()
-    assert capture.mirror is DeliveryState.QUEUED
+    assert capture.delivery is DeliveryState.QUEUED
     assert [one.capture_id for _, one in await program.store.deliveries.page(DeliveryFilter())] == [capture.id]
     await sender.close()
 
@@ -124,7 +124,7 @@ async def test_a_body_that_breaks_off_is_kept_and_not_forwarded(program: Program
     await sender.close()
     await eventually(lambda: program.captured)
     (summary,) = program.captured[0].summaries
-    assert (summary.complete, summary.size, summary.mirror) == (False, 2_000_000, DeliveryState.NONE)
+    assert (summary.complete, summary.size, summary.delivery) == (False, 2_000_000, DeliveryState.NONE)
     assert await program.store.captures.body(summary.id) == b"x" * 2_000_000
     assert not await program.store.deliveries.page(DeliveryFilter())
 
@@ -160,10 +160,10 @@ async def test_the_time_of_the_answer_is_stored(program: Program, monkeypatch: p
         while True:
             capture = await program.store.captures.get(first)
             assert capture is not None
-            if capture.reply_ms is not None:
+            if capture.response_ms is not None:
                 break
             await asyncio.sleep(0.01)
-    assert capture.reply_ms > 0
+    assert capture.response_ms > 0
 
 
 async def test_an_endpoint_deleted_while_its_request_comes_in_keeps_nothing(program: Program) -> None:

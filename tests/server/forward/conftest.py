@@ -91,7 +91,7 @@ class Stage:
             body,
             endpoint_id=endpoint.id,
             seq=self.store.captures.new_seq(),
-            **{"target": f"/catch/{endpoint.slug}", "mirror": DeliveryState.QUEUED, **fields},
+            **{"target": f"/catch/{endpoint.slug}", "delivery": DeliveryState.QUEUED, **fields},
         )
         parts = [body[at : at + PART_SIZE] for at in range(0, len(body), PART_SIZE)] or [b""]
         for number, part in enumerate(parts[:-1]):

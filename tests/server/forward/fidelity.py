@@ -11,7 +11,7 @@ Headers = list[tuple[str, str]]
 
 ABOUT_THE_CONNECTION = {"connection", "keep-alive", "te", "trailer", "upgrade", "expect"}
 LENGTHS = {"content-length", "transfer-encoding"}
-OWN = ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Hookline-Mirror"]
+OWN = ["X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Hookline-Forwarded-By"]
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ async def test_arrives_as_it_was_sent(desk: Desk, method: str) -> None:
         ("X-Forwarded-For", "127.0.0.1"),
         ("X-Forwarded-Host", "public.example"),
         ("X-Forwarded-Proto", "http"),
-        ("X-Hookline-Mirror", "me"),
+        ("X-Hookline-Forwarded-By", "me"),
     ]
     assert list(attempt.headers) == received.headers
     assert (attempt.method, attempt.size, attempt.status, attempt.failure) == (method, len(body), 200, None)
@@ -158,7 +158,7 @@ async def test_an_edited_replay(desk: Desk) -> None:
             ("B", "2"),
             ("Content-Length", "7"),
             ("a", "1"),
-            ("X-Hookline-Mirror", "me"),
+            ("X-Hookline-Forwarded-By", "me"),
         ]
         await desk.attempt("http://unused.invalid", edit=RequestEdit(url=f"{place.url}/x/../y?é=%C3"))
     assert place.received[1].line == "POST /x/../y?%C3%A9=%C3 HTTP/1.1"

@@ -58,7 +58,7 @@ def test_failure(error: Exception, text: str | None) -> None:
         (
             508,
             (),
-            b'{"error":"mirror_loop"}',
+            b'{"error":"forward_loop"}',
             "The forwarded request came back to Hookline: the target is one of its own capture URLs.",
         ),
         (

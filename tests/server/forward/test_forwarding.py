@@ -49,7 +49,7 @@ async def test_arrives_as_it_was_sent(stage: Stage, method: str) -> None:
         ("X-Forwarded-For", "127.0.0.1"),
         ("X-Forwarded-Host", "public.example"),
         ("X-Forwarded-Proto", "http"),
-        ("X-Hookline-Mirror", stage.store.account.instance_id),
+        ("X-Hookline-Forwarded-By", stage.store.account.instance_id),
     ]
     assert delivery.state is DeliveryState.DELIVERED
     assert (delivery.status, delivery.error) == (200, None)
@@ -183,7 +183,7 @@ async def test_the_time_bounds_the_whole_answer(stage: Stage) -> None:
         ),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nshort", 200, "The response started (200) but did not finish."),
         (
-            b'HTTP/1.1 508 x\r\nContent-Length: 23\r\n\r\n{"error":"mirror_loop"}',
+            b'HTTP/1.1 508 x\r\nContent-Length: 24\r\n\r\n{"error":"forward_loop"}',
             508,
             "The forwarded request came back to Hookline: the target is one of its own capture URLs.",
         ),
@@ -321,7 +321,7 @@ async def test_what_is_queued_goes_where_the_target_leads_now(stage: Stage) -> N
     assert (first.url, second.url) == (old.url + "/", new.url + "/")
 
 
-async def test_a_deleted_endpoint_ends_its_mirroring(stage: Stage) -> None:
+async def test_a_deleted_endpoint_ends_its_forwarding(stage: Stage) -> None:
     async with target() as place:
         gone = await stage.endpoint(place.url)
         kept = await stage.endpoint(place.url)

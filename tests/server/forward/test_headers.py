@@ -8,7 +8,7 @@ from app.core.record import Headers
 from app.server.forward.request import delivery_headers, edited_headers
 from tests.factories import capture, target
 
-OURS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Hookline-Mirror")
+OURS = ("X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Hookline-Forwarded-By")
 
 
 def forwarded(headers: Headers, body: bytes = b"") -> Headers:
@@ -92,8 +92,8 @@ def test_what_a_tunnel_said_of_host_and_scheme_stays() -> None:
 
 
 def test_the_loop_marker_is_added_after_those_of_others() -> None:
-    sent = forwarded((("X-Hookline-Mirror", "another"),))
-    assert [value for name, value in sent if name == "X-Hookline-Mirror"] == ["another", "me"]
+    sent = forwarded((("X-Hookline-Forwarded-By", "another"),))
+    assert [value for name, value in sent if name == "X-Hookline-Forwarded-By"] == ["another", "me"]
 
 
 def changed(headers: Headers, **rules: Any) -> list[tuple[str, str]]:
@@ -114,7 +114,7 @@ def test_headers_are_removed_then_set_then_added() -> None:
         ("B", "mine"),
         ("C", "new"),
         ("a", "2"),
-        ("X-Hookline-Mirror", "me"),
+        ("X-Hookline-Forwarded-By", "me"),
     ]
 
 
@@ -131,7 +131,7 @@ def test_host_of_the_sender_or_as_set() -> None:
 
 
 def test_framing_and_the_loop_header_cannot_be_changed() -> None:
-    rules = (("Content-Length", "9"), ("Transfer-Encoding", "chunked"), ("X-Hookline-Mirror", "x"))
+    rules = (("Content-Length", "9"), ("Transfer-Encoding", "chunked"), ("X-Hookline-Forwarded-By", "x"))
     names = tuple(name for name, _ in rules)
     sent = changed((("content-length", "0"),), remove_headers=names, set_headers=rules, add_headers=rules)
     assert sent[1] == ("content-length", "0")
@@ -145,6 +145,6 @@ def test_edited_headers_are_sent_as_given() -> None:
         ("Connection", "keep-alive"),
         ("content-length", "5"),
         ("TE", "trailers"),
-        ("X-Hookline-Mirror", "me"),
+        ("X-Hookline-Forwarded-By", "me"),
     )
     assert edited_headers((), "target:3000", "me", 5)[:2] == (("Host", "target:3000"), ("Content-Length", "5"))

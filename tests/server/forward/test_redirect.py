@@ -15,7 +15,7 @@ from app.server.forward.request_url import parse_url
 from tests.server.forward.scripted import Desk, Peer, Script, once, scripted
 from tests.server.forward.targets import OK
 
-LOOP = b'HTTP/1.1 508 x\r\nContent-Length: 23\r\n\r\n{"error":"mirror_loop"}'
+LOOP = b'HTTP/1.1 508 x\r\nContent-Length: 24\r\n\r\n{"error":"forward_loop"}'
 
 
 @pytest.fixture
@@ -187,7 +187,7 @@ async def test_a_redirect_to_hookline_itself(desk: Desk) -> None:
     assert attempt.failure is FailureKind.LOOP
     assert attempt.error is not None
     assert attempt.error.startswith("The forwarded request came back to Hookline")
-    assert place.received[1].all("x-hookline-mirror") == ["me"]
+    assert place.received[1].all("x-hookline-forwarded-by") == ["me"]
 
 
 async def test_without_a_location_it_is_a_result(desk: Desk) -> None:

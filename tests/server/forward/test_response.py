@@ -239,7 +239,7 @@ async def test_what_is_no_response(desk: Desk, answer: bytes, reason: str) -> No
             ),
         ),
         (
-            b'HTTP/1.1 508 x\r\nContent-Length: 23\r\n\r\n{"error":"mirror_loop"}',
+            b'HTTP/1.1 508 x\r\nContent-Length: 24\r\n\r\n{"error":"forward_loop"}',
             508,
             FailureKind.LOOP,
             "The forwarded request came back to Hookline: the target is one of its own capture URLs.",

@@ -30,7 +30,7 @@ async def test_status_headers_and_body_come_as_the_target_sent_them(stage: Stage
         % (len(packed), packed)
     )
     async with target(answering(answer)) as place:
-        endpoint = await stage.endpoint(place.url, reply=CONFIGURED)
+        endpoint = await stage.endpoint(place.url, response=CONFIGURED)
         response = await send(stage, capture_port, endpoint)
         (delivery,) = await stage.outcomes(1)
     assert (response.status_code, response.json()) == (418, {"ok": True})
@@ -39,7 +39,7 @@ async def test_status_headers_and_body_come_as_the_target_sent_them(stage: Stage
     assert delivery.responded
     capture = await stage.store.captures.get(delivery.capture_id)
     assert capture is not None
-    assert capture.reply_status == 418
+    assert capture.response_status == 418
 
 
 @pytest.mark.parametrize("answer", [answering(b"", close=True), answering(b"nonsense\r\n\r\n", close=True)])
@@ -47,7 +47,7 @@ async def test_without_one_the_sender_gets_the_configured_response(
     stage: Stage, capture_port: str, answer: Answering
 ) -> None:
     async with target(answer) as place:
-        endpoint = await stage.endpoint(place.url, reply=CONFIGURED)
+        endpoint = await stage.endpoint(place.url, response=CONFIGURED)
         response = await send(stage, capture_port, endpoint)
         (delivery,) = await stage.outcomes(1)
     assert (response.status_code, response.text) == (202, "configured")
@@ -57,20 +57,20 @@ async def test_without_one_the_sender_gets_the_configured_response(
 async def test_a_slow_target_keeps_the_sender_no_longer_than_allowed(stage: Stage, capture_port: str) -> None:
     async with target(silent) as place:
         patient = ResponseSettings(status=202, from_target=True, wait_ms=100)
-        endpoint = await stage.endpoint(place.url, reply=patient)
+        endpoint = await stage.endpoint(place.url, response=patient)
         response = await send(stage, capture_port, endpoint)
     assert response.status_code == 202
 
 
 async def test_a_paused_target_is_not_waited_for(stage: Stage, capture_port: str) -> None:
-    endpoint = await stage.endpoint("http://127.0.0.1:9/", reply=CONFIGURED)
+    endpoint = await stage.endpoint("http://127.0.0.1:9/", response=CONFIGURED)
     await stage.store.targets.pause(endpoint.targets[0].id)
     assert (await send(stage, capture_port, endpoint)).status_code == 202
 
 
 async def test_a_pause_ends_the_wait(stage: Stage, capture_port: str) -> None:
     async with target(silent) as place:
-        endpoint = await stage.endpoint(place.url, reply=CONFIGURED)
+        endpoint = await stage.endpoint(place.url, response=CONFIGURED)
         first = asyncio.create_task(send(stage, capture_port, endpoint))
         await place.arrival()
         stored = asyncio.Event()
@@ -84,6 +84,6 @@ async def test_a_pause_ends_the_wait(stage: Stage, capture_port: str) -> None:
 
 async def test_head_gets_the_headers_of_the_target(stage: Stage, capture_port: str) -> None:
     async with target(answering(b"HTTP/1.1 200 OK\r\nX-Here: yes\r\nContent-Length: 5\r\n\r\n")) as place:
-        endpoint = await stage.endpoint(place.url, reply=CONFIGURED)
+        endpoint = await stage.endpoint(place.url, response=CONFIGURED)
         response = await send(stage, capture_port, endpoint, "HEAD")
     assert (response.status_code, response.headers["x-here"]) == (200, "yes")

@@ -70,7 +70,7 @@ class ReplayStage(Stage):
         """Requests that were not queued for any target."""
         bare = replace(endpoint, targets=())
         return [
-            await self.capture(bare, b"%d" % n, target=f"/catch/{endpoint.slug}/{n}", mirror=DeliveryState.NONE)
+            await self.capture(bare, b"%d" % n, target=f"/catch/{endpoint.slug}/{n}", delivery=DeliveryState.NONE)
             for n in range(count)
         ]
 

@@ -258,7 +258,7 @@ async def test_incomplete_requests_are_left_out_unless_wanted(stage: ReplayStage
         endpoint = await stage.endpoint(place.url)
         await stage.captures(endpoint, 2)
         bare = replace(endpoint, targets=())
-        cut = await stage.capture(bare, b"{", complete=False, mirror=DeliveryState.NONE)
+        cut = await stage.capture(bare, b"{", complete=False, delivery=DeliveryState.NONE)
         source = MatchingRequests(endpoint_id=endpoint.id)
         done = await stage.replay(source, times=2)
         assert (done.progress.total, done.progress.sent, done.progress.incomplete) == (6, 4, 2)

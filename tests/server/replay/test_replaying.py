@@ -45,7 +45,7 @@ async def test_requests_go_to_their_targets_again_oldest_first(stage: ReplayStag
     assert "130" in done.summary
     found = await stage.store.deliveries.of_capture(made[0].id)
     assert [(one.replay_id, one.state, one.attempts) for one in found] == [(done.id, DeliveryState.DELIVERED, 1)] * 2
-    assert (await stage.store.captures.page(None))[0].mirror is DeliveryState.DELIVERED
+    assert (await stage.store.captures.page(None))[0].delivery is DeliveryState.DELIVERED
 
 
 async def test_each_delivery_counts_where_targets_differ(stage: ReplayStage) -> None:
@@ -249,7 +249,7 @@ async def test_original_gaps_are_kept(stage: ReplayStage) -> None:
         endpoint = await stage.endpoint(place.url)
         bare = replace(endpoint, targets=())
         for offset in (0, 40_000, 400_000):
-            await stage.capture(bare, received_at=1_700_000_000_000_000 + offset, mirror=DeliveryState.NONE)
+            await stage.capture(bare, received_at=1_700_000_000_000_000 + offset, delivery=DeliveryState.NONE)
         started = asyncio.get_running_loop().time()
         await stage.replay(MatchingRequests(endpoint_id=endpoint.id), pace=OriginalGaps(scale=0.5))
     assert times[1] - started >= 0.02

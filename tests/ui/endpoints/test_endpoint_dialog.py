@@ -141,10 +141,10 @@ class TestChecking:
                 dialog = open_dialog(desk, window)
                 QTest.keyClicks(dialog.form.name, "x")
                 dialog.form.response.headers.setPlainText("Content-Type: text/plain\nnonsense")
-                assert "line 2" in errors_shown(dialog)["reply.headers"]
+                assert "line 2" in errors_shown(dialog)["response.headers"]
                 assert not dialog.submit_button.isEnabled()
                 dialog.form.response.headers.setPlainText("Content-Length: 5")
-                assert "set by Hookline" in errors_shown(dialog)["reply.headers"]
+                assert "set by Hookline" in errors_shown(dialog)["response.headers"]
                 dialog.reject()
 
         window = QWidget()

@@ -74,7 +74,7 @@ class TestSaving:
                     retention_days=30,
                     forward_url="http://localhost:3000/hook",
                     slug="stripe-test",
-                    reply=ResponseSettings(
+                    response=ResponseSettings(
                         status=201, headers=(("X-One", "1"), ("x-one", "2")), body="ok", delay_ms=250
                     ),
                     forward=endpoint.forward,
@@ -143,13 +143,13 @@ class TestSaving:
     def test_what_the_store_refuses_lands_beside_its_field(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
         async def scene() -> None:
             async with open_desk(tmp_path) as desk:
-                error = InvalidFieldsError([FieldError(field="reply.status", message="Not today.")])
+                error = InvalidFieldsError([FieldError(field="response.status", message="Not today.")])
                 desk.services = desk.with_services(endpoints=Refusing(desk.store.endpoints, error))
                 dialog = open_dialog(desk, window)
                 QTest.keyClicks(dialog.form.name, "Kept text")
                 dialog.submit()
                 await until(lambda: errors_shown(dialog))
-                assert errors_shown(dialog) == {"reply.status": "Not today."}
+                assert errors_shown(dialog) == {"response.status": "Not today."}
                 assert dialog.form.name.text() == "Kept text"
                 assert dialog.isVisible()
                 assert dialog.form.more_button.isChecked()

@@ -205,10 +205,10 @@ class TestForm:
                 section.from_target.click()
                 assert section.wait.isVisible()
                 section.wait.set_value(5)
-                assert dialog.form.fields["reply.wait_ms"].error() == "Wait must be 100 to 30,000 ms, not 5."
+                assert dialog.form.fields["response.wait_ms"].error() == "Wait must be 100 to 30,000 ms, not 5."
                 section.wait.set_value(5_000)
                 dialog.submit()
-                await until(lambda: current(desk, endpoint).reply.from_target)
-                assert current(desk, endpoint).reply == ResponseSettings(from_target=True, wait_ms=5_000)
+                await until(lambda: current(desk, endpoint).response.from_target)
+                assert current(desk, endpoint).response == ResponseSettings(from_target=True, wait_ms=5_000)
 
         run(scene())

@@ -300,7 +300,7 @@ def test_only_failed_deliveries_to_targets_can_be_retried(run: Run, tmp_path: Pa
             assert not tab.pane.retry.isVisible()
             row = shown.model.row_of(capture.id)
             assert row is not None
-            assert shown.model.summary(row).mirror is DeliveryState.QUEUED
+            assert shown.model.summary(row).delivery is DeliveryState.QUEUED
 
     run(check())
 

@@ -210,7 +210,7 @@ def test_deliveries_show_and_change_as_they_end(run: Run, tmp_path: Path) -> Non
             await until(lambda: tab.pane.body.code.toPlainText() == '{\n  "ok": true\n}')
             row = shown.model.row_of(sent.id)
             assert row is not None
-            assert shown.model.summary(row).mirror is DeliveryState.FAILED
+            assert shown.model.summary(row).delivery is DeliveryState.FAILED
 
     run(check())
 

@@ -27,12 +27,12 @@ from tests.ui.waiting import settle, until
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
-def capture(body: bytes, mirror: DeliveryState = DeliveryState.NONE) -> Capture:
-    return factories.capture(body, mirror=mirror)
+def capture(body: bytes, delivery: DeliveryState = DeliveryState.NONE) -> Capture:
+    return factories.capture(body, delivery=delivery)
 
 
 @pytest.mark.parametrize(
-    ("chosen", "body", "query", "mirror", "opens"),
+    ("chosen", "body", "query", "delivery", "opens"),
     [
         (None, b"x", True, DeliveryState.NONE, BODY),
         (None, b"", True, DeliveryState.NONE, QUERY),
@@ -48,8 +48,8 @@ def capture(body: bytes, mirror: DeliveryState = DeliveryState.NONE) -> Capture:
         (INFO, b"", True, DeliveryState.NONE, INFO),
     ],
 )
-def test_the_tab_that_opens(chosen: int | None, body: bytes, query: bool, mirror: DeliveryState, opens: int) -> None:
-    assert tab_for(chosen, capture(body, mirror), query=query) == opens
+def test_the_tab_that_opens(chosen: int | None, body: bytes, query: bool, delivery: DeliveryState, opens: int) -> None:
+    assert tab_for(chosen, capture(body, delivery), query=query) == opens
 
 
 async def choose(shown: PageDesk, tab: int) -> None:
@@ -79,7 +79,7 @@ def test_a_remembered_tab_yields_where_it_would_be_empty_and_is_not_forgotten(ru
             await choose(shown, DELIVERIES)
             await open_body(shown, b"{}", "application/json", target="/catch/x?b=1", method="PUT")
             assert tabs.currentIndex() == BODY
-            sent = await shown.add(b"{}", mirror=DeliveryState.QUEUED)
+            sent = await shown.add(b"{}", delivery=DeliveryState.QUEUED)
             await shown.desk.store.captures.get(sent.id)
             shown.page.open_request(sent.id)
             await until(lambda: tabs.currentIndex() == DELIVERIES)

@@ -37,11 +37,11 @@ def said(**fields: Any) -> str:
 
 def test_a_row_is_said_in_plain_words() -> None:
     assert said() == "JSON · a, POST, 1.2 KiB, 2 minutes ago"
-    known = {"provider": "stripe", "event": "invoice.paid", "mirror": DeliveryState.DELIVERED, "read": False}
+    known = {"provider": "stripe", "event": "invoice.paid", "delivery": DeliveryState.DELIVERED, "read": False}
     assert said(**known) == "Unread. invoice.paid from Stripe, POST, 1.2 KiB, 2 minutes ago, forwarded"
-    marked = said(starred=True, note="look", target="/catch/x/orders", mirror=DeliveryState.FAILED, complete=False)
+    marked = said(starred=True, note="look", target="/catch/x/orders", delivery=DeliveryState.FAILED, complete=False)
     assert marked == "Starred. Has a note. JSON · a, POST, /orders, 1.2 KiB, cut off, 2 minutes ago, forwarding failed"
-    assert said(mirror=DeliveryState.QUEUED).endswith(", waiting to be forwarded")
+    assert said(delivery=DeliveryState.QUEUED).endswith(", waiting to be forwarded")
     assert said(received_at=now_us()).endswith(", just now")
     assert said(received_at=now_us() - 9_500_000).endswith(", 9 seconds ago")
     empty = capture(b"", target="/catch/x", gist="no body", read=True, received_at=now_us()).summary()
@@ -117,7 +117,7 @@ def test_titles_stand_below_each_other_and_only_known_senders_have_a_mark(run: R
 def test_nothing_is_drawn_where_nothing_is_forwarded(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
-            await shown.add(target="/catch/x", gist="a", mirror=DeliveryState.FAILED)
+            await shown.add(target="/catch/x", gist="a", delivery=DeliveryState.FAILED)
             await shown.add(target="/catch/x", gist="a")
             await until(lambda: shown.model.rowCount() == 2)
             star = shown.list.request_delegate.star_rect(shown.list.visualRect(shown.model.index(0)))

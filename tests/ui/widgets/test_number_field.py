@@ -136,8 +136,8 @@ FORM = [
     ("retention.days", "365", "retention_days", "Retention must be 1 to 90 days, not 365."),
     ("retention.days", "100", "retention_days", "Retention must be 1 to 90 days, not 100."),
     ("retention.days", "91", "retention_days", "Retention must be 1 to 90 days, not 91."),
-    ("response.status", "1000", "reply.status", "Response status must be 200 to 599, not 1000."),
-    ("response.delay", "99999", "reply.delay_ms", "Response delay must be 0 to 30,000 ms, not 99999."),
+    ("response.status", "1000", "response.status", "Response status must be 200 to 599, not 1000."),
+    ("response.delay", "99999", "response.delay_ms", "Response delay must be 0 to 30,000 ms, not 99999."),
     ("forwarding.timeout", "50", "forward.timeout_ms", "Forward timeout must be 100 to 600,000 ms, not 50."),
     ("storage.limit", "9999999 TiB", "storage_limit", "Storage limit must be"),
 ]
@@ -183,8 +183,8 @@ class TestInTheForm:
                 fields = (dialog := open_dialog(desk, window)).form.fields
                 for path, words in (
                     ("retention_days", "1 to 90 days"),
-                    ("reply.status", "200 to 599"),
-                    ("reply.delay_ms", "0 to 30,000 ms"),
+                    ("response.status", "200 to 599"),
+                    ("response.delay_ms", "0 to 30,000 ms"),
                     ("forward.timeout_ms", "100 to 600,000 ms"),
                     ("storage_limit", "1 MiB or more"),
                 ):

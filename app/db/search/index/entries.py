@@ -20,7 +20,7 @@ IN_A_ROW, PAUSE_S = 4, 1e-4
 """After parsing this many requests, in a millisecond or two, the thread pauses: Python would let the loop run only
 every 5 ms, and make it wait as long each time it returns from a system call."""
 _SELECT = (
-    "SELECT seq, received_at, size, target, headers, content_type, data, method, reply_status, source_address,"
+    "SELECT seq, received_at, size, target, headers, content_type, data, method, response_status, source_address,"
     f" complete, provider, event FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
 )
 

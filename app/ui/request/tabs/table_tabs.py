@@ -116,9 +116,9 @@ def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str,
         "Event": capture.event,
         "Delivery ID": capture.delivery_id,
     }
-    reply = str(capture.reply_status)
-    if capture.reply_ms is not None:
-        reply += f" after {ms_text(capture.reply_ms)}"
+    response = str(capture.response_status)
+    if capture.response_ms is not None:
+        response += f" after {ms_text(capture.response_ms)}"
     complete = "Yes" if capture.complete else "No: the sender disconnected before the end of the body"
     return [
         ("Received", time_text(capture.received_at, None)),
@@ -129,7 +129,7 @@ def info_rows(capture: Capture, providers: Mapping[str, str]) -> list[tuple[str,
         ("HTTP version", capture.http_version),
         ("Scheme", capture.scheme),
         ("Source", source_text(capture.source_address, capture.source_port)),
-        ("Response", reply),
+        ("Response", response),
         ("Content type", capture.content_type or "None"),
         ("Body", "1 byte" if capture.size == 1 else f"{capture.size:,} bytes"),
         ("SHA-256", capture.sha256),

@@ -30,7 +30,7 @@ def tab_for(remembered: int | None, capture: Capture, *, query: bool) -> int:
     Then the body, or the `query` where there is one and no body.
     """
     instead = QUERY if query and not capture.size else BODY
-    empty = {BODY: not capture.size, QUERY: not query, DELIVERIES: capture.mirror is DeliveryState.NONE}
+    empty = {BODY: not capture.size, QUERY: not query, DELIVERIES: capture.delivery is DeliveryState.NONE}
     return instead if remembered is None or empty.get(remembered, False) else remembered
 
 

@@ -171,8 +171,8 @@ class RequestDelegate(QStyledItemDelegate):
     def _marks(self, painter: QPainter, size: QRect, summary: Summary, *, offer_star: bool) -> int:
         """Paint forwarding state, star and note left of the size; returns where the title must end."""
         right = size.left()
-        if summary.mirror in STATES:
-            name, colour = STATES[summary.mirror]
+        if summary.delivery in STATES:
+            name, colour = STATES[summary.delivery]
             right -= STATE_WIDTH
             self._icon(painter, QRect(right, size.top(), STATE_WIDTH, ROW), name, colour)
         star = self._star_rect(size)

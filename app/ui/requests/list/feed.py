@@ -254,7 +254,7 @@ class RequestFeed(QObject):
     def _set_delivery_states(self, shown: Mapping[str, DeliveryState]) -> None:
         for name, state in shown.items():
             self.model.set_delivery_state(name, state)
-        if self.query is not None and mentions(self.query, "mirror"):
+        if self.query is not None and mentions(self.query, "delivery"):
             self.search.queue(shown)
             self._throttle.call()
 

@@ -175,7 +175,7 @@ class RequestModel(QAbstractListModel):
 
     def set_delivery_state(self, capture_id: str, state: DeliveryState) -> None:
         """Update the delivery state of a request."""
-        self.change(capture_id, mirror=state)
+        self.change(capture_id, delivery=state)
 
     def set_sender(self, capture_id: str, provider: str, event: str | None) -> None:
         """Update the provider of a request."""

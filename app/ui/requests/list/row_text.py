@@ -21,7 +21,7 @@ STATE_WORDS = {
 
 def forwarding_words(summary: Summary) -> str:
     """How it was forwarded to the worst of its targets; empty if it was not."""
-    return STATE_WORDS.get(summary.mirror, "")
+    return STATE_WORDS.get(summary.delivery, "")
 
 
 def row_text(

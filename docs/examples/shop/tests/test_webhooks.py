@@ -48,7 +48,7 @@ def test_a_failed_announcement_is_repeated(shop: Shop, customer: HooklineEndpoin
     customer.respond_in_turn(Response(500), Response(503), Response(200))
     shop.pay(Order(9, {"book": 1_200}), 1_200)
     requests = customer.wait_for(count=3, json_path={"data.order.number": 9})
-    assert [request.reply.status for request in requests] == [500, 503, 200]
+    assert [request.response.status for request in requests] == [500, 503, 200]
     assert len({request.body for request in requests}) == 1
 
 

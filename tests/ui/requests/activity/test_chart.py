@@ -292,7 +292,7 @@ def test_the_fold_and_the_span_are_remembered(run: Run, tmp_path: Path) -> None:
 def test_the_dashboard_knows_the_last_hour_from_before_the_start(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
-            await shown.add(received_at=now_us() - 30 * MINUTE, mirror=DeliveryState.FAILED)
+            await shown.add(received_at=now_us() - 30 * MINUTE, delivery=DeliveryState.FAILED)
             await shown.add(received_at=now_us() - 3 * 60 * MINUTE)
         async with shown_window(tmp_path) as (desk, window):
             ledger, number = window.qt_events.session_stats, desk.store.endpoints.all()[0].id

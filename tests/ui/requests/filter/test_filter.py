@@ -313,7 +313,7 @@ def test_a_state_that_changes_later_is_found_too(run: Run, tmp_path: Path) -> No
         async with open_page(tmp_path, forward_url="http://127.0.0.1:9/") as shown:
             sent = await shown.desk.capture(shown.endpoint)
             await shown.reload()
-            await put(shown, "mirror:failed")
+            await put(shown, "delivery:failed")
             assert shown.page.filter.nothing.isVisible()
             (queued,) = await shown.desk.store.deliveries.of_capture(sent.id)
             failed = msgspec.structs.replace(queued, state=DeliveryState.FAILED, started_at=queued.queued_at, ms=1.0)

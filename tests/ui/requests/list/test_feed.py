@@ -266,7 +266,7 @@ def test_what_is_marked_or_forwarded_before_its_row_is_inserted_shows(run: Run, 
             await until(lambda: shown.model.rowCount() == 3)
             second, first = shown.model.summary(0), shown.model.summary(1)
             assert (first.starred, first.note, first.read) == (True, "look", True)
-            assert (second.starred, second.note, second.read, second.mirror) == (
+            assert (second.starred, second.note, second.read, second.delivery) == (
                 False,
                 None,
                 False,
@@ -279,11 +279,11 @@ def test_what_is_marked_or_forwarded_before_its_row_is_inserted_shows(run: Run, 
 def test_requests_whose_deliveries_are_queued_again_show_it(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
-            made = [await shown.add(mirror=DeliveryState.FAILED) for _ in range(3)]
+            made = [await shown.add(delivery=DeliveryState.FAILED) for _ in range(3)]
             await until(lambda: shown.model.rowCount() == 3)
             states = {made[0].id: DeliveryState.QUEUED, made[2].id: DeliveryState.NOT_SENT}
             shown.desk.bus.publish(DeliveriesQueued(target_ids=(1,), shown=states))
-            listed = [shown.model.summary(row).mirror for row in range(3)]
+            listed = [shown.model.summary(row).delivery for row in range(3)]
             assert listed == [DeliveryState.NOT_SENT, DeliveryState.FAILED, DeliveryState.QUEUED]
 
     run(check())

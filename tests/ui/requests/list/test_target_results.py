@@ -57,7 +57,7 @@ async def two_results(shown: PageDesk) -> list[Delivery]:
     one, two = await store.deliveries.of_capture(capture.id)
     await finish(store, one, DELIVERED, attempt(one))
     await finish(store, two, FAILED, attempt(two, **NO_CONNECTION))
-    await until(lambda: shown.model.rowCount() == 1 and shown.model.summary(0).mirror is FAILED)
+    await until(lambda: shown.model.rowCount() == 1 and shown.model.summary(0).delivery is FAILED)
     return [one, two]
 
 

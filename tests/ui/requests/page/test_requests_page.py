@@ -223,7 +223,7 @@ def test_menu_marks_all_read_clears_and_deletes(run: Run, tmp_path: Path) -> Non
 
 def test_rows_and_tooltips_show_hostile_text_as_plain_text(run: Run, tmp_path: Path) -> None:
     hostile = "/catch/x/<img src=x>\x1b[31m\u202egpj"
-    summary = capture(target=hostile, complete=False, mirror=DeliveryState.FAILED).summary()
+    summary = capture(target=hostile, complete=False, delivery=DeliveryState.FAILED).summary()
     assert title_of(summary, {}).path == "/<img src=x>\\x1b[31m\\u202egpj"
     assert "\x1b" not in tooltip(summary, {})
     assert "disconnected" in tooltip(summary, {})
