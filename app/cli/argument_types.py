@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from collections.abc import Callable
 
 from app.core.clock import now_us, rfc3339
 from app.core.sizes import parse_size
@@ -36,15 +37,17 @@ def whole_number(text: str) -> int:
     return _whole(text, "one such as 7")
 
 
-def milliseconds(text: str) -> int:
-    """Seconds, converted to whole milliseconds."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds; use one such as 0.5 or 2")
-    return round(value * 1000)
+def seconds_between(least_ms: int, most_ms: int) -> Callable[[str], int]:
+    """Seconds within these bounds, converted to whole milliseconds."""
+
+    def milliseconds(text: str) -> int:
+        given = round(seconds(text) * 1000)
+        if not least_ms <= given <= most_ms:
+            allowed = f"{least_ms / 1000:g} to {most_ms / 1000:,g} seconds"
+            raise argparse.ArgumentTypeError(f"{text} is out of range; use {allowed}")
+        return given
+
+    return milliseconds
 
 
 def number(text: str) -> float:
@@ -56,17 +59,20 @@ def number(text: str) -> float:
 
 
 def share(text: str) -> float:
-    """A probability, from `5%` or `0.05`; the field it is for has its bounds."""
+    """A probability, from `5%` or `0.05`."""
     value = _number(text.removesuffix("%"))
-    if value is None:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a share; use one such as 5% or 0.05")
-    return value / 100 if text.endswith("%") else value
+    value = value / 100 if value is not None and text.endswith("%") else value
+    if value is None or not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share from 0% to 100%; use one such as 5% or 0.05")
+    return value
 
 
 def scale(text: str) -> float:
     """What gaps are multiplied by, from a speed such as `2x` or `0.5`."""
+    from app.core.replay.replay_rules import SCALE_MAX  # start-up time: few commands take one
+
     speed = _number(re.sub("[x×]$", "", text))
-    if speed is None or speed <= 0 or not math.isfinite(1 / speed):
+    if speed is None or speed <= 0 or 1 / speed > SCALE_MAX:
         raise argparse.ArgumentTypeError(f"{text!r} is not a speed; use one such as 2x or 0.5x")
     return 1 / speed
 

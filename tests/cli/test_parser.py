@@ -215,7 +215,7 @@ def test_an_empty_variable_names_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         ("endpoint add x --retention-days week", "'week' is not a whole number; use one such as 7"),
         ("requests a-slug -n 0", "0 is not a valid number of rows; use 1 or more"),
         ("requests -n x", "Argument -n: 'x' is not a whole number; use 1 or more. See hookline requests --help."),
-        ("endpoint add x --response-delay soon", "'soon' is not a number of seconds; use one such as 0.5 or 2"),
+        ("endpoint add x --response-delay soon", "'soon' is not a number of seconds; use one such as 0.5 or 30"),
         ("endpoint edit x --forward-timeout -1", "not a number of seconds"),
         ("plan gold", "invalid choice: 'gold'"),
         ("delete an-id", "Unknown command 'delete'. Did you mean rm? See hookline --help."),

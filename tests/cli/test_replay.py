@@ -104,7 +104,7 @@ def test_the_requests_of_an_endpoint_are_sent_with_a_summary(run: Run, ids: list
 
 def test_all_options_reach_the_replay(run: Run, ids: list[str]) -> None:
     with serving() as place:
-        faults = ("--duplicate", "100%", "--swap", "0.5", "--drop", "0%", "--delay", "1", "--delay-max", "1")
+        faults = ("--duplicate", "100%", "--swap", "0.5", "--drop", "0%", "--delay", "1", "--delay-max", "0.001")
         pace = ("--speed", "1000x", "--longest-gap", "0.01", "--parallel", "3", "--times", "2")
         more = ("--cut-off", "0", "--seed", "7", "--to", place.url)
         replay = run("replay", "--endpoint", "orders", "--json", *faults, *pace, *more).json
@@ -153,10 +153,13 @@ def test_nothing_to_send_and_nothing_that_could_capture(run: Run, ids: list[str]
         ("@last --speed 1e-320", 2, "'1e-320' is not a speed"),
         ("@last --rate nan", 2, "'nan' is not a number"),
         ("@last --rate 0", 2, "Rate must be more than 0"),
-        ("@last --longest-gap 1e300", 2, "Longest gap in ms must be 0 to"),
+        ("@last --speed 0.0001", 2, "'0.0001' is not a speed"),
+        ("@last --longest-gap 90000", 2, "Argument --longest-gap: 90000 is out of range; use 0 to 86,400 seconds. See"),
+        ("@last --delay-max 601", 2, "601 is out of range; use 0 to 600 seconds"),
         ("@last --times 99999999999999999999", 2, "Times must be 1 to"),
         ("@last --drop much", 2, "'much' is not a share"),
-        ("@last --drop 101%", 2, "Drop must be a probability from 0 to 1"),
+        ("@last --drop 101%", 2, "'101%' is not a share from 0% to 100%; use one such as 5% or 0.05"),
+        ("@last --duplicate 5", 2, "'5' is not a share from 0% to 100%"),
         ("@last --parallel 0", 2, "Concurrency must be 1 to 64"),
         ("--endpoint orders --after noon", 2, "“noon” is not a time"),
         ("--endpoint orders -q size:x", 2, "size"),

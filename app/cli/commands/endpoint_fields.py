@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, get_args
 
-from app.cli.argument_types import milliseconds, size_or_none, whole_number
+from app.cli.argument_types import seconds_between, size_or_none, whole_number
 from app.cli.errors import CliError, Exit
 from app.cli.views import EndpointFields, EndpointView
 from app.core.forward_target import full_url
@@ -59,7 +59,7 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     limits = f"{TIMEOUT_MIN_MS / 1000:g} to {TIMEOUT_MAX_MS // 1000}"
     parser.add_argument(
         "--forward-timeout",
-        type=milliseconds,
+        type=seconds_between(TIMEOUT_MIN_MS, TIMEOUT_MAX_MS),
         metavar="SECONDS",
         help=f"maximum time for one delivery, {limits} s",
     )
@@ -106,7 +106,10 @@ def _add_response(parser: argparse.ArgumentParser) -> None:
     )
     limit = f"0 to {DELAY_MAX_MS // 1000} s"
     parser.add_argument(
-        "--response-delay", type=milliseconds, metavar="SECONDS", help=f"wait this long before responding, {limit}"
+        "--response-delay",
+        type=seconds_between(0, DELAY_MAX_MS),
+        metavar="SECONDS",
+        help=f"wait this long before responding, {limit}",
     )
     source = parser.add_mutually_exclusive_group()
     source.add_argument(
@@ -125,7 +128,7 @@ def _add_response(parser: argparse.ArgumentParser) -> None:
     limit = f"{WAIT_MIN_MS / 1000:g} to {WAIT_MAX_MS // 1000} s"
     parser.add_argument(
         "--response-wait",
-        type=milliseconds,
+        type=seconds_between(WAIT_MIN_MS, WAIT_MAX_MS),
         metavar="SECONDS",
         help=f"how long to wait for the target's response, {limit}",
     )

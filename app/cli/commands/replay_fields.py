@@ -8,12 +8,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.cli.argument_types import milliseconds, moment, number, scale, share, whole_number
+from app.cli.argument_types import moment, number, scale, seconds_between, share, whole_number
 from app.cli.commands.endpoint_fields import header_of
 from app.cli.commands.requests import QUERY_HELP
 from app.cli.errors import CliError, Exit
 from app.cli.views import ReplayFields, RequestView
-from app.core.replay.replay_rules import CONCURRENCY_MAX, RATE_MAX, TIMES_MAX
+from app.core.replay.replay_rules import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX
 
 STDIN = Path("-")
 TIME_HELP = "a time such as 2026-11-01T09:30, a day, or how long ago, such as 2h"
@@ -48,8 +48,9 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
     faults = parser.add_argument_group("faults made on purpose")
     for option, name, text in FAULTS:
         faults.add_argument(option, dest=name, type=share, metavar="SHARE", help=text)
-    text = "how late --delay sends at most, in milliseconds (1000)"
-    faults.add_argument("--delay-max", dest="delay_max_ms", type=whole_number, metavar="MS", help=text)
+    text = "how late --delay sends at most (1)"
+    late = seconds_between(0, DELAY_MAX_MS)
+    faults.add_argument("--delay-max", dest="delay_max_ms", type=late, metavar="SECONDS", help=text)
     faults.add_argument("--seed", type=whole_number, metavar="N", help="the same seed makes the same faults (0)")
 
 
@@ -77,7 +78,7 @@ def _add_pace(group: Any) -> None:
     group.add_argument(
         "--longest-gap",
         dest="longest_gap_ms",
-        type=milliseconds,
+        type=seconds_between(0, GAP_MAX_MS),
         metavar="SECONDS",
         help="original gaps, but none longer than this",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from app.cli.argument_types import milliseconds, whole_number
+from app.cli.argument_types import seconds_between, whole_number
 from app.cli.commands.endpoint_fields import header_of
 from app.cli.views import TargetFields
 from app.core.rules import (
@@ -14,6 +14,8 @@ from app.core.rules import (
     RATE_LIMIT_MAX,
     RATE_LIMIT_MIN,
     RETRIES_MAX,
+    RETRY_DELAY_MAX_MS,
+    RETRY_TOTAL_MAX_MS,
     TIMEOUT_MAX_MS,
     TIMEOUT_MIN_MS,
 )
@@ -52,12 +54,12 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         metavar="RESULTS",
         help=f"what is repeated, separated by commas: {', '.join(RETRY_ON)}, or statuses such as 503 (connection)",
     )
-    for option, text in (
-        ("--retry-delay", "longest delay before the first retry, doubled for each one after it (1)"),
-        ("--retry-longest-delay", "what the delay is doubled to at most (30)"),
-        ("--retry-time", "how long a delivery is retried, its waits included (600)"),
+    for option, most_ms, text in (
+        ("--retry-delay", RETRY_DELAY_MAX_MS, "longest delay before the first retry, doubled for each other one (1)"),
+        ("--retry-longest-delay", RETRY_DELAY_MAX_MS, "what the delay is doubled to at most (30)"),
+        ("--retry-time", RETRY_TOTAL_MAX_MS, "how long a delivery is retried, its waits included (600)"),
     ):
-        parser.add_argument(option, type=milliseconds, metavar="SECONDS", help=text)
+        parser.add_argument(option, type=seconds_between(0, most_ms), metavar="SECONDS", help=text)
     order = parser.add_mutually_exclusive_group()
     order.add_argument(
         "--in-order",
@@ -143,7 +145,7 @@ def _add_connection(parser: argparse.ArgumentParser) -> None:
     limits = f"{TIMEOUT_MIN_MS / 1000:g} to {TIMEOUT_MAX_MS // 1000} s"
     parser.add_argument(
         "--timeout",
-        type=milliseconds,
+        type=seconds_between(TIMEOUT_MIN_MS, TIMEOUT_MAX_MS),
         metavar="SECONDS",
         dest="timeout_ms",
         help=f"maximum time for one attempt, {limits} (10)",
