@@ -19,6 +19,7 @@ from pathlib import Path
 
 import pytest
 from aiohttp.base_protocol import BaseProtocol
+from aiohttp.web_protocol import RequestHandler
 from pygments.lexers.data import YamlLexer
 
 from app.db.schema import CaptureModel
@@ -47,6 +48,7 @@ USED: dict[str, tuple[str, ...]] = {
     "app/db/migrations.py": ("_meta",),  # peewee
     "app/db/schema.py": ("_meta",),  # peewee
     "app/db/search/scan.py": ("_meta",),  # peewee
+    "app/server/api/protocol.py": ("_next_keepalive_close_time", "_parser", "_process_keepalive", "_waiter"),  # aiohttp
     "app/server/capture/connection.py": AIOHTTP,
     "app/server/capture/reader.py": ("_reading_paused",),  # aiohttp
     "app/server/listening.py": ("_sockets",),  # asyncio
@@ -147,6 +149,13 @@ class TestAiohttp:
         protocol._resume_reading_for_buffer()
         assert not protocol._buffer_paused
         assert parameters(protocol._pause_transport_reading) == []
+
+    def test_a_connection_that_is_idle_for_too_long_is_ended_by_one_method(self) -> None:
+        assert parameters(RequestHandler._process_keepalive) == ["self"]
+        assert {"_next_keepalive_close_time", "_parser", "_waiter"} <= {
+            *RequestHandler.__slots__,
+            *BaseProtocol.__slots__,
+        }
 
     def test_a_full_transport_is_waited_for_by_a_coroutine(self) -> None:
         assert inspect.iscoroutinefunction(BaseProtocol._drain_helper)

@@ -73,6 +73,9 @@ def guard(token: str) -> Middleware:
 
     @web.middleware
     async def check(request: web.Request, handler: Handler) -> web.StreamResponse:
+        protocol = request.protocol
+        assert isinstance(protocol, ApiProtocol)
+        protocol.check_head(request)
         if not _is_loopback(request.headers.get("Host", "")):
             raise Problem(403, "forbidden-host", "Call this API at a loopback address, such as 127.0.0.1 or localhost.")
         if "Origin" in request.headers:
@@ -80,8 +83,6 @@ def guard(token: str) -> Middleware:
         if not hmac.compare_digest(_bearer(request), expected):
             detail = "Send the header Authorization: Bearer followed by the token in the data folder's api-token file."
             raise Problem(401, "unauthorized", detail, headers={"WWW-Authenticate": 'Bearer realm="hookline"'})
-        protocol = request.protocol
-        assert isinstance(protocol, ApiProtocol)
         protocol.authorized()
         if protocol.crowded:
             detail = "All connections to this API have a call in progress; end some of them."

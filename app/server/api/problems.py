@@ -24,6 +24,9 @@ from app.core.errors import (
 )
 from app.core.rules import FieldError
 from app.core.search.query import QueryError
+from app.server.api.request_parser import HeadTimeoutError
+from app.server.capture.head import MalformedError
+from app.server.capture.reader import UnknownMethodError
 
 log = logging.getLogger(__name__)
 
@@ -32,6 +35,7 @@ T = TypeVar("T")
 MEDIA_TYPE = "application/problem+json"
 TYPE_PREFIX = "urn:hookline:problem:"
 RETRY_AFTER_S = 5
+METHODS = "DELETE, GET, HEAD, PATCH, POST, PUT"
 
 
 class Kind(NamedTuple):
@@ -130,8 +134,13 @@ async def problems(request: web.Request, handler: Handler) -> web.StreamResponse
         return problem_of(error).response()
     except web.HTTPException as error:
         return router_problem(request, error).response()
-    except web.RequestPayloadError:
-        return Problem(400, "bad-request", "Malformed HTTP: the framing of the request's body is invalid.").response()
+    except (MalformedError, web.RequestPayloadError) as error:
+        return Problem(400, "bad-request", f"Malformed HTTP: {error}.").response()
+    except UnknownMethodError:
+        detail = f"Hookline does not know this method; use {METHODS}."
+        return Problem(405, "method-not-allowed", detail, headers={"Allow": METHODS}).response()
+    except HeadTimeoutError:
+        return Problem(408, "bad-request", "The request's head did not arrive in time.").response()
     except ConnectionError:  # the caller disconnected; nobody reads this
         return Problem(400, "bad-request", "The connection ended before the request was complete.").response()
     except Exception:

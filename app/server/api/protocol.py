@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from http import HTTPStatus
 from typing import Any, cast
 
 from aiohttp import web
 
 from app.server.api.problems import Problem, router_problem
+from app.server.api.request_parser import LIMITS, RequestParser
 from app.server.capture.body_memory import READ_MOST
 from app.server.capture.connection_eviction import ConnectionEviction, EvictionStage, Waiting
-from app.server.capture.head import parser_reason
 from app.server.descriptors import KeptDescriptors, file_limit
 
 SERVER_NAME = "Hookline"
@@ -25,7 +24,6 @@ _AT_ONCE = 16
 """Connections that are accepted at once above the limit."""
 HEAD_S = 30.0
 """How long a connection may take to send a request's head, and be idle before it."""
-_HEADERS_MAX = 32
 
 
 def affordable_connections() -> int:
@@ -81,8 +79,9 @@ class ApiProtocol(web.RequestHandler):
             loop=loop,
             access_log=None,  # type: ignore[arg-type]  # as web.AppRunner hands it on
             keepalive_timeout=HEAD_S,
-            max_headers=_HEADERS_MAX,
+            lingering_time=LIMITS.linger_s,
         )
+        self._requests = self._parser = RequestParser(self, loop)  # type: ignore[assignment]
         self._connections = connections
         self._stage: EvictionStage | None = EvictionStage.IDLE
         self._since = 0.0
@@ -101,6 +100,10 @@ class ApiProtocol(web.RequestHandler):
         """The next request; None during a call of a caller who knows the token."""
         return None if self._stage is None else (self._stage, self._since)
 
+    def check_head(self, request: web.BaseRequest) -> None:
+        """Raise why what was received is no request."""
+        self._requests.check(request.method)
+
     def authorized(self) -> None:
         """The caller of the current request knows the token."""
         self._stage = None
@@ -111,9 +114,23 @@ class ApiProtocol(web.RequestHandler):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
+        self._requests.close()
         self._connections.lost(self)
         if self.on_lost is not None:
             self.on_lost()
+
+    def _process_keepalive(self) -> None:
+        """As aiohttp's, which closes a connection without a response also when a part of a head was received."""
+        waiting = self._waiter is not None and not self._waiter.done()
+        if waiting and self._requests.has_begun and self._loop.time() >= self._next_keepalive_close_time:
+            self._requests.time_out()
+            self.data_received(b"")
+        else:
+            super()._process_keepalive()
+
+    def log_exception(self, *args: Any, **details: Any) -> None:
+        if not isinstance(details.get("exc_info"), web.RequestPayloadError):  # a caller can cause it
+            super().log_exception(*args, **details)
 
     def handle_error(
         self,
@@ -122,11 +139,8 @@ class ApiProtocol(web.RequestHandler):
         exc: BaseException | None = None,
         message: str | None = None,
     ) -> web.StreamResponse:
-        if status == HTTPStatus.BAD_REQUEST and isinstance(exc, Exception):
-            problem = Problem(400, "bad-request", f"Malformed HTTP: {parser_reason(exc)}.")
-        else:
-            self.logger.error("a call of the API failed", exc_info=exc)
-            problem = Problem(500, "internal", "Hookline could not do this because of an internal error; see its log.")
+        self.logger.error("a call of the API failed", exc_info=exc)
+        problem = Problem(500, "internal", "Hookline could not do this because of an internal error; see its log.")
         if request.writer.output_size > 0:
             raise ConnectionError("the response has begun already")
         response = problem.response()
@@ -142,5 +156,7 @@ class ApiProtocol(web.RequestHandler):
         try:
             return await super().finish_response(request, resp, start_time)
         finally:
+            if self._requests.refusal is not None and self.transport is not None and self.transport.can_write_eof():
+                self.transport.write_eof()
             if self._stage is None:
                 self._stage, self._since = EvictionStage.ANSWERED, asyncio.get_running_loop().time()

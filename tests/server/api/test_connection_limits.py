@@ -102,5 +102,7 @@ async def test_a_connection_has_only_so_long_for_a_head(
     stream = await callers.connect(EVENTS)
     assert await status(stream) == 200
     await closed(await callers.connect())
-    await closed(await callers.connect(b"GET /api/v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\n"))
+    slow = await callers.connect(b"GET /api/v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\n")
+    assert await status(slow) == 408
+    assert b"did not arrive in time" in await asyncio.wait_for(slow.read(), 10)
     assert not stream.at_eof()

@@ -17,6 +17,7 @@ import pytest
 from app.core.model import StorageSize
 from app.server.api import ApiServer
 from tests.server.api.conftest import TOKEN, Desk
+from tests.server.capture.support import Rig
 
 HEAD = f"Host: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
 
@@ -51,6 +52,15 @@ async def leave(writer: asyncio.StreamWriter, how: str) -> None:
     writer.close()
     with suppress(ConnectionError):
         await writer.wait_closed()
+
+
+@pytest.fixture
+async def capture() -> AsyncIterator[Rig]:
+    """A capture port beside the API."""
+    rig = Rig()
+    await rig.start()
+    yield rig
+    await rig.close()
 
 
 class SlowRetention:
@@ -105,39 +115,112 @@ async def test_a_caller_may_leave_while_it_waits(desk: Desk, how: str) -> None:
     await server.stop()
 
 
-MALFORMED = {
-    "hello\r\n\r\n": "400",
-    "FOO /api/v1/status HTTP/1.1\r\nHost: x\r\n\r\n": "400",
-    "GET /api/v1/status HTTP/1.1\r\nHost: 127.0.0.1\r\nHost: 127.0.0.1\r\n\r\n": "400",
-    "GET /api/v1/status HTTP/1.1\r\n\r\n": "400",
-    f"GET /api/v1/{'s3cret' * 2_000} HTTP/1.1\r\nHost: x\r\n\r\n": "400",
-    f"GET /api/v1/status HTTP/1.1\r\nX: {'s3cret' * 2_000}\r\n\r\n": "400",
-    "POST /api/v1/endpoints HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n": "400",
-    "POST /api/v1/endpoints HTTP/1.1\r\nHost: x\r\nX: s3cret\0\r\n\r\n": "400",
-    f"GET /api/v1/status HTTP/1.1\r\n{HEAD}Connection: close\r\nExpect: s3cret\r\n\r\n": "417",
-    "\x16\x03\x01\x02\0\x01": "400",
-    "GET http://[::1/api HTTP/1.1\r\nHost: x\r\n\r\n": "400",
-    f"POST /api/v1/endpoints HTTP/1.1\r\n{HEAD}Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n": "400",
+GET = f"GET /api/v1/nowhere HTTP/1.1\r\n{HEAD}"
+POST = f"POST /api/v1/nowhere HTTP/1.1\r\n{HEAD}"
+ODD_HEADS = {
+    "no HTTP": "s3cret\r\n\r\n",
+    "TLS": "\x16\x03\x01\x02\0\x01",
+    "HTTP/2": "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "method": "FOO /api/v1/status HTTP/1.1\r\nHost: x\r\n\r\n",
+    "version": f"GET / HTTP/1.2\r\n{HEAD}\r\n",
+    "line end": "GET / HTTP/1.1\nHost: x\n\n",
+    "URL": "GET http://[::1/api HTTP/1.1\r\nHost: x\r\n\r\n",
+    "bytes in the target": GET.replace("nowhere", "nowhere/\xe9s3cret") + "\r\n",
+    "no Host": "GET / HTTP/1.1\r\n\r\n",
+    "two Hosts": "GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+    "two of a name": f"{GET}User-Agent: a\r\nUser-Agent: b\r\n\r\n",
+    "long target": f"GET /{'s3cret' * 10_000} HTTP/1.1\r\n{HEAD}\r\n",
+    "target too long": f"GET /{'s3cret' * 11_000} HTTP/1.1\r\n{HEAD}\r\n",
+    "long header": f"{GET}X: {'s3cret' * 10_000}\r\n\r\n",
+    "header too long": f"{GET}X: {'s3cret' * 20_000}\r\n\r\n",
+    "many headers": GET + 900 * "X: s3cret\r\n" + "\r\n",
+    "too many headers": GET + 1_000 * "X: s3cret\r\n" + "\r\n",
+    "head too long": GET + 5 * f"X: {'s3cret' * 10_000}\r\n" + "\r\n",
+    "head without end": GET + 50 * f"X: {'s3cret' * 10_000}\r\n",
+    "control character": f"{GET}X: s3cret\0\r\n\r\n",
+    "folded": f"{GET}X: a\r\n s3cret\r\n\r\n",
+    "no colon": f"{GET}s3cret\r\n\r\n",
+    "length": f"{POST}Content-Length: -1\r\n\r\n",
+    "two lengths": f"{POST}Content-Length: 2\r\nContent-Length: 2\r\n\r\n{{}}",
+    "two framings": f"{POST}Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    "coding": f"{POST}Transfer-Encoding: gzip\r\n\r\n",
 }
 
 
-@pytest.mark.parametrize("raw", MALFORMED, ids=[str(number) for number in range(len(MALFORMED))])
-async def test_malformed_http_is_answered_with_a_problem(desk: Desk, raw: str) -> None:
-    reader, writer = await connect(desk)
+async def exchange(address: tuple[str, int], raw: str) -> tuple[int, list[str], dict[str, Any]]:
+    """The response's status, header lines and JSON, read to its end: nobody else closes the connection."""
+    reader, writer = await asyncio.open_connection(*address)
     writer.write(raw.encode("latin-1"))
-    async with asyncio.timeout(5):
-        head, _, body = (await reader.read()).partition(b"\r\n\r\n")
-    writer.close()
-    lines = head.decode("latin-1").lower().split("\r\n")
-    told = json.loads(body)
-    status = MALFORMED[raw]
-    assert told["type"] == "urn:hookline:problem:bad-request"
-    assert lines[0].split(" ")[1] == str(told["status"]) == status
+    async with asyncio.timeout(10):
+        head = await reader.readuntil(b"\r\n\r\n")
+        lines = head.decode("latin-1").lower().split("\r\n")
+        length = next(int(line[15:]) for line in lines if line.startswith("content-length:"))
+        body = await reader.readexactly(length)
+    assert body.endswith(b"}\n")  # a terminal's prompt begins on a line of its own
+    await leave(writer, "close")
+    return int(lines[0].split(" ")[1]), lines, json.loads(body)
+
+
+@pytest.mark.parametrize("raw", ODD_HEADS.values(), ids=ODD_HEADS)
+async def test_a_head_is_taken_or_refused_as_at_the_capture_port(desk: Desk, capture: Rig, raw: str) -> None:
+    expected, _, captured = await exchange(capture.server.address, raw)
+    status, lines, told = await exchange(desk.server.address, raw)
+    assert status == told["status"] == expected
     assert "content-type: application/problem+json" in lines
-    assert told["detail"].endswith(".")
-    assert "s3cret" not in told["detail"]
-    assert "\n" not in told["detail"]
     assert [line for line in lines if line.startswith("server:")] == ["server: hookline"]
+    assert told["detail"].endswith(".")
+    assert "\n" not in told["detail"]
+    if status != 404:
+        assert told["detail"] == captured.get("reason", told["detail"])
+        assert "s3cret" not in told["detail"]
+
+
+@pytest.mark.parametrize(
+    ("rest", "status", "words"),
+    [
+        ("Expect: s3cret\r\n\r\n", 417, "Expectation Failed."),
+        ("Transfer-Encoding: chunked\r\n\r\nzz\r\n\r\n", 400, "a chunk does not begin with a line that gives its size"),
+        ("Content-Encoding: gzip\r\nContent-Length: 3\r\n\r\nabc", 400, "The body must be a JSON object"),
+        ("Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX: 1\r\n\r\n", 422, "name is required"),
+        ("Connection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\n{}", 422, "name is required"),
+    ],
+)
+async def test_a_call_that_cannot_be_read_is_answered_with_a_problem(
+    desk: Desk, rest: str, status: int, words: str
+) -> None:
+    got, lines, told = await exchange(desk.server.address, f"POST /api/v1/endpoints HTTP/1.1\r\n{HEAD}{rest}")
+    assert (got, told["status"]) == (status, status)
+    assert "content-type: application/problem+json" in lines
+    assert words in told["detail"]
+
+
+async def test_calls_in_one_packet_are_answered_in_order(desk: Desk) -> None:
+    await desk.endpoint(slug="caf")
+    body = b'{"name": "A", "slug": "one"}'
+    calls = (
+        f"POST /api/v1/endpoints HTTP/1.1\r\n{HEAD}Content-Length: {len(body)}\r\n\r\n{body.decode()}"
+        + 40 * f"GET /api/v1/endpoints/one HTTP/1.1\r\n{HEAD}\r\n"
+        + f"GET /api/v1/endpoints/two HTTP/1.1\r\n{HEAD}Connection: close\r\n\r\n"
+    ).encode()
+    for size in (len(calls), 1_000, 7):
+        reader, writer = await connect(desk)
+        for at in range(0, len(calls), size):
+            writer.write(calls[at : at + size])
+            await asyncio.sleep(0)
+        async with asyncio.timeout(10):
+            answers = (await reader.read()).split(b"HTTP/1.1 ")[1:]
+        writer.close()
+        assert [int(one[:3]) for one in answers] == [201, *[200] * 40, 404]
+        await desk.client.delete("/endpoints/one")
+
+
+async def test_a_search_may_have_letters_as_they_are(desk: Desk) -> None:
+    one = await desk.endpoint(slug="one")
+    made = await desk.capture(one, "café".encode())
+    await desk.capture(one, b"cafxx")
+    raw = f"GET /api/v1/requests?q=caf\u00e9 HTTP/1.1\r\n{HEAD}\r\n".encode().decode("latin-1")
+    status, _, page = await exchange(desk.server.address, raw)
+    assert (status, [item["id"] for item in page["items"]]) == (200, [made.id])
 
 
 async def test_no_answer_names_versions(desk: Desk) -> None:

@@ -1,0 +1,121 @@
+"""The capture port's reader in the place of aiohttp's parser, so that both ports accept the same heads, and refuse the
+others for the same reasons."""
+
+from __future__ import annotations
+
+import asyncio
+from urllib.parse import quote
+
+from aiohttp import web
+from aiohttp.http import RawRequestMessage
+from aiohttp.streams import StreamReader
+from aiohttp.web_protocol import ERROR, MAX_MSG_QUEUE_SIZE, RequestHandler
+
+from app.server.capture.head import MalformedError
+from app.server.capture.limits import Limits
+from app.server.capture.reader import Incoming, RequestReader, UnknownMethodError
+
+LIMITS = Limits()
+DISCARDED_MAX = 64 * 1024
+_ASCII = "".join(map(chr, range(128)))
+Message = tuple[RawRequestMessage, StreamReader]
+
+
+class HeadTimeoutError(Exception):
+    """A request's head did not arrive in time."""
+
+
+class RequestParser:
+    """Has the methods that aiohttp's protocol calls."""
+
+    def __init__(self, protocol: RequestHandler, loop: asyncio.AbstractEventLoop) -> None:
+        self._protocol, self._loop = protocol, loop
+        self._reader = RequestReader(protocol, loop, LIMITS.head_bytes)
+        self._request: Incoming | None = None
+        self._waiting = 0
+        self._discarded: StreamReader | None = None
+        self._timed_out = False
+        self.refusal: Exception | None = None
+        """Why what was received is no request: what follows is discarded."""
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether a part of a head was received."""
+        return bool(self._reader.head)
+
+    def check(self, method: str) -> None:
+        """Raise why the current request, of that method, is none."""
+        if method == ERROR.method and self.refusal is not None:
+            raise self.refusal
+
+    def time_out(self) -> None:
+        """Refuse the head that was received in part."""
+        self._timed_out = True
+
+    def feed_data(self, data: bytes) -> tuple[list[Message], bool, bytes]:
+        """The requests whose heads `data` completes. None is ever upgraded to another protocol."""
+        messages: list[Message] = []
+        try:
+            while self.refusal is None and (request := self._next(data)) is not None:
+                messages.append((_message(request), request.payload))
+                self._waiting += 1
+                data = b""
+        except (MalformedError, UnknownMethodError, HeadTimeoutError) as error:
+            messages.append(self._refusal(error))
+        return messages, False, b""
+
+    def _refusal(self, error: Exception) -> Message:
+        """Stands for a request to respond to. Its body never ends, so that aiohttp does not close the connection, and
+        with it lose the response, while the caller still sends."""
+        self.refusal = error
+        self._reader.drop()
+        self._discarded = StreamReader(self._protocol, DISCARDED_MAX, loop=self._loop)
+        return ERROR, self._discarded
+
+    def message_consumed(self) -> None:
+        self._waiting -= 1
+
+    def pause_reading(self) -> None:
+        self._reader.pause()
+
+    def close(self) -> None:
+        """The caller has left."""
+        self._reader.close()
+        if self._discarded is not None:
+            self._discarded.feed_eof()
+
+    def _next(self, data: bytes) -> Incoming | None:
+        """The next request, if the one before it is complete, and `data` or what followed that completes its head."""
+        reader, request = self._reader, self._request
+        if self._timed_out:
+            raise HeadTimeoutError
+        if request is not None and not request.payload.is_eof():
+            reader.read_body(request, data)
+            self._check_framing(request)
+            if not request.payload.is_eof():
+                return None
+        elif reader.head:
+            return self._begin(data) if data else None
+        else:
+            reader.keep(data)
+        return self._begin(b"") if reader.following and self._waiting < MAX_MSG_QUEUE_SIZE else None
+
+    def _begin(self, data: bytes) -> Incoming | None:
+        self._request = self._reader.read_head(data)
+        if self._request is not None:
+            self._check_framing(self._request)
+        return self._request
+
+    def _check_framing(self, request: Incoming) -> None:
+        if request.framing_error is not None:
+            self.refusal = web.RequestPayloadError(request.framing_error)
+            request.payload.set_exception(self.refusal)
+
+
+def _message(request: Incoming) -> RawRequestMessage:
+    """As aiohttp's parser would give it."""
+    message = request.message
+    if not message.path.isascii():  # its URL is that of the framing alone
+        path, _, query = quote(message.path, _ASCII, errors="surrogateescape").partition("?")
+        message = message._replace(url=message.url.build(path=path, query_string=query, encoded=True))
+    return message._replace(upgrade=False, should_close=message.should_close or message.upgrade)
