@@ -68,7 +68,7 @@ def test_what_the_strict_reader_takes_for_a_request(data: bytes, end: End, bodie
 
 
 def test_responses_are_read_from_one_stream() -> None:
-    body = b'{"status":"captured","id":"%b"}' % ID.encode()
+    body = b'{"status":"captured","id":"%b"}\n' % ID.encode()
     head = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n" % len(body)
     data = (
         b"HTTP/1.1 100 Continue\r\n\r\n" + head + body + head + head + body + b"HTTP/1.1 204 No Content\r\n\r\n" + head
@@ -86,7 +86,7 @@ def test_responses_are_read_from_one_stream() -> None:
 
 
 def answer(status: int = 200, *, capture_id: str = ID, more: bytes = b"") -> bytes:
-    body = b'{"status":"captured","id":"%b"}' % capture_id.encode()
+    body = b'{"status":"captured","id":"%b"}\n' % capture_id.encode()
     return b"HTTP/1.1 %d Fine\r\n%bContent-Length: %d\r\n\r\n%b" % (status, more, len(body), body)
 
 

@@ -14,7 +14,7 @@ from aiohttp import web
 
 from app.server.api.constraints import constrain
 from app.server.api.parameters import NUMBER_MAX, SLUG_SCHEMA, Parameter
-from app.server.api.problems import KINDS, MEDIA_TYPE, RETRY_AFTER_S, TYPE_PREFIX, ProblemOut
+from app.server.api.problems import KINDS, MEDIA_TYPE, RETRY_AFTER_S, TYPE_PREFIX, ProblemOut, json_text
 from app.server.api.routes import PREFIX, Body, Returns, Route
 
 VERSION = "1"
@@ -73,7 +73,7 @@ class DocumentHandler:
     async def read(self, request: web.Request) -> web.Response:
         """The OpenAPI 3.1 document of this API."""
         if self._body is None:
-            self._body = await asyncio.to_thread(lambda: msgspec.json.encode(document(self.routes)))
+            self._body = await asyncio.to_thread(lambda: json_text(document(self.routes)))
         return web.Response(body=self._body, content_type="application/json")
 
 

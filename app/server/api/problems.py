@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from aiohttp import web
@@ -82,6 +82,11 @@ _UNKNOWN = re.compile(r"unknown field `(?P<name>[^`]*)`")
 _MISSING = re.compile(r"missing required field `(?P<name>[^`]*)`")
 
 
+def json_text(shape: Any) -> bytes:
+    """Ends with a newline, so that a terminal's prompt begins on a line of its own."""
+    return msgspec.json.encode(shape) + b"\n"
+
+
 class ProblemOut(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The body of every error response."""
 
@@ -119,8 +124,9 @@ class Problem(Exception):  # noqa: N818 - RFC 9457's own word
         )
 
     def response(self) -> web.Response:
-        body = msgspec.json.encode(self.shape)
-        return web.Response(body=body, status=self.status, content_type=MEDIA_TYPE, headers=self.headers)
+        return web.Response(
+            body=json_text(self.shape), status=self.status, content_type=MEDIA_TYPE, headers=self.headers
+        )
 
 
 @web.middleware

@@ -13,7 +13,7 @@ from aiohttp import web
 from app.core.model import Capture, Endpoint
 from app.core.repositories import EndpointRepository
 from app.server.api.parameters import Parameter, check_names
-from app.server.api.problems import Problem, decoded
+from app.server.api.problems import Problem, decoded, json_text
 from app.server.api.services import ApiServices
 
 T = TypeVar("T")
@@ -120,8 +120,7 @@ def _checked(route: Route) -> Callable[[web.Request], Awaitable[web.StreamRespon
 
 def json_response(shape: msgspec.Struct, status: int = 200, location: str | None = None) -> web.Response:
     headers = {"Location": PREFIX + location} if location else None
-    body = msgspec.json.encode(shape)
-    return web.Response(body=body, status=status, content_type="application/json", headers=headers)
+    return web.Response(body=json_text(shape), status=status, content_type="application/json", headers=headers)
 
 
 def done() -> web.Response:

@@ -15,7 +15,7 @@ from app.core.record import Headers
 
 _BODILESS = frozenset({204, 304})
 _RESET_CONTENT = 205
-_CAPTURED = b'{"status":"captured","id":"%b"}'
+_CAPTURED = b'{"status":"captured","id":"%b"}\n'
 _CAPTURED_LENGTH = len(_CAPTURED) - len(b"%b") + 36
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 
@@ -70,7 +70,7 @@ def from_target(attempt: Attempt, body: bytes) -> Response:
 
 def of_error(status: int, error: str, headers: Headers = (), **details: int | str) -> Response:
     """The response to a refused request: `{"error": …}` and further details."""
-    body = json.dumps({"error": error, **details}, separators=(",", ":"))
+    body = json.dumps({"error": error, **details}, separators=(",", ":")) + "\n"
     return Response(status, (("Content-Type", "application/json"), *headers), body)
 
 

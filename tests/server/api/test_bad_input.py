@@ -11,6 +11,7 @@ from app.server.api.routes import Route
 from app.server.api.server import BODY_MAX
 from tests.server.api.conftest import TOKEN, Desk, fields, problem
 
+JSON = ("/status", "/endpoints", "/endpoints/orders", "/requests", "/openapi.json", "/settings", "/tunnel/programs")
 UNKNOWN = {"slug": "unknown", "number": "1"}
 UNKNOWN_ID = "0199c2a4-6f3b-7d10-8a51-2f0c9be41d77"
 
@@ -37,6 +38,16 @@ async def call(desk: Desk, route: Route, **options: object) -> httpx.Response:
 async def test_strangers_are_refused_everywhere(desk: Desk, headers: dict[str, str], status: int, kind: str) -> None:
     for route in desk.server.routes:
         problem(await call(desk, route, headers=headers, content=b"{"), status, kind)
+
+
+async def test_every_response_ends_with_a_newline(desk: Desk) -> None:
+    """A terminal's prompt begins on a line of its own."""
+    await desk.endpoint(slug="orders")
+    calls = [await call(desk, route, headers={"Authorization": ""}) for route in desk.server.routes]
+    calls += [await desk.client.get(route.path) for route in desk.server.routes if route.path in JSON]
+    calls.append(await desk.client.post("/endpoints", json={"name": "New"}))
+    assert len(calls) > 2 * len(JSON)
+    assert [one.request.url.path for one in calls if not one.content.endswith(b"}\n")] == []
 
 
 async def test_unknown_ids_are_not_found_everywhere(desk: Desk) -> None:

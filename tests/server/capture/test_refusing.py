@@ -52,7 +52,7 @@ async def test_any_other_method_is_405_with_allow(rig: Rig, method: str) -> None
 )
 async def test_what_is_no_capture_url_gets_one_and_the_same_404(rig: Rig, target: str) -> None:
     answer = await rig.ask(request("GET", target))
-    assert (answer.status, answer.body) == (404, b'{"error":"not_found"}')
+    assert (answer.status, answer.body) == (404, b'{"error":"not_found"}\n')
     names = [name for name, _ in answer.headers]
     assert names == ["Server", "Content-Type", "Content-Length", "Date"]
     assert rig.refusals() == [(404, "GET", target)]
@@ -169,7 +169,7 @@ async def test_when_a_part_cannot_be_stored_the_others_are_dropped(rig: Rig) -> 
 
 async def test_an_endpoint_deleted_while_the_body_came_is_not_found(rig: Rig) -> None:
     rig.sink.fail_with = NotFoundError("That endpoint is gone.")
-    assert (await rig.post()).body == b'{"error":"not_found"}'
+    assert (await rig.post()).body == b'{"error":"not_found"}\n'
 
 
 async def test_a_mistake_of_ours_is_500_and_logged(rig: Rig, caplog: pytest.LogCaptureFixture) -> None:

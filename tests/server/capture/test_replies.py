@@ -13,7 +13,7 @@ from tests.server.capture.support import Clock, Rig, eventually, request
 async def test_the_default_answer(rig: Rig) -> None:
     answer = await rig.post()
     assert (answer.version, answer.status, answer.reason) == ("HTTP/1.1", 200, "OK")
-    assert answer.body == b'{"status":"captured","id":"%b"}' % rig.sink.last.id.encode()
+    assert answer.body == b'{"status":"captured","id":"%b"}\n' % rig.sink.last.id.encode()
     assert answer.value("Content-Type") == "application/json"
     assert answer.value("Server") == "Hookline"
     assert answer.value("Date")
@@ -33,7 +33,7 @@ async def test_headers_the_user_sets_are_not_added_again(rig: Rig) -> None:
     headers = (("server", "mine"), ("DATE", "never"), ("content-type", "text/html"))
     rig.directory.put("own", response=ResponseSettings(headers=headers))
     answer = await rig.post(path="/catch/own")
-    assert answer.headers == [*headers, ("Content-Length", "65")]
+    assert answer.headers == [*headers, ("Content-Length", "66")]
 
 
 @pytest.mark.parametrize("status", [200, 201, 299, 302, 404, 500, 599])
@@ -61,7 +61,7 @@ async def test_head_gets_the_headers_alone(rig: Rig) -> None:
     for _ in range(2):
         await sender.send(request("HEAD"))
         answer = await sender.response(bodiless=True)
-        assert (answer.status, answer.value("Content-Length")) == (200, "65")
+        assert (answer.status, answer.value("Content-Length")) == (200, "66")
     await sender.send(request("HEAD", "/nope"))
     assert (await sender.response(bodiless=True)).status == 404
     await sender.send(request())
