@@ -12,7 +12,7 @@ import asyncio
 import os
 import time
 from collections.abc import Collection, Mapping
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from app.core.providers import catalogue
 from app.core.resources import resource
 from app.core.rules import FieldError
 from app.core.settings import Settings, check
+from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.spec import read_folder as read_tunnel_programs
 from app.current_settings import CurrentSettings
 from app.db import runtime_file, tunnel_options
@@ -76,7 +77,6 @@ class Application:
             tunnel_bases=lambda: self.tunnels.bases if self._opened else (),
         )
         self.catalogue = catalogue.load(resource("providers"))
-        self._tunnel_programs = read_tunnel_programs(resource("tunnels"))
         self._probe_key = ProbeKey()
         self.troubles = Troubles(self.bus)
         self._capture: CaptureServer | None = None
@@ -91,6 +91,11 @@ class Application:
         self._opened = False
         self._started_at = time.monotonic()
         self.bus.subscribe(StorageTrouble, self._storage_changed)
+
+    @cached_property
+    def _tunnel_programs(self) -> Mapping[str, ProgramSpec]:
+        """Read when they are asked for: that takes a tenth of the processor time of a start."""
+        return read_tunnel_programs(resource("tunnels"))
 
     @property
     def settings(self) -> Settings:
@@ -319,7 +324,7 @@ class Application:
 
     def _tunnel_service(self) -> TunnelService:
         return TunnelService(
-            self._tunnel_programs,
+            lambda: self._tunnel_programs,
             self.store.tunnels,
             self.store.endpoints,
             OptionsFile(partial(tunnel_options.load, self.folder), partial(tunnel_options.save, self.folder)),

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import httpx
@@ -14,6 +17,8 @@ from app.core.target_text import TargetTrouble
 from app.db.deliveries import Deliveries
 from app.serve import format_tail
 from tests.factories import capture
+
+ROOT = Path(__file__).parents[1]
 
 
 def test_a_tail_line_names_what_arrived() -> None:
@@ -52,3 +57,29 @@ async def test_a_request_is_printed_that_comes_as_soon_as_the_url_is_known(
     monkeypatch.setattr(Deliveries, "target_troubles", while_a_request_comes)
     assert await serve._serve(ServeOptions(tmp_path, port=0, api_port=0, endpoints=("E",), tail=True)) == 0
     assert "POST" in capsys.readouterr().out
+
+
+AUTHORITIES = """
+import ssl
+from app.start import _loading
+
+with _loading():
+    import app.serve
+from aiohttp import connector
+
+contexts = connector._SSL_CONTEXT_VERIFIED, connector._SSL_CONTEXT_UNVERIFIED, ssl.create_default_context()
+print([len(context.get_ca_certs()) for context in contexts])
+"""
+
+
+def test_a_start_reads_no_authorities_for_a_client_that_it_does_not_use() -> None:
+    file = ROOT / "tests" / "authority.pem"
+    done = subprocess.run(
+        [sys.executable, "-c", AUTHORITIES],
+        cwd=ROOT,
+        env={**os.environ, "SSL_CERT_FILE": str(file)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout == "[0, 0, 1]\n", done.stderr

@@ -32,13 +32,14 @@ ALLOWED = {
     "system": {"hookline", "msgspec", "platformdirs"},
     "selftest": {"msgspec", "httpx", "PySide6"},
     "top": {"hookline", "msgspec"},
-    "hookline": {"hookline", "httpx", "msgspec", "platformdirs", "pytest"},
+    "hookline": {"hookline", "filelock", "httpx", "msgspec", "platformdirs", "pytest", "trustme"},
 }
 """Libraries by package; `top` is the modules directly in `app/`, `hookline` what other programs import."""
 ASSEMBLING = ("top", "selftest")
 """These put the other packages together, so they may import them all."""
 ALSO = {
     "app/ui/loop.py": {"qasync"},
+    "app/start.py": {"aiohttp"},  # loads it without what it would do for its client
     "app/gui.py": {"PySide6"},  # makes the QApplication that the window lives in
     # The protocol's library, an extra, describes tools by pydantic's types.
     **{

@@ -70,7 +70,7 @@ def service(
     probe_key: ProbeKey | None = None,
 ) -> TunnelService:
     return TunnelService(
-        specs or {},
+        lambda: specs or {},
         store.tunnels,
         store.endpoints,
         OptionsFile(lambda: tunnel_options.load(folder), lambda saved: tunnel_options.save(folder, saved)),

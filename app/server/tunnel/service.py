@@ -48,7 +48,7 @@ class TunnelService:
 
     def __init__(
         self,
-        specs: Mapping[str, ProgramSpec],
+        specs: Callable[[], Mapping[str, ProgramSpec]],
         repository: TunnelRepository,
         endpoints: EndpointRepository,
         options: OptionsFile,
@@ -112,7 +112,7 @@ class TunnelService:
 
     async def programs(self) -> list[FoundProgram]:
         found = []
-        for spec in self._specs.values():
+        for spec in self._specs().values():
             program, saved = spec.program, self._saved.get(spec.program.id, {})
             path = await asyncio.to_thread(installed_path, spec, saved)
             values, secrets = shown_values(program, saved)
@@ -226,9 +226,10 @@ class TunnelService:
     # -- within ---------------------------------------------------------------------------------------------------
 
     def _spec(self, program_id: str) -> ProgramSpec:
-        spec = self._specs.get(program_id)
+        specs = self._specs()
+        spec = specs.get(program_id)
         if spec is None:
-            raise NotFoundError(f"There is no tunnel program {program_id!r}. There are {', '.join(self._specs)}.")
+            raise NotFoundError(f"There is no tunnel program {program_id!r}. There are {', '.join(specs)}.")
         return spec
 
     async def _end_session(self) -> None:
