@@ -5,10 +5,8 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import os
 import signal
 import sys
-import threading
 import time
 from collections.abc import AsyncIterator, Sequence
 
@@ -28,6 +26,7 @@ from app.core.text import limit_text, size_text
 from app.core.tunnel.tunnel import TunnelState
 from app.db import runtime_file
 from app.db.folder import set_aside
+from app.leases import Leases
 from app.system import installation, updates
 from app.system.log_file import write_log
 from hookline.running import ApiAddress
@@ -63,8 +62,9 @@ async def opened(options: ServeOptions) -> AsyncIterator[Application]:
 
 async def _serve(options: ServeOptions) -> int:
     stop = stop_on_signals()
-    if options.exit_on_stdin_close:
-        _stop_at_end_of_stdin(stop)
+    leases = Leases(stop)
+    if options.exit_on_stdin_close or options.exit_when_unused:
+        leases.take_stdin()
     program_file = updates.ProgramFile(installation.executable())
     async with opened(options) as application:
         endpoints = [await _ensure_endpoint(application, name) for name in options.endpoints]
@@ -73,6 +73,8 @@ async def _serve(options: ServeOptions) -> int:
         if options.forward_url is not None:
             endpoints[:] = await _forward(application, endpoints, options.forward_url)
         _say(f"listening on {application.addresses.local_base()}")
+        if options.exit_when_unused:
+            _say(f"lease port {await leases.listen()}")
         _print_endpoints(application, endpoints)
         if options.tail:  # at once: whoever reads the URL may send a request
             tail = Tail(application)
@@ -178,22 +180,6 @@ def stop_on_signals() -> asyncio.Event:
             signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
             _keep_stepping(loop)
     return stop
-
-
-def _stop_at_end_of_stdin(stop: asyncio.Event) -> None:
-    """Set `stop` when the other end of standard input is closed. What is written there is ignored."""
-    loop = asyncio.get_running_loop()
-
-    def read() -> None:
-        # os.read: at exit, a thread inside sys.stdin would hold a lock that Python then waits for
-        with contextlib.suppress(OSError):
-            while os.read(0, 65_536):
-                pass
-        with contextlib.suppress(RuntimeError):  # the loop has ended already
-            loop.call_soon_threadsafe(stop.set)
-
-    # no loop watches a console or a pipe on every system
-    threading.Thread(target=read, name="standard input", daemon=True).start()
 
 
 def _keep_stepping(loop: asyncio.AbstractEventLoop) -> None:

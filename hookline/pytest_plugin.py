@@ -13,11 +13,13 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="session")
-def hookline_instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    """Hookline as a process, once per session (with pytest-xdist, per worker). Tests use `hookline`."""
+def hookline_instance(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Instance]:
+    """Hookline as a process, one for the session: all workers of pytest-xdist share it. Tests use `hookline`."""
     from hookline.testing.instance import Instance  # only for those who ask for it
 
-    instance = Instance(tmp_path_factory.mktemp("hookline"))
+    own = tmp_path_factory.getbasetemp()
+    session = own.parent if hasattr(pytestconfig, "workerinput") else own
+    instance = Instance(session / "hookline")
     yield instance
     instance.stop()
 
@@ -30,6 +32,6 @@ def hookline(hookline_instance: Instance) -> Iterator[Hookline]:
 
     if not hookline_instance.running:
         pytest.fail(f"Hookline has ended. {hookline_instance.trouble()}", pytrace=False)
-    given = Hookline(hookline_instance.client, hookline_instance.address)
+    given = Hookline(hookline_instance.client, hookline_instance.address, hookline_instance.shared_folder)
     yield given
     given.close()

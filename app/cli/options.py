@@ -63,6 +63,7 @@ class ServeOptions(ListenOptions, frozen=True):
     set_aside_damaged: bool = False
     new_database: bool = False
     exit_on_stdin_close: bool = False
+    exit_when_unused: bool = False
 
 
 class ListenToOptions(ListenOptions, frozen=True, kw_only=True):
@@ -185,6 +186,11 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="stop when standard input is closed: with the program at the other end of the pipe, however that ends",
     )
+    serve.add_argument(
+        "--exit-when-unused",
+        action="store_true",
+        help="print a port, and stop when standard input is closed and no program is connected to that port any more",
+    )
 
 
 LISTEN_EXAMPLES = (
@@ -239,6 +245,7 @@ def serve_options(options: argparse.Namespace, folder: Path) -> ServeOptions:
         set_aside_damaged=options.set_aside_damaged,
         new_database=options.new_database,
         exit_on_stdin_close=options.exit_on_stdin_close,
+        exit_when_unused=options.exit_when_unused,
         **given_settings(options),
     )
 

@@ -1,13 +1,24 @@
-"""Hookline as a process of its own for a test session: on free ports, with a data folder of its own."""
+"""Hookline as a process of its own for a test session: on free ports, with a data folder of its own.
+
+All processes of a session, such as the workers of pytest-xdist, share one. Each has a lease, a connection that the
+system closes with the process, and the program ends with the last lease: nobody has to be left who could end it.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
+import tempfile
 import threading
+from contextlib import suppress
 from pathlib import Path
+
+import msgspec
+from filelock import FileLock
 
 from hookline.calls import Call, nothing
 from hookline.client.client import Client
@@ -15,19 +26,89 @@ from hookline.running import FOLDER_VARIABLE, find_running
 
 PROGRAM = Path(__file__).resolve().parents[1] / "__main__.py"
 START_S, STOP_S = 60.0, 15.0
-LISTENING = "listening on "
+LISTENING, LEASE_PORT = "listening on ", "lease port "
+
+
+class Started(msgspec.Struct, frozen=True):
+    """What the processes of a session tell each other. `folder` has the data folder, `data`, and the log."""
+
+    folder: str
+    pid: int
+    url: str
+    lease_port: int
+
+    @property
+    def data_dir(self) -> Path:
+        return Path(self.folder, "data")
+
+    @property
+    def log(self) -> Path:
+        return Path(self.folder, "hookline.log")
 
 
 class Instance:
-    """Started once made; OSError or RuntimeError if it does not start. Ends with this process, however that ends."""
+    """The one that runs for all who share `folder`, else a new one; OSError or RuntimeError if it does not start."""
 
     def __init__(self, folder: Path) -> None:
-        self.data_dir = folder / "data"
-        self._folder, self._log = folder, folder / "hookline.log"
-        with self._log.open("wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", str(PROGRAM), "serve", *self._arguments()],
-                stdin=subprocess.PIPE,  # open as long as this process lives
+        folder.mkdir(parents=True, exist_ok=True)
+        self.shared_folder = folder
+        self._process: subprocess.Popen[str] | None = None
+        with FileLock(folder / "lock"):
+            self._started, self._lease = _joined(folder / "started.json") or self._start(folder)
+            self.url, self.data_dir = self._started.url, self._started.data_dir
+            address = find_running(self.data_dir)
+            assert address is not None
+            self.address = address
+            self.client = Client(*address)
+            if self._process is not None:  # The free plan allows ten endpoints.
+                self.client.send(Call("PATCH", "/account", nothing, content={"plan": "pro"}))
+
+    @property
+    def running(self) -> bool:
+        try:
+            self._lease.setblocking(False)
+            self._lease.recv(1)  # nothing is sent on a lease: this is its end
+        except BlockingIOError:
+            return True
+        except OSError:
+            pass
+        return False
+
+    def trouble(self) -> str:
+        """What it printed on standard error, in words for a message."""
+        return _trouble(self._started.log)
+
+    def stop(self) -> None:
+        """End the lease. The last one waits until the program has ended, and deletes its data. Idempotent."""
+        self.client.close()
+        with suppress(OSError):
+            self._end_lease()
+        self._lease.close()
+        process, self._process = self._process, None
+        ended = (process is not None and process.poll() is not None) or find_running(self.data_dir) is None
+        if process is not None and ended:
+            process.wait()
+        elif process is not None:
+            process.returncode = 0  # it runs on for the others, who cannot wait for it: it is no child of theirs
+        if ended:
+            shutil.rmtree(self._started.folder, ignore_errors=True)
+
+    def _end_lease(self) -> None:
+        """OSError if the program has ended already, or the lease has."""
+        self._lease.shutdown(socket.SHUT_WR)  # ends it although a child of this process may have a copy of the socket
+        self._lease.settimeout(STOP_S)
+        try:
+            self._lease.recv(1)  # its end: at once, or that of the program
+        except TimeoutError:
+            os.kill(self._started.pid, signal.SIGTERM if sys.platform == "win32" else signal.SIGKILL)
+
+    def _start(self, folder: Path) -> tuple[Started, socket.socket]:
+        own = tempfile.mkdtemp(prefix="instance-", dir=folder)
+        started = Started(own, 0, "", 0)
+        with started.log.open("wb") as log:
+            process = subprocess.Popen(
+                [sys.executable, "-P", str(PROGRAM), "serve", *_arguments(started.data_dir)],
+                stdin=subprocess.PIPE,  # open until there is a lease
                 stdout=subprocess.PIPE,
                 stderr=log,
                 env=_environment(),
@@ -35,61 +116,71 @@ class Instance:
                 text=True,
                 encoding="utf-8",
             )
-        try:
-            self.url = self._read_url()
-            address = find_running(self.data_dir)
-            if address is None:
-                raise RuntimeError(f"Hookline did not start. {self.trouble()}")
-            self.address = address
-            self.client = Client(*address)
-            # The free plan allows ten endpoints.
-            self.client.send(Call("PATCH", "/account", nothing, content={"plan": "pro"}))
-        except BaseException:
-            self.stop()
-            raise
-
-    @property
-    def running(self) -> bool:
-        return self._process.poll() is None
-
-    def trouble(self) -> str:
-        """What it printed on standard error, in words for a message."""
-        text = self._log.read_text("utf-8", "replace").strip()
-        return f"Its last lines:\n{text[-2_000:]}" if text else "It printed nothing."
-
-    def stop(self) -> None:
-        """Stop it and delete its data. Idempotent."""
-        process = self._process
-        if hasattr(self, "client"):
-            self.client.close()
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.close()
-        try:
-            process.wait(STOP_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-        process.stdout.close()
-        shutil.rmtree(self._folder, ignore_errors=True)
+        with process.stdin, process.stdout:
+            try:
+                url, port = _read(process, started.log)
+                lease = _lease(port)
+                if lease is None or find_running(started.data_dir) is None:
+                    raise RuntimeError(f"Hookline has ended. {_trouble(started.log)}")
+                started = Started(own, process.pid, url, port)
+                (folder / "started.json").write_bytes(msgspec.json.encode(started))
+            except BaseException:
+                process.kill()
+                process.wait()
+                shutil.rmtree(own, ignore_errors=True)
+                raise
+        self._process = process
+        return started, lease
 
-    def _arguments(self) -> list[str]:
-        return ["--port", "0", "--api-port", "0", "--data-dir", str(self.data_dir), "--exit-on-stdin-close"]
 
-    def _read_url(self) -> str:
-        """The capture port's address, which it prints once it listens."""
-        assert self._process.stdout is not None
-        limit = threading.Timer(START_S, self._process.kill)
-        limit.start()
-        try:
-            line = self._process.stdout.readline().rstrip("\n")
-        finally:
-            limit.cancel()
-        if not line.startswith(LISTENING):
-            self._process.kill()
-            self._process.wait()
-            raise RuntimeError(f"Hookline did not start. {self.trouble()}")
-        return line.removeprefix(LISTENING)
+def _joined(file: Path) -> tuple[Started, socket.socket] | None:
+    """A lease of the program that another process has started; None if none runs."""
+    try:
+        started = msgspec.json.decode(file.read_bytes(), type=Started)
+    except (FileNotFoundError, msgspec.DecodeError):
+        return None
+    lease = _lease(started.lease_port) if find_running(started.data_dir) is not None else None
+    return None if lease is None else (started, lease)
+
+
+def _lease(port: int) -> socket.socket | None:
+    """None if the program grants none any more."""
+    try:
+        lease = socket.create_connection(("127.0.0.1", port), START_S)
+    except OSError:
+        return None
+    with suppress(OSError):
+        if lease.recv(1):
+            return lease
+    lease.close()
+    return None
+
+
+def _read(process: subprocess.Popen[str], log: Path) -> tuple[str, int]:
+    """The capture port's URL and the port for leases, which it prints once it listens."""
+    assert process.stdout is not None
+    limit = threading.Timer(START_S, process.kill)
+    limit.start()
+    try:
+        lines = [process.stdout.readline().rstrip("\n") for _ in (LISTENING, LEASE_PORT)]
+    finally:
+        limit.cancel()
+    if not (lines[0].startswith(LISTENING) and lines[1].startswith(LEASE_PORT)):
+        process.kill()
+        process.wait()  # what it prints is whole then
+        raise RuntimeError(f"Hookline did not start. {_trouble(log)}")
+    return lines[0].removeprefix(LISTENING), int(lines[1].removeprefix(LEASE_PORT))
+
+
+def _trouble(log: Path) -> str:
+    text = log.read_text("utf-8", "replace").strip()
+    return f"Its last lines:\n{text[-2_000:]}" if text else "It printed nothing."
+
+
+def _arguments(data_dir: Path) -> list[str]:
+    return ["--port", "0", "--api-port", "0", "--data-dir", str(data_dir), "--exit-when-unused"]
 
 
 def _environment() -> dict[str, str]:

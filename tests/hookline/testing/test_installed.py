@@ -55,12 +55,13 @@ def python(site: Path, folder: Path, *arguments: str, **environment: str) -> sub
     )
 
 
-def run_tests(site: Path, folder: Path, *arguments: str) -> str:
-    """What pytest prints of a project's tests, which must pass."""
+def run_tests(site: Path, folder: Path, *arguments: str, fails: bool = False) -> str:
+    """What pytest prints of a project's tests, which must pass unless they are to fail."""
     others = [word for name in PLUGINS for word in ("-p", f"no:{name}")]
     own = ("-q", "-p", "no:cacheprovider", f"--basetemp={folder / 'temporary'}")
     done = python(site, folder, "-m", "pytest", *own, *others, *arguments)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert (done.returncode == 1) is fails, done.stdout + done.stderr
+    assert done.returncode in (0, 1), done.stdout + done.stderr
     return done.stdout
 
 
@@ -79,6 +80,35 @@ def test_the_sample_projects_tests_pass_in_parallel(installed: Path, tmp_path: P
     folder = tmp_path / "shop"
     shutil.copytree(SHOP, folder, ignore=shutil.ignore_patterns("__pycache__", ".*"))
     assert "6 passed" in run_tests(installed, folder, "-n", "2")
+
+
+SHARED = {
+    "test_shared.py": """
+        import os
+        from pathlib import Path
+
+        import pytest
+
+        @pytest.mark.parametrize("number", range(8))
+        def test_it(hookline, number, worker_id):
+            Path(f"{worker_id}-{number}.pid").write_text(str(hookline.client.status().pid))
+            assert not hookline.endpoint(slug="the-same").requests()
+            if number == 4:
+                os._exit(1)
+        """,
+}
+
+
+@pytest.mark.long
+def test_workers_share_one_which_lives_on_when_a_worker_is_killed(installed: Path, tmp_path: Path) -> None:
+    write(tmp_path, SHARED)
+    said = run_tests(installed, tmp_path, "-n", "2", fails=True)
+    assert "1 failed, 7 passed" in said
+    files = list(tmp_path.glob("*.pid"))
+    (process,) = {int(file.read_text()) for file in files}
+    assert len({file.name.partition("-")[0] for file in files}) >= 2
+    with pytest.raises(ProcessLookupError):
+        os.kill(process, 0)
 
 
 def test_a_project_that_does_not_use_it_notices_nothing(installed: Path, tmp_path: Path) -> None:
