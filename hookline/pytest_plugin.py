@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING
 
 import pytest
@@ -10,6 +10,10 @@ import pytest
 if TYPE_CHECKING:
     from hookline.testing.fixture import Hookline
     from hookline.testing.instance import Instance
+
+
+GIVEN = pytest.StashKey["Hookline"]()
+"""What the fixture `hookline` gave to a test."""
 
 
 @pytest.fixture(scope="session")
@@ -24,8 +28,20 @@ def hookline_instance(tmp_path_factory: pytest.TempPathFactory, pytestconfig: py
     instance.stop()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    """A function that responds for an endpoint runs in another thread: the test fails by what it raises there."""
+    __tracebackhide__ = True
+    try:
+        yield
+    finally:
+        given = item.stash.get(GIVEN, None)
+        if given is not None:
+            given.raise_errors()
+
+
 @pytest.fixture
-def hookline(hookline_instance: Instance) -> Iterator[Hookline]:
+def hookline(hookline_instance: Instance, request: pytest.FixtureRequest) -> Iterator[Hookline]:
     """Endpoints that capture what the tested code sends. They are this test's alone, and deleted after it; Hookline
     itself runs for the whole session, in a process of its own."""
     from hookline.testing.fixture import Hookline  # only for those who ask for it
@@ -33,5 +49,6 @@ def hookline(hookline_instance: Instance) -> Iterator[Hookline]:
     if not hookline_instance.running:
         pytest.fail(f"Hookline has ended. {hookline_instance.trouble()}", pytrace=False)
     given = Hookline(hookline_instance.client, hookline_instance.address, hookline_instance.shared_folder)
+    request.node.stash[GIVEN] = given
     yield given
     given.close()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json as json_module
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any, Unpack, overload
@@ -12,9 +11,9 @@ from hookline.client.client import AsyncClient, Client
 from hookline.client.records import Endpoint, Refusal, Request
 from hookline.errors import NotFoundError
 from hookline.running import ApiAddress
-from hookline.testing.matchers import MatcherArguments, Matchers
+from hookline.testing.matchers import Expected, MatcherArguments, Matchers
 from hookline.testing.near_misses import miss_message, read_nearest, title
-from hookline.testing.responder import Responder, Response
+from hookline.testing.responder import Respond, Responder, Response, Rule, in_turn
 from hookline.testing.search import SeenRequests, search
 
 TIMEOUT_S = 5.0
@@ -30,6 +29,9 @@ class HooklineEndpoint:
         self._client, self._address, self._record = client, address, record
         self._seen = SeenRequests(record.slug, position)
         self._responder: Responder | None = None
+        self._errors: list[BaseException] = []
+        self._others = Response()
+        """For requests that no path names."""
 
     @property
     def url(self) -> str:
@@ -41,41 +43,65 @@ class HooklineEndpoint:
 
     def respond(
         self,
-        status: int = 200,
+        status: int | Respond = 200,
         *,
+        path: Expected | None = None,
+        method: str | None = None,
         headers: Sequence[tuple[str, str]] = (),
         body: str | None = None,
         json: Any = None,
         delay: float = 0.0,
     ) -> None:
-        """Respond so to all requests from now on. `body` None is Hookline's default one; `json` in place of `body` is
-        sent as JSON; `delay` is in seconds, at most 30."""
-        if json is not None:
-            named = any(name.lower() == "content-type" for name, _ in headers)
-            headers = headers if named else [*headers, ("Content-Type", "application/json")]
-            body = json_module.dumps(json)
+        """Respond so from now on to all requests, or to those with this `path` (as in `MatcherArguments`) and `method`.
+        The newest call that names a request counts; those that no call names get 200.
+
+        `status` may be a function instead, which gets the `Request` and returns a `Response`, in a thread of the test's
+        process; if it raises an exception, the sender gets 500 and the test fails. `body` None is Hookline's default
+        one, and with `path` or `method` an empty one; `json` in place of `body` is sent as JSON; `delay` is in seconds,
+        at most 30.
+        """
+        if callable(status):
+            self._add(Rule(status, method and method.upper(), path))
+            return
+        response = Response(status, headers, body or "", json, delay)
+        if path is not None or method is not None:
+            self._add(Rule(lambda _: response, method and method.upper(), path))
+            return
         self._end_responder()
+        self._others = response
+        pairs, content = response.sent()
         self._client.endpoints.update(
             self.slug,
             response={
                 "status": status,
-                "headers": headers,
-                "body": body,
+                "headers": pairs,
+                "body": None if body is None and json is None else content.decode(),
                 "delay_ms": round(delay * 1000),
                 "from_target": False,
             },
         )
 
-    def respond_in_turn(self, *responses: Response) -> None:
+    def respond_in_turn(self, *responses: Response, path: Expected | None = None, method: str | None = None) -> None:
         """Give the first response to the next request, the second one to the one after it, and so on; the last one is
-        repeated. `respond_in_turn(Response(500), Response(500), Response(200))` fails twice.
+        repeated. `respond_in_turn(Response(500), Response(500), Response(200))` fails twice. `path` and `method` as in
+        `respond`.
 
         The responses come from this process, through a target of the endpoint, so `request.deliveries` lists them.
         """
-        if self._client.endpoints.get(self.slug).targets and self._responder is None:
-            raise ValueError("An endpoint that forwards requests cannot respond in turn.")
-        self._end_responder()
-        self._responder = Responder(responses)
+        self._add(Rule(in_turn(responses), method and method.upper(), path))
+
+    def _add(self, rule: Rule) -> None:
+        if self._responder is None:
+            self._start_responder()
+        assert self._responder is not None
+        self._responder.rules.insert(0, rule)
+
+    def _start_responder(self) -> None:
+        if self._client.endpoints.get(self.slug).targets:
+            raise ValueError("An endpoint that forwards requests cannot respond in turn, by path or by a function.")
+        others = self._others
+        self._responder = Responder(self._client, self.slug, self._errors)
+        self._responder.rules.append(Rule(lambda _: others))
         target = self._client.targets.create(
             self.slug,
             self._responder.url,
@@ -179,6 +205,14 @@ class HooklineEndpoint:
         __tracebackhide__ = True
         async with AsyncClient(*self._address) as client:
             await client.run(self._none_steps(Matchers(matchers), within, after))
+
+    def raise_errors(self) -> None:
+        """Raise what a function of the test raised when it was to respond, once."""
+        __tracebackhide__ = True
+        if self._errors:
+            error = self._errors[0]
+            self._errors.clear()
+            raise error
 
     def close(self) -> None:
         """Delete the endpoint with its requests, unless the test has."""

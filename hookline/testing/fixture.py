@@ -62,11 +62,18 @@ class Hookline:
         self.client.endpoints.delete(slug)  # left by a process that was killed: the others wait for the lock
         return self.client.endpoints.create(name, **fields)
 
+    def raise_errors(self) -> None:
+        """Raise what a function that responds for an endpoint raised."""
+        __tracebackhide__ = True
+        for endpoint in self._endpoints:
+            endpoint.raise_errors()
+
     def close(self) -> None:
         """Delete the endpoints."""
         try:
-            while self._endpoints:
-                self._endpoints.pop().close()
+            for endpoint in self._endpoints:
+                endpoint.close()
         finally:
             while self._locks:
                 self._locks.pop().release()
+        self.raise_errors()

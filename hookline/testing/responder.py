@@ -1,7 +1,7 @@
-"""Responses chosen one by one: a target in the test's process, whose responses the endpoint's senders get.
+"""Responses chosen for each request: a target in the test's process, whose responses the endpoint's senders get.
 
 Hookline asks its target before it responds, and asks for one request after the other. So each request gets the next
-response, however fast its sender repeats it.
+response, however fast its sender repeats it, and functions of the test are never called twice at once.
 """
 
 from __future__ import annotations
@@ -9,10 +9,15 @@ from __future__ import annotations
 import json as json_module
 import threading
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from hookline.client.client import Client
+from hookline.client.records import Request
+from hookline.client.requests import wait_call, with_body
+from hookline.testing.matchers import Expected, fits
 
 BODILESS = (204, 304)
 
@@ -36,13 +41,40 @@ class Response:
         return headers, body.encode() if isinstance(body, str) else body
 
 
-class Responder:
-    """Serves until closed. Its `responses` are given in their order; the last one is repeated."""
+Respond = Callable[[Request], Response]
+"""Chooses the response to a request."""
 
-    def __init__(self, responses: Iterable[Response]) -> None:
-        self._responses = list(responses)
-        if not self._responses:
-            raise ValueError("Give at least one response.")
+
+def in_turn(responses: Sequence[Response]) -> Respond:
+    """Gives them in their order; the last one is repeated."""
+    left = list(responses)
+    if not left:
+        raise ValueError("Give at least one response.")
+    return lambda _: left.pop(0) if len(left) > 1 else left[0]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How requests are responded to; `method` and `path` (the query too, if it contains a `?`) None: all."""
+
+    respond: Respond
+    method: str | None = None
+    path: Expected | None = None
+
+    def applies(self, request: Request) -> bool:
+        with_query = isinstance(self.path, str) and "?" in self.path
+        actual = request.target_below if with_query else request.path
+        return self.method in (None, request.method) and (self.path is None or fits(self.path, actual))
+
+
+class Responder:
+    """Serves until closed. Of its `rules` the first that applies counts."""
+
+    def __init__(self, client: Client, slug: str, errors: list[BaseException]) -> None:
+        """`errors` gets what rules raise; the sender gets 500 then."""
+        self.rules: list[Rule] = []
+        self._client, self._slug, self._errors = client, slug, errors
+        self._position = client.requests.position()
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
@@ -60,9 +92,32 @@ class Responder:
         self._server.server_close()
         self._thread.join()
 
-    def _next(self) -> Response:
+    def _response(self, method: str, size: int) -> Response:
+        """The response to the request that is delivered now, as the first rule that applies has it."""
+        __tracebackhide__ = True
         with self._lock:
-            return self._responses.pop(0) if len(self._responses) > 1 else self._responses[0]
+            try:
+                request = self._captured(method, size)
+                rule = next(rule for rule in self.rules if rule.applies(request))
+                response = rule.respond(request)
+                if not isinstance(response, Response):
+                    raise TypeError(f"The function has to return a hookline.testing.Response, not {response!r:.200}.")
+                response.sent()
+            except BaseException as error:
+                self._errors.append(error)
+                return Response(500, body=f"The test's function raised {type(error).__name__}: {error!s:.500}\n")
+            return response
+
+    def _captured(self, method: str, size: int) -> Request:
+        """The request as it was captured. They are delivered in the order they were stored, but for those that cannot
+        be."""
+        while True:
+            waited = self._client.send(wait_call(self._slug, "", self._position, 0))
+            self._position, request = waited.position, waited.request
+            if request is None:
+                raise LookupError("The request was deleted before it was responded to.")
+            if (request.delivery, request.method, request.size) == ("queued", method, size):
+                return self._client.run(with_body(request))
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         responder = self
@@ -77,8 +132,9 @@ class Responder:
                 raise AttributeError(name)
 
             def _respond(self) -> None:
-                self.rfile.read(int(self.headers.get("Content-Length") or 0))
-                response = responder._next()
+                size = int(self.headers.get("Content-Length") or 0)
+                self.rfile.read(size)
+                response = responder._response(self.command, size)
                 headers, body = response.sent()
                 time.sleep(response.delay)
                 self.send_response_only(response.status)

@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from hookline.testing import Hookline, HooklineEndpoint, Response
+from hookline.testing import Hookline, HooklineEndpoint, Request, Response
 from tests.hookline.sending import send
 
 
@@ -219,3 +219,57 @@ def test_an_endpoint_that_forwards_cannot_respond_in_turn(hookline: Hookline) ->
         forwarding.respond_in_turn(Response(200))
     with pytest.raises(ValueError, match="at least one response"):
         hookline.endpoint().respond_in_turn()
+
+
+def test_a_function_chooses_the_response(endpoint: HooklineEndpoint) -> None:
+    seen: list[Request] = []
+
+    def respond(request: Request) -> Response:
+        seen.append(request)
+        return Response(201, [("X-Path", request.path)], json=request.json()["n"])
+
+    send(f"{endpoint.url}/before")
+    endpoint.respond(respond)
+    responses = [send(f"{endpoint.url}//a%20b?q={n}", b'{"n": %d}' % n, method="PUT") for n in (1, 2)]
+    assert [(one.status_code, one.headers["x-path"], one.json()) for one in responses] == [
+        (201, "//a%20b", 1),
+        (201, "//a%20b", 2),
+    ]
+    captured = endpoint.wait_for(method="PUT", count=2)
+    assert [(one.id, one.body, one.headers) for one in seen] == [(one.id, one.body, one.headers) for one in captured]
+
+
+def test_responses_by_path_and_method(endpoint: HooklineEndpoint) -> None:
+    endpoint.respond(404, body="none")
+    endpoint.respond(201, path="/orders", json={"a": 1})
+    endpoint.respond_in_turn(Response(500), Response(202), path=re.compile("^/retried"))
+    endpoint.respond(lambda request: Response(203, body=request.query), path="/asked?x=1", method="get")
+
+    def ask(path: str, method: str = "POST") -> tuple[int, str]:
+        response = send(f"{endpoint.url}{path}", method=method)
+        return response.status_code, response.text
+
+    assert [ask("/orders"), ask("/orders?x=1"), ask("/other")] == [(201, '{"a": 1}')] * 2 + [(404, "none")]
+    assert [ask("/retried")[0], ask("/retried/again")[0], ask("/retried")[0]] == [500, 202, 202]
+    assert [ask("/asked?x=1", "GET"), ask("/asked?x=1")] == [(203, "x=1"), (404, "none")]
+    endpoint.respond(204, path="/orders")
+    assert ask("/orders") == (204, "")
+    endpoint.respond()
+    assert "captured" in ask("/orders")[1]
+
+
+def test_what_a_function_raises_goes_to_sender_and_test(endpoint: HooklineEndpoint) -> None:
+    def respond(request: Request) -> Response:
+        raise ValueError("no such order")
+
+    endpoint.respond(respond)
+    said = send(endpoint.url)
+    assert (said.status_code, said.text) == (500, "The test's function raised ValueError: no such order\n")
+    with pytest.raises(ValueError, match="no such order") as caught:
+        endpoint.raise_errors()
+    assert [Path(entry.path) for entry in caught.traceback.filter(caught)] == [Path(__file__)] * 2
+    endpoint.respond(lambda _: 200)  # type: ignore[arg-type, return-value]
+    assert "has to return a hookline.testing.Response, not 200" in send(endpoint.url).text
+    with pytest.raises(TypeError):
+        endpoint.raise_errors()
+    endpoint.raise_errors()

@@ -154,6 +154,22 @@ PROJECT = {
             request = urllib.request.Request(url, json.dumps(data).encode(), {"Content-Type": "application/json"})
             urllib.request.urlopen(request).close()
         """,
+    "test_respond.py": """
+        import urllib.error, urllib.request
+        import pytest
+
+        def test_it_fails(hookline):
+            def refuse(request):
+                wanted = 7
+                assert len(request.body) == wanted
+
+            endpoint = hookline.endpoint()
+            endpoint.respond(refuse)
+            with pytest.raises(urllib.error.HTTPError, match="500"):
+                urllib.request.urlopen(endpoint.url, b"four")
+
+        test_it_fails = pytest.mark.xfail(raises=AssertionError, strict=True)(test_it_fails)
+        """,
     "test_z_end.py": """
         import os, signal, time
         import pytest
@@ -178,6 +194,7 @@ def test_another_project(installed: Path, tmp_path: Path) -> None:
     said = run_tests(installed, tmp_path, "-vv", "-p", "no:xdist")
     for test in (
         "test_app.py::test_it PASSED",
+        "test_respond.py::test_it_fails XFAIL",
         "test_readme.py::test_an_order_is_announced PASSED",
         "test_z_end.py::test_it_is_killed PASSED",
         "test_z_end.py::test_next XFAIL",
