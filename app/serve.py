@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Sequence
 
 from app.application import Application
 from app.cli.delivery_line import delivery_line
-from app.cli.errors import Exit
 from app.cli.options import ServeOptions
 from app.cli.output import Output
 from app.cli.text import local_seconds, visible
@@ -36,12 +35,8 @@ WINDOWS_SIGNAL_POLL_S = 0.25
 
 
 def run_headless(options: ServeOptions) -> int:
-    """Serve until SIGINT or SIGTERM; returns 3, with one line on standard error, when that is impossible."""
-    try:
-        return asyncio.run(_serve(options))
-    except HooklineError as error:
-        print(f"hookline: {error}", file=sys.stderr)
-        return Exit.ENVIRONMENT
+    """Serve until SIGINT or SIGTERM; HooklineError when that is impossible."""
+    return asyncio.run(_serve(options))
 
 
 @contextlib.asynccontextmanager
@@ -131,9 +126,9 @@ async def _open(application: Application, options: ServeOptions) -> None:
         await _open_after_commands(application, options)
     except MissingDatabaseError as error:
         raise HooklineError(f"{error} For a new one, add --new-database.") from error
-    except DamagedDatabaseError as error:
+    except DamagedDatabaseError:
         if not options.set_aside_damaged:
-            raise HooklineError(f"{error} To move it aside and start fresh, add --set-aside-damaged.") from error
+            raise
         kept = set_aside(application.folder)
         _say(f"damaged database kept as {kept}")
         await application.open(new_database=True)

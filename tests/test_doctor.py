@@ -94,7 +94,7 @@ def test_a_folder_that_does_not_exist_is_not_made(tmp_path: Path) -> None:
 def test_a_folder_that_is_a_file(tmp_path: Path) -> None:
     (tmp_path / "data").write_text("not a folder")
     found = by_name(tmp_path / "data")["Data folder"]
-    assert (found.state, found.text) == ("problem", f"{tmp_path / 'data'} is not a folder.")
+    assert (found.state, found.text) == ("problem", f"{tmp_path / 'data'} is a file, not a folder.")
 
 
 def test_a_folder_that_cannot_be_reached(tmp_path: Path) -> None:

@@ -68,7 +68,9 @@ def running_api(folder: Path) -> ApiAddress | None:
     try:
         return find_running(folder)
     except (OSError, ValueError) as error:
-        raise CliError(f"The data folder {folder} cannot be read: {error}.", Exit.ENVIRONMENT) from error
+        raise CliError(
+            f"The data folder {folder} cannot be read: {getattr(error, 'strerror', error)}.", Exit.ENVIRONMENT
+        ) from error
 
 
 def _has_no_data(folder: Path) -> bool:

@@ -20,7 +20,7 @@ from app.cli.options import absolute_path, default_folder, listen_to_options, se
 from app.cli.output import Output
 from app.cli.parser import LISTEN, SERVE, VERSION, WINDOW, parse
 from app.cli.services import CliServices
-from app.core.errors import HooklineError
+from app.core.errors import DamagedDatabaseError, HooklineError
 
 if TYPE_CHECKING:
     from app.cli.client import ApiClient
@@ -71,7 +71,7 @@ def _dispatch(arguments: list[str], services: CliServices) -> int:
 def _print_error(error: HooklineError) -> int:
     """Print one line on standard error, with details below it on a terminal; returns the exit code."""
     output = Output()
-    output.message(str(error))
+    output.message(f"{error} {error.REPAIR}" if isinstance(error, DamagedDatabaseError) else str(error))
     if not isinstance(error, CliError):
         return Exit.ENVIRONMENT
     if output.err.isatty():

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app import __version__
-from app.cli.closest import closest
 from app.cli.errors import CliError, Exit
 from app.cli.options import NAMES, START_NAMES, add_listen, add_serve, listen_parser, start_parser
+from app.core.closest import closest
 from app.core.links import link_to_endpoint, link_to_request, looks_like_link
 from hookline.running import FOLDER_VARIABLE
 
@@ -132,8 +132,9 @@ class Parser(argparse.ArgumentParser):
         """Suggest the command that was probably meant."""
         if isinstance(action, argparse._SubParsersAction) and value not in action.choices:
             names = {other: name for name in action.choices for other in (name, *OTHER_NAMES.get(name, ()))}
-            if meant := closest(value, names):
-                self.fail(f"Unknown {str(action.metavar).lower()} {value!r}. Did you mean {names[meant]}?")
+            meant = closest(value, names)
+            did_you_mean = f" Did you mean {names[meant]}?" if meant else ""
+            self.fail(f"Unknown {str(action.metavar).lower()} {value!r}.{did_you_mean}")
         super()._check_value(action, value)
 
 

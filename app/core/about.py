@@ -44,4 +44,6 @@ def duration_text(seconds: float) -> str:
     if minutes < 60:
         return f"{minutes} min"
     hours = minutes // 60
-    return f"{hours} h {minutes % 60} min" if hours < 24 else f"{hours // 24} d {hours % 24} h"
+    if hours < 24:
+        return f"{hours} h" + (f" {minutes % 60} min" if minutes % 60 else "")
+    return f"{hours // 24} d" + (f" {hours % 24} h" if hours % 24 else "")

@@ -77,7 +77,12 @@ class NewerDatabaseError(DataFolderError):
 
 
 class DamagedDatabaseError(DataFolderError):
-    """The database file cannot be read; it can be moved aside."""
+    """The database file cannot be read; it can be moved aside. `REPAIR` says how, where nothing asks."""
+
+    REPAIR = (
+        "Restore a backup (hookline restore FILE), choose another folder with --data-dir, or move the file aside and"
+        " start fresh: hookline serve --set-aside-damaged, or the window, which asks."
+    )
 
 
 class MissingDatabaseError(DataFolderError):

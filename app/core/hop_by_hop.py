@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from app.core.record import Headers
 
-_FRAMING = frozenset({"content-length", "transfer-encoding"})
+FRAMING = frozenset({"content-length", "transfer-encoding"})
+"""They tell where a body ends, so whoever sends it writes them."""
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "te", "trailer", "upgrade", "expect"})
 
 
@@ -16,7 +17,7 @@ def hop_by_hop(headers: Headers) -> frozenset[str]:
 
 def end_to_end(headers: Headers) -> Headers:
     """The headers to pass on, without those that frame the body."""
-    dropped = hop_by_hop(headers) | _FRAMING
+    dropped = hop_by_hop(headers) | FRAMING
     return tuple(
         (name, value)
         for name, value in headers

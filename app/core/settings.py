@@ -116,7 +116,7 @@ def is_size(key: str) -> bool:
 
 def override_text(saved: str | None) -> str:
     """What to say of a setting that has another value for this run alone; `saved` is its saved value, None for none."""
-    return f"Until Hookline is closed. {saved or 'Nothing'} is saved."
+    return f"For this run only. {f'The saved value is {saved}.' if saved else 'No value is saved.'}"
 
 
 def first_storage_limit(free: int, used: int = 0) -> int:

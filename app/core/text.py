@@ -190,6 +190,16 @@ def ms_text(ms: float) -> str:
     return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.1f} s"
 
 
+def exact_duration(ms: int) -> str:
+    """`250 ms`, `1.5 s`, `90 s`, `10 min`, `2 h`; `DurationField` reads it back as the same number."""
+    for unit, size in (("h", 3_600_000), ("min", 60_000), ("s", 1_000)):
+        if ms and ms % size == 0:
+            return f"{ms // size:,} {unit}"
+    if ms > 1_000 and ms % 100 == 0:
+        return f"{ms // 1_000:,}.{ms % 1_000 // 100} s"
+    return f"{ms:,} {'ms' if ms else 's'}"
+
+
 def source_text(address: str, port: int) -> str:
     """Where a request came from. A tunnel tells the client's address without its port, which is 0 then."""
     return f"{address} port {port}" if port else address

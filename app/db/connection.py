@@ -43,7 +43,7 @@ _PRAGMAS = [
 _READ_PRAGMAS = [("query_only", "on"), ("cache_size", -8_000), ("temp_store", "memory")]
 
 _LOCKED_TEXT = "Another program has locked the database. Close that program."
-_DAMAGED_TEXT = "The database file is damaged. Restart Hookline to move it aside."
+_DAMAGED_TEXT = f"The database file is damaged. {DamagedDatabaseError.REPAIR}"
 _REASONS = {
     sqlite3.SQLITE_FULL: "The disk is full. Free some space.",
     sqlite3.SQLITE_BUSY: _LOCKED_TEXT,
@@ -196,8 +196,7 @@ def _check_file(path: Path, known: Sequence[str]) -> None:
 
 def damaged(path: Path) -> DamagedDatabaseError:
     """The error for a file that cannot be used."""
-    message = f"{path} is damaged or not a database. It was not changed; move it aside to start with an empty one."
-    return DamagedDatabaseError(message, path.parent)
+    return DamagedDatabaseError(f"{path} is damaged or not a database. It was not changed.", path.parent)
 
 
 def _require_wal(database: SqliteDatabase, path: Path) -> None:

@@ -12,7 +12,7 @@ from peewee import SqliteDatabase
 from app.core.backup import BackupStep, Report
 from app.core.clock import rfc3339
 from app.core.doctor import Finding, ok, problem, warning
-from app.core.errors import DataFolderError, MissingDatabaseError
+from app.core.errors import DamagedDatabaseError, DataFolderError, MissingDatabaseError
 from app.core.sizes import MIB
 from app.core.text import count_of, size_text
 from app.db.body_check import damaged_bodies
@@ -20,7 +20,7 @@ from app.db.clock_check import find_problem, last_seen
 from app.db.connection import FILE_NAME, companions, trouble
 from app.db.copy import find_damage, quiet_uri, snapshot
 from app.db.disk_reserve import INDEX_NAME, size_of
-from app.db.folder import require_database
+from app.db.folder import require_database, size_on_disk
 from app.db.migrations import MIGRATIONS, OLDEST, applied
 from app.db.schema_check import schema_problem
 
@@ -28,7 +28,6 @@ DATABASE, INDEX, CLOCK = "Database", "Search index", "Clock"
 LOG_LARGE = 256 * MIB
 QUICK_S = 30.0
 """A check without `--full` ends after this time."""
-RESTORE = "Restore a backup (hookline restore FILE), or start with --set-aside-damaged."
 
 
 class _OutOfTimeError(Exception):
@@ -57,7 +56,7 @@ def check_database(folder: Path, *, full: bool) -> Finding:
         advice = "To check all of it, however long that takes: hookline doctor --full"
         return warning(DATABASE, f"{_described(path)}; not checked to its end within {QUICK_S:g} s.", advice)
     except sqlite3.DatabaseError as error:
-        return problem(DATABASE, f"{path} cannot be read: {trouble(error) or error}", RESTORE)
+        return problem(DATABASE, f"{path} cannot be read: {trouble(error) or error}", DamagedDatabaseError.REPAIR)
     except DataFolderError as error:
         return problem(DATABASE, str(error), None)
     if found is not None:
@@ -73,9 +72,9 @@ def check_database(folder: Path, *, full: bool) -> Finding:
 def _find_problem(path: Path, report: Report, changed: str | None, *, full: bool) -> Finding | None:
     found = find_damage(path, report, thorough=full)
     if found is not None:
-        return problem(DATABASE, f"{path} is damaged: {found}.", RESTORE)
+        return problem(DATABASE, f"{path} is damaged: {found}.", DamagedDatabaseError.REPAIR)
     if changed is not None:
-        return problem(DATABASE, f"{path} was changed by another program: {changed}.", RESTORE)
+        return problem(DATABASE, f"{path} was changed by another program: {changed}.", DamagedDatabaseError.REPAIR)
     if full and (damaged := damaged_bodies(path, report)):
         number = count_of(len(damaged), "damaged body", "damaged bodies")
         text = f"{path} has {number}, not what was received (by their SHA-256). The first is of request"
@@ -130,4 +129,4 @@ def _missing(folder: Path) -> Finding:
 
 
 def _described(path: Path) -> str:
-    return f"{size_text(size_of(path) or 0)}"
+    return f"{size_text(size_on_disk(path))} with its log and search index"

@@ -79,14 +79,16 @@ def lock_folder(folder: Path, reason: str = "") -> FolderLock:
         message = f"{folder} is in use by Hookline ({who}). Close it, or choose another folder with --data-dir."
         raise FolderInUseError(message, folder, pid) from None
     except OSError as error:
-        if why := _NO_LOCKS.get(error.errno or 0):
+        if file := next(filter(os.path.isfile, (folder, *folder.parents)), None):
+            message = f"{file} is a file, not a folder. Choose another data folder with --data-dir."
+        elif why := _NO_LOCKS.get(error.errno or 0):
             message = f"{folder} {why}, or choose another folder with --data-dir."
-            raise DataFolderError(f"{message}{reason and ' '}{reason}", folder) from error
-        raise DataFolderError(
-            f"The data folder {folder} cannot be used: {error.strerror or error}. Check its permissions and the disk,"
-            f" or choose another with --data-dir.{reason and ' '}{reason}",
-            folder,
-        ) from error
+        else:
+            message = (
+                f"The data folder {folder} cannot be used: {error.strerror or error}. Check its permissions and the"
+                " disk, or choose another with --data-dir."
+            )
+        raise DataFolderError(f"{message}{reason and ' '}{reason}", folder) from error
     return FolderLock(lock, descriptor, folder / PID_NAME, was_unclean=was_unclean)
 
 
@@ -107,6 +109,11 @@ def hold_folder(folder: Path) -> int | None:
         os.close(descriptor)
         return None
     return descriptor
+
+
+def size_on_disk(path: Path) -> int:
+    """The bytes of the database with its log and its search index."""
+    return sum(size_of(file) or 0 for file in (path, companions(path)[0], path.with_name(INDEX_NAME)))
 
 
 def require_database(folder: Path) -> None:

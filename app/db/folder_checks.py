@@ -31,11 +31,13 @@ def check_folder(folder: Path) -> Finding:
     except FileNotFoundError:
         advice = "It is created at the first start. If you expected data, check --data-dir and HOOKLINE_DATA_DIR."
         return warning(FOLDER, f"{folder} does not exist.", advice)
+    except NotADirectoryError:
+        return _file(next(filter(os.path.isfile, folder.parents)))
     except OSError as error:
         advice = "Check the folders above it and their permissions, or choose another with --data-dir."
         return problem(FOLDER, f"{folder} cannot be reached: {error.strerror}.", advice)
     if not stat.S_ISDIR(status.st_mode):
-        return problem(FOLDER, f"{folder} is not a folder.", "Move it away, or choose another with --data-dir.")
+        return _file(folder)
     if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
         advice = f"Make it yours: chmod u+rwx {folder}" if sys.platform != "win32" else "Check its permissions."
         return problem(FOLDER, f"{folder} cannot be read or written.", advice)
@@ -47,6 +49,10 @@ def check_folder(folder: Path) -> Finding:
             mode = f"{stat.S_IMODE(status.st_mode):03o}"
             return warning(FOLDER, f"Other users can open {folder} (mode {mode}).", f"chmod 700 {folder}")
     return ok(FOLDER, f"{folder}")
+
+
+def _file(path: Path) -> Finding:
+    return problem(FOLDER, f"{path} is a file, not a folder.", "Choose another data folder with --data-dir.")
 
 
 def check_disk(folder: Path) -> Finding:

@@ -40,11 +40,7 @@ def applied(connection: sqlite3.Connection, path: Path, known: Sequence[str]) ->
     if not tables:
         return []
     if "migration" not in tables:
-        raise DamagedDatabaseError(
-            f"{path} is an SQLite database, but not one of Hookline's. Move it away, or choose another data folder"
-            " with --data-dir.",
-            path.parent,
-        )
+        raise DamagedDatabaseError(f"{path} is an SQLite database, but not one of Hookline's.", path.parent)
     names = [name for (name,) in connection.execute("SELECT name FROM migration ORDER BY name")]
     newer = [name for name in names if name not in (OLDEST, *known)]
     if newer:
@@ -66,8 +62,7 @@ def _require_columns(connection: sqlite3.Connection, path: Path) -> None:
     missing = next((f"{table}.{column}" for table, column in needed if (table, column) not in found), None)
     if missing is not None:
         raise DamagedDatabaseError(
-            f"{path} was written by another version of Hookline: it has no column {missing}. Move it away, or choose"
-            " another data folder with --data-dir; nothing was changed.",
+            f"{path} was written by another version of Hookline: it has no column {missing}. It was not changed.",
             path.parent,
         )
 

@@ -26,15 +26,13 @@ from app.core.rules import RETENTION_MAX
 from app.db.background_worker import BackgroundWorker
 from app.db.cleanup import Cleanup, Reclaim
 from app.db.clock_check import ClockCheck
-from app.db.connection import companions
 from app.db.counts import Removed, RequestCounts, all_uses, freed_since
 from app.db.delete_requests import delete_oldest, newest_received_at
-from app.db.disk_reserve import size_of
 from app.db.endpoints import Endpoints
+from app.db.folder import size_on_disk
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.schema import MisdatedModel
-from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.storage_limits import StorageLimits
 from app.db.unsent import BY_AGE, UnsentReport, keep_unsent
 from app.db.writer import Writer
@@ -216,8 +214,7 @@ def _size(database: SqliteDatabase, path: Path, limits: list[tuple[int, int]]) -
         rows, taken = expired_size(database, endpoint_id, before)
         expired += rows
         free += taken + rows * ROW_OVERHEAD
-    on_disk = sum(size_of(file) or 0 for file in (path, companions(path)[0], path.with_name(INDEX_NAME)))
-    return StorageSize(file_bytes=on_disk, free_bytes=free, expired=expired)
+    return StorageSize(file_bytes=size_on_disk(path), free_bytes=free, expired=expired)
 
 
 _PLAIN = (

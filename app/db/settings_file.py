@@ -42,7 +42,9 @@ def _read(folder: Path) -> dict[str, object]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise DataFolderError(f"{file} cannot be read: {error.strerror}. Check its permissions.", folder) from error
+        raise DataFolderError(
+            f"{file} cannot be read: {error.strerror}. Check that it is a file that you may read.", folder
+        ) from error
     try:
         given = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:

@@ -25,7 +25,9 @@ def load(folder: Path) -> Saved:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise DataFolderError(f"{file} cannot be read: {error.strerror}. Check its permissions.", folder) from error
+        raise DataFolderError(
+            f"{file} cannot be read: {error.strerror}. Check that it is a file that you may read.", folder
+        ) from error
     except (msgspec.MsgspecError, UnicodeDecodeError):
         # Without its text, which may hold a secret.
         raise DataFolderError(

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import Run
+from tests.cli.conftest import Program, Run
 
 COMMANDS = (
     "endpoint list",
@@ -43,3 +44,35 @@ def test_an_endpoint_can_be_made_in_a_new_folder(run: Run, folder: Path) -> None
     assert run("endpoint", "add", "Orders", "--slug", "orders").code == 0
     assert (folder / "hookline.db").exists()
     assert run("endpoint", "show", "orders").code == 0
+
+
+@pytest.mark.parametrize("command", ["requests", "status", "endpoint add x", "serve", "doctor"])
+def test_a_data_folder_that_is_a_file_is_called_one(run: Run, tmp_path: Path, command: str) -> None:
+    file = tmp_path / "data"
+    file.write_text("mine")
+    for given in (file, file / "below"):
+        done = run(*command.split(), "--data-dir", str(given))
+        told = done.out if command == "doctor" else done.err
+        assert done.code == (1 if command == "doctor" else 3)
+        assert f"{file} is a file, not a folder." in told
+        assert "permissions" not in told.splitlines()[0] or command == "doctor"
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.parametrize("command", ["requests", "serve", "doctor"])
+def test_a_damaged_database_comes_with_all_ways_out(run: Run, folder: Path, command: str) -> None:
+    folder.mkdir()
+    (folder / "hookline.db").write_bytes(b"not a database" * 1000)
+    done = run(command)
+    told = done.out if command == "doctor" else done.err
+    assert done.code == (1 if command == "doctor" else 3)
+    assert "Restore a backup (hookline restore FILE), choose another folder" in told
+    assert "hookline serve --set-aside-damaged, or the window, which asks." in told
+    assert (folder / "hookline.db").read_bytes() == b"not a database" * 1000
+
+
+def test_status_and_doctor_agree_on_the_size(serve: Callable[..., Program], run: Run) -> None:
+    serve("--endpoint", "Orders")
+    size = next(line for line in run("status").out.splitlines() if line.startswith("Database: "))
+    checked = next(one for one in run("doctor", "--json").json if one["name"] == "Database")
+    assert checked["text"] == f"{size.removeprefix('Database: ')} with its log and search index, sound"

@@ -106,4 +106,4 @@ def test_a_file_in_place_of_the_folder(folder: Path, run: Run) -> None:
     done = run("doctor")
     assert done.code == 1
     assert done.err == ""
-    assert f"problem\tData folder\t{folder} is not a folder." in done.out
+    assert f"problem\tData folder\t{folder} is a file, not a folder." in done.out

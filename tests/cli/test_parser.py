@@ -200,7 +200,7 @@ def test_an_empty_variable_names_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("nonsense", "invalid choice: 'nonsense'"),
+        ("nonsense", "Unknown command 'nonsense'. See hookline --help."),
         ("serve --port many", "--port: invalid int value: 'many'"),
         ("serve --port 65536", "must be between 1 and 65535, not 65536"),
         ("serve --port 9000 --api-port 9000", "must differ"),
@@ -221,6 +221,7 @@ def test_an_empty_variable_names_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         ("plan gold", "invalid choice: 'gold'"),
         ("delete an-id", "Unknown command 'delete'. Did you mean rm? See hookline --help."),
         ("reqests", "Unknown command 'reqests'. Did you mean requests?"),
+        ("bogus", "Unknown command 'bogus'. See hookline --help."),
         ("endpoint delete x", "Unknown verb 'delete'. Did you mean rm? See hookline endpoint --help."),
         ("requests --josn", "Unrecognized arguments: --josn. Did you mean --json? See hookline requests --help."),
         ("endpoint add x --foward-url=y", "Did you mean --forward-url? See hookline endpoint add --help."),
@@ -233,7 +234,7 @@ def test_an_empty_variable_names_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
         (f"{LINK} --minimized", "A link cannot be combined with --minimized"),
         (f"{LINK} --json", "--json"),
         (f"-- {LINK} --base-url http://x", "After -- only a link may follow, not '--base-url'"),
-        (f"{LINK} {LINK}", "invalid choice"),
+        (f"{LINK} {LINK}", "Unknown command"),
         ("--new-endpoint --minimized", "not allowed with"),
         ("--minimized serve", "--minimized only works without a command"),
         ("--new-endpoint version", "--new-endpoint only works without a command"),

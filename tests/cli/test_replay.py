@@ -168,6 +168,7 @@ def test_nothing_to_send_and_nothing_that_could_capture(run: Run, ids: list[str]
         ("@last --to-endpoint none", 1, "No endpoint has the slug"),
         ("@last --to ftp://x", 2, "Replay URL"),
         ("@last --header colon", 2, "has no colon"),
+        ("@last --header Content-Length:5", 2, "Headers: Content-Length is set by Hookline itself."),
         ("@last --body-file /none", 3, "cannot be read from /none"),
         ("@last 019a1b2c", 1, "No request has the ID '019a1b2c'"),
     ],

@@ -131,12 +131,12 @@ def test_a_value_of_this_run_is_marked_and_saved_when_it_is_set(
 ) -> None:
     url = "https://run.example.org"
     serve("--base-url", url)
-    said = "Until Hookline is closed. Nothing is saved."
+    said = "For this run only. No value is saved."
     rows = {row[0]: row for row in (line.split("\t") for line in run("settings").out.splitlines())}
     assert rows["base_url"][1] == url
-    assert rows["base_url"][2].startswith(said)
-    assert rows["port"][2].startswith("Until Hookline is closed. 8787 is saved.")
-    assert "Until" not in rows["body_limit"][2]
+    assert rows["base_url"][2].endswith(said)
+    assert rows["port"][2].endswith(" For this run only. The saved value is 8787.")
+    assert "this run" not in rows["body_limit"][2]
     shown = run("settings", "base_url")
     assert (shown.out, shown.err) == (f"{url}\n", f"hookline: {said}\n")
     assert run("settings", "--json").json["overridden"]["base_url"] is None

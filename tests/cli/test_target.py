@@ -26,7 +26,7 @@ Sets header: X-Env: b:c
 Adds header: X-More: 1
 Removes: Authorization, Cookie
 Timeout: 2.5 s
-Retries: 8 times on connection, 5xx; first after up to 0.5 s, then up to 5 s, within 1 min
+Retries: 8 times on connection, 5xx; first after up to 500 ms, then up to 5 s, within 24 h
 Parallel: up to 4
 Rate limit: 2.5 a second
 Attempt: its number is sent as X-Attempt
@@ -40,7 +40,16 @@ Redirects: followed
 ALL = (
     *("--set-header", "X-Env: dev", "--set-header", "X-Env:b:c", "--add-header", "X-More:1"),
     *("--remove-header", "Authorization", "--remove-header", "Cookie", "--retries", "8"),
-    *("--retry-on", "connection, 5xx,5xx", "--retry-delay", "0.5", "--retry-longest-delay", "5", "--retry-time", "60"),
+    *(
+        "--retry-on",
+        "connection, 5xx,5xx",
+        "--retry-delay",
+        "0.5",
+        "--retry-longest-delay",
+        "5",
+        "--retry-time",
+        "86400",
+    ),
     *("--parallel", "4", "--timeout", "2.5", "--insecure", "--client-cert", "client.pem", "--client-key", "client.key"),
     *("--ca-cert", "ca.pem", "--rate-limit", "2.5", "--attempt-header", "X-Attempt", "--auto-resume"),
     *("--follow-redirects", "--no-append-path", "--no-query", "--host", "sender", "--pause-after", "0"),

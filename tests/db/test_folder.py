@@ -114,7 +114,7 @@ def test_a_folder_that_cannot_be_used_does_not_stay_locked(tmp_path: Path, monke
 def test_a_file_in_its_place_is_refused(tmp_path: Path) -> None:
     (tmp_path / "data").touch()
     for folder in (tmp_path / "data", tmp_path / "data" / "below"):
-        with pytest.raises(DataFolderError, match="cannot be used"):
+        with pytest.raises(DataFolderError, match="is a file, not a folder"):
             lock_folder(folder)
 
 

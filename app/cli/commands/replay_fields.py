@@ -13,6 +13,7 @@ from app.cli.commands.endpoint_fields import header_of
 from app.cli.commands.requests import QUERY_HELP
 from app.cli.errors import CliError, Exit
 from app.cli.views import ReplayFields, RequestView
+from app.core.hop_by_hop import end_to_end
 from app.core.replay.replay_rules import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX
 
 STDIN = Path("-")
@@ -27,7 +28,6 @@ FAULTS = (
 SELECTING = {"query": "-q", "after": "--after", "before": "--before"}
 EDITING = {"method": "--method", "headers": "--header", "body": "--body", "body_file": "--body-file"}
 """Options by their names in the namespace."""
-_PER_CONNECTION = frozenset({"connection", "keep-alive", "te", "trailer", "upgrade", "expect", "host"})
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
@@ -162,15 +162,8 @@ def _headers(
     compressed = new_body and any(name.lower() == "content-encoding" for name, _ in captured)
     if not given and not compressed:
         return None
-    options_of_connection = [value for name, value in captured if name.lower() == "connection"]
-    left_out = _PER_CONNECTION | {one.strip().lower() for value in options_of_connection for one in value.split(",")}
-    if compressed:
-        left_out |= {"content-encoding"}
-    kept = [
-        (name, value)
-        for name, value in captured
-        if (lower := name.lower()) not in left_out and lower not in replaced and not lower.startswith("proxy-")
-    ]
+    replaced |= {"host", "content-encoding"} if compressed else {"host"}
+    kept = [(name, value) for name, value in end_to_end(tuple(captured)) if name.lower() not in replaced]
     return [*kept, *((name, value) for name, value in given)]
 
 

@@ -57,7 +57,7 @@ def _list(call: Call, now: dict[str, Any]) -> None:
         for key in Settings.__struct_fields__:
             meaning = meta(key).description or ""
             if key in now["overridden"]:
-                meaning = f"{_override(key, now)} {meaning}"
+                meaning = f"{meaning} {_override(key, now)}"
             table.row(key, text_of(key, now[key]), meaning)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from app.cli.output import DIM, GREEN, RED
 from app.cli.views import RetryView, TargetView
-from app.core.text import count_of, ms_text
+from app.core.text import count_of, exact_duration, ms_text
 
 CODES = {"on": GREEN, "off": DIM, "-": DIM}
 WORST = ("paused", "failing", "on", "off")
@@ -50,13 +50,8 @@ def full_retry_text(retry: RetryView) -> str:
     text = retry_text(retry)
     if text == "never":
         return text
-    first, longest = _duration(retry["first_delay_ms"]), _duration(retry["longest_delay_ms"])
-    return f"{text}; first after up to {first}, then up to {longest}, within {_duration(retry['total_ms'])}"
-
-
-def _duration(ms: int) -> str:
-    """`0.5 s`, `90 s`, `10 min`."""
-    return f"{ms // 60_000} min" if ms and ms % 60_000 == 0 else f"{ms / 1000:g} s"
+    first, longest = exact_duration(retry["first_delay_ms"]), exact_duration(retry["longest_delay_ms"])
+    return f"{text}; first after up to {first}, then up to {longest}, within {exact_duration(retry['total_ms'])}"
 
 
 def described(target: TargetView) -> Iterator[tuple[str, str]]:

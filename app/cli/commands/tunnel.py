@@ -236,7 +236,8 @@ def _read(file: str) -> str:
     try:
         return (sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")).strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise CliError(f"{file} cannot be read: {error}.", Exit.ENVIRONMENT) from error
+        reason = getattr(error, "strerror", "it is not text")
+        raise CliError(f"{file} cannot be read: {reason}.", Exit.ENVIRONMENT) from error
 
 
 def _probe_text(probe: ProbeView) -> str:

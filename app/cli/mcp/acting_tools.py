@@ -16,9 +16,9 @@ from app.cli.mcp.shapes import EndpointShape, ReplayResults, SentShape
 from app.cli.mcp.tools import RESPONSE_BYTES, Connect, ReadTools, RequestId, calling
 from app.cli.transport import path_of
 from app.cli.views import FullDeliveryView
+from app.core.hop_by_hop import FRAMING
 
 _SEND_S = 60.0
-_FRAMING = frozenset({"content-length", "transfer-encoding"})
 _DOTS = frozenset({".", ".."})
 
 
@@ -95,7 +95,7 @@ def _check(path: str, headers: dict[str, str]) -> None:
     if _DOTS.intersection(unquote(path.partition("?")[0]).split("/")):
         raise ToolError("path must not have . or .. between its slashes: the request would leave the endpoint.")
     for name, value in headers.items():
-        if name.strip().lower() in _FRAMING:
+        if name.strip().lower() in FRAMING:
             raise ToolError(f"headers must not have {name.strip()}: it follows from the body.")
         if not (name + value).isascii():
             raise ToolError(f"headers must be ASCII, which {name[:80]!r} is not.")

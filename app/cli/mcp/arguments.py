@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 from pydantic import ValidationError
 
-from app.cli.closest import closest
+from app.core.closest import closest
 
 _UNKNOWN, _MISSING = "extra_forbidden", "missing"
 _SHOWN_MAX = 80

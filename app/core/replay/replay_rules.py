@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from app.core.delivery import RequestEdit
 from app.core.forward_target import full_url
+from app.core.hop_by_hop import FRAMING
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,
@@ -118,7 +119,7 @@ def _edit_errors(edit: RequestEdit, source: ReplaySource, own_bases: Sequence[st
     if edit.url is not None:
         yield from _error("edit.url", forward_url_error(full_url(edit.url), own_bases, "URL"))
     if edit.headers is not None:
-        yield from _error("edit.headers", headers_error(edit.headers, "Headers", frozenset()))
+        yield from _error("edit.headers", headers_error(edit.headers, "Headers", FRAMING))
 
 
 def _error(field: str, message: str | None) -> Iterator[FieldError]:

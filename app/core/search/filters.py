@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from difflib import get_close_matches
+from collections.abc import Callable
 
+from app.core.closest import closest
 from app.core.model import METHODS, DeliveryState
 from app.core.record import Record
 from app.core.search.filter_values import (
@@ -95,7 +95,7 @@ def read_condition(kind: FilterKind, value: Text) -> Condition:
     named = {choice.lower(): choice for choice in kind.values}
     found = named.get(value.characters.lower())
     if found is None:
-        suggestion = nearest(value.characters, named)
+        suggestion = closest(value.characters, named)
         raise QueryError(
             f"{kind.name}:{value.characters} is unknown. Use {', '.join(kind.values)}.",
             value.start,
@@ -103,8 +103,3 @@ def read_condition(kind: FilterKind, value: Text) -> Condition:
             named[suggestion] if suggestion else None,
         )
     return Choice(value=found)
-
-
-def nearest(word: str, names: Iterable[str]) -> str | None:
-    """The one of `names` that was probably meant by `word`."""
-    return next(iter(get_close_matches(word.lower(), list(names), 1, 0.6)), None)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from app.core.search.filters import FILTERS, OLD_NAMES, nearest, read_condition
+from app.core.closest import closest
+from app.core.search.filters import FILTERS, OLD_NAMES, read_condition
 from app.core.search.query import All, Either, Filter, Not, Query, QueryError, Term, Word
 from app.core.search.tokens import Text, Token, tokens
 
@@ -106,7 +107,7 @@ def _leaf(token: Token, written: str) -> Term:
 def _filter(name: str, value: Text, token: Token, written: str, colon: int) -> Filter:
     kind = FILTERS.get(OLD_NAMES.get(name.lower(), name.lower()))
     if kind is None:
-        suggestion = nearest(name, FILTERS)
+        suggestion = closest(name, FILTERS)
         meant = f"Did you mean {suggestion}:? " if suggestion else ""
         raise QueryError(
             f"Unknown filter {name}:. {meant}To search for the text itself, put it in quotes.",

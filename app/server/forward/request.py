@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from app.core.delivery import FailureKind, QueuedDelivery, RequestEdit
 from app.core.errors import DamagedBodyError, NotFoundError
 from app.core.forward_target import escapes_path, sub_path, target_below
-from app.core.hop_by_hop import hop_by_hop
+from app.core.hop_by_hop import FRAMING, hop_by_hop
 from app.core.model import PART_SIZE, Capture
 from app.core.record import Headers
 from app.core.repositories import CaptureRepository
@@ -27,8 +27,7 @@ from app.server.forward.request_url import RequestUrl, parse_url
 LOOP_HEADER = "X-Hookline-Forwarded-By"
 """Names each Hookline that forwarded a request, so that one that returns to its origin is recognised."""
 
-_FRAMING = frozenset({"content-length", "transfer-encoding"})
-_FIXED = _FRAMING | {LOOP_HEADER.lower()}
+_FIXED = FRAMING | {LOOP_HEADER.lower()}
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
 _CONNECTION_LENGTH = len("connection")
 _PATH_MAX = 200
@@ -185,7 +184,7 @@ def delivery_headers(
     The body's length stands in place of the sender's framing header, and is left out when the sender had none and the
     body is empty.
     """
-    dropped = hop_by_hop(capture.headers) - _FRAMING
+    dropped = hop_by_hop(capture.headers) - FRAMING
     original_host = ""
     captured = []
     for pair in capture.headers:
@@ -230,7 +229,7 @@ def _framed(headers: Headers | list[tuple[str, str]], size: int) -> list[tuple[s
     framed = False
     for name, value in headers:
         lower = name.lower()
-        if lower not in _FRAMING:
+        if lower not in FRAMING:
             out.append((name, value))
         elif not framed:
             out.append((name if lower == "content-length" else "Content-Length", str(size)))

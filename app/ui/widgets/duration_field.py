@@ -6,6 +6,8 @@ import re
 
 from PySide6.QtWidgets import QLineEdit, QWidget
 
+from app.core.text import exact_duration
+
 _UNITS = {"ms": 1, "s": 1_000, "sec": 1_000, "min": 60_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 _DURATION = re.compile(r"([0-9]{1,12}|[0-9]{1,9}\.[0-9]{1,3})\s*([a-z]+)", re.ASCII)
 _QUOTED_MAX = 24
@@ -20,16 +22,6 @@ def parse_duration(text: str) -> int | None:
     return int(ms) if ms == int(ms) else None
 
 
-def duration_text(ms: int) -> str:
-    """`250 ms`, `1.5 s`, `90 s`, `10 min`, `2 h`; parses back to the same number."""
-    for unit, size in (("h", 3_600_000), ("min", 60_000), ("s", 1_000)):
-        if ms and ms % size == 0:
-            return f"{ms // size:,} {unit}"
-    if ms > 1_000 and ms % 100 == 0:
-        return f"{ms // 1_000:,}.{ms % 1_000 // 100} s"
-    return f"{ms:,} {'ms' if ms else 's'}"
-
-
 class DurationField(QLineEdit):
     """`title` names the field in `problem`; `low` and `high` are its bounds in milliseconds."""
 
@@ -37,11 +29,11 @@ class DurationField(QLineEdit):
         super().__init__(parent)
         self._title, self._low, self._high = title, low, high
         self._valid = low
-        self.setPlaceholderText(duration_text(max(low, 1_000)))
+        self.setPlaceholderText(exact_duration(max(low, 1_000)))
 
     def range_text(self) -> str:
         """`100 ms to 10 min`."""
-        return f"{duration_text(self._low)} to {duration_text(self._high)}"
+        return f"{exact_duration(self._low)} to {exact_duration(self._high)}"
 
     def value(self) -> int:
         """Milliseconds, in range or not; the last valid value where the text is no time."""
@@ -54,7 +46,7 @@ class DurationField(QLineEdit):
 
     def set_value(self, ms: int) -> None:
         self._valid = ms
-        self.setText(duration_text(ms))
+        self.setText(exact_duration(ms))
 
     def problem(self) -> str | None:
         """Why the text cannot be saved; None if it can."""

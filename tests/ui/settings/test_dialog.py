@@ -69,7 +69,7 @@ class TestSettings:
                 await settle()
                 row = dialog.network.row("port")
                 assert row.override.isVisible()
-                assert row.override.text() == "Until Hookline is closed. 8787 is saved."
+                assert row.override.text() == "For this run only. The saved value is 8787."
                 assert not dialog.network.row("base_url").override.isVisible()
                 assert not dialog.network.row("base_url").keep_box.isVisible()
                 assert not dialog.save_button.isEnabled()
@@ -97,7 +97,7 @@ class TestSettings:
                 dialog = open_settings(desk, window)
                 await settle()
                 row = dialog.network.row("base_url")
-                assert row.override.text() == "Until Hookline is closed. Nothing is saved."
+                assert row.override.text() == "For this run only. No value is saved."
                 row.keep_box.click()
                 dialog.network.base_url.selectAll()
                 QTest.keyClicks(dialog.network.base_url, "https://y.example")

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from pytestqt.qtbot import QtBot
 
-from app.ui.widgets.duration_field import DurationField, duration_text, parse_duration
+from app.core.text import exact_duration
+from app.ui.widgets.duration_field import DurationField, parse_duration
 
 
 @pytest.mark.parametrize(
@@ -45,7 +46,7 @@ def test_a_number_with_a_unit_is_understood(text: str, ms: int | None) -> None:
     ],
 )
 def test_what_is_shown_parses_back(ms: int, text: str) -> None:
-    assert duration_text(ms) == text
+    assert exact_duration(ms) == text
     assert parse_duration(text) == ms
 
 

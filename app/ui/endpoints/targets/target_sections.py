@@ -27,13 +27,14 @@ from app.core.rules import (
     TIMEOUT_MIN_MS,
 )
 from app.core.target import RetryRule, TargetDraft
+from app.core.text import exact_duration
 from app.ui.endpoints.more_sections import Section, mono_edit, parse_lines, to_lines
 from app.ui.endpoints.targets.target_text import RESULTS, retry_text, sample_url, single_statuses
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.duration_field import DurationField, duration_text
+from app.ui.widgets.duration_field import DurationField
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.labels import label
 from app.ui.widgets.number_field import NumberField
@@ -199,7 +200,7 @@ class DeliverySection(TargetSection):
         self.auto_resume = QCheckBox("Resume by itself", self)
         self.in_order = QCheckBox("Keep the order", self)
         self.redirects = QCheckBox("Follow redirects", self)
-        timeout = f"Per attempt, up to {duration_text(TIMEOUT_MAX_MS)}."
+        timeout = f"Per attempt, up to {exact_duration(TIMEOUT_MAX_MS)}."
         self.fields = {
             "timeout_ms": LabeledField("Time limit", self.timeout, self, help_text=timeout),
             "parallel": LabeledField("Parallel", self.parallel, self, help_text="At once, in any order."),

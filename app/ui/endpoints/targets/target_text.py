@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from app.core.forward_target import forwarded_url, full_url
 from app.core.target import PausedBy, RetryRule, TargetDraft
-from app.core.text import count_of
-from app.ui.widgets.duration_field import duration_text
+from app.core.text import count_of, exact_duration
 
 RESULTS = {
     "connection": ("Connection errors", "connection errors"),
@@ -64,7 +63,7 @@ def retry_text(rule: RetryRule) -> str:
     if not rule.on:
         return "Never retries a failed delivery: no result is selected."
     times = "once" if rule.retries == 1 else f"up to {rule.retries} times"
-    end = f"until {duration_text(rule.total_ms)} after the first attempt" if rule.total_ms else "all at once"
+    end = f"until {exact_duration(rule.total_ms)} after the first attempt" if rule.total_ms else "all at once"
     text = f"Retries {_results_text(rule)} {times}, {_delays_text(rule)}, {end}."
     return f"{text} Attempts that cannot connect do not count." if "connection" in rule.on else text
 
@@ -85,11 +84,11 @@ def _delays_text(rule: RetryRule) -> str:
         return "without waiting"
     if len(set(delays)) == 1:
         each = " each time" if len(delays) > 1 else ""
-        return f"after at most {duration_text(delays[0])}{each}"
+        return f"after at most {exact_duration(delays[0])}{each}"
     if len(delays) > _LISTED_MAX:
-        first = duration_text(delays[0])
-        return f"after at most {first}, then twice as long each time up to {duration_text(delays[-1])}"
-    texts = [duration_text(delay) for delay in delays]
+        first = exact_duration(delays[0])
+        return f"after at most {first}, then twice as long each time up to {exact_duration(delays[-1])}"
+    texts = [exact_duration(delay) for delay in delays]
     numbers, units = zip(*(text.split(" ") for text in texts), strict=True)
     if len(set(units)) == 1:
         return f"after at most {listed(numbers)} {units[0]}"
