@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+
 from app.core.redaction.in_text import redacted_text
-from app.core.redaction.names import is_secret
-from app.core.redaction.secret import without_secret
+from app.core.redaction.names import is_secret_header
+from app.core.redaction.secret import REDACTED, without_secret
+
+SecretHeaders = Mapping[int, str]
+"""The names of the headers in which endpoints ask senders for a secret, by the endpoints' ids."""
 
 
-def redacted_headers(headers: list[tuple[str, str]], secret: str = "") -> list[tuple[str, str]]:
+def redacted_headers(
+    headers: Iterable[tuple[str, str]], secret: str = "", mark: str = REDACTED
+) -> list[tuple[str, str]]:
     """The headers without the values of secret ones, and without the secrets in others; an authentication scheme such
     as `Bearer` stays. `secret` is the name of one that is known to be secret."""
     return [
-        (name, without_secret(value) if is_secret(name) or name.lower() == secret.lower() else redacted_text(value))
+        (
+            name,
+            without_secret(value, mark)
+            if is_secret_header(name, value) or name.lower() == secret.lower()
+            else redacted_text(value, mark),
+        )
         for name, value in headers
     ]

@@ -6,17 +6,20 @@ import re
 from collections.abc import Iterator
 from urllib.parse import quote_plus
 
-from app.core.redaction.names import NAME_MAX, is_secret
+from app.core.redaction.names import NAME_MAX, is_secret, is_secret_parameter
 from app.core.redaction.secret import Decoded, Find, Secret, as_sent, without_secret
 
 _FIELD = re.compile(r"[^&]++")
-_SHARED_ACCESS = "sig"
-"""The parameter of Azure's URLs that gives access."""
 _ESCAPE = re.compile(r"%[0-9a-fA-F]{2}|\+")
 
 
-def form_secrets(text: str, find: Find) -> Iterator[Secret]:
+_GRANT = re.compile(r"(?:\A|&)grant_type=")
+"""A form that asks for a token has what the queries of URLs have."""
+
+
+def form_secrets(text: str, find: Find, *, is_query: bool = False) -> Iterator[Secret]:
     """The values of secret fields, and what `find` finds in the values of others."""
+    as_query = is_query or _GRANT.search(text) is not None
     for field in _FIELD.finditer(text):
         name, equals, value = field[0].partition("=")
         if not value:
@@ -24,7 +27,7 @@ def form_secrets(text: str, find: Find) -> Iterator[Secret]:
         begin = field.start() + len(name) + len(equals)
         plain = Decoded(value, begin, _ESCAPE, _character)
         called = Decoded(name[: 3 * NAME_MAX], 0, _ESCAPE, _character).text
-        if is_secret(called) or called == _SHARED_ACCESS:
+        if is_secret_parameter(called, value) if as_query else is_secret(called):
             yield Secret(begin, field.end(), _encoded(without_secret(plain.text)))
         else:
             yield from as_sent(find(plain.text), plain, _encoded)

@@ -12,8 +12,18 @@ from functools import partial
 from typing import NamedTuple
 
 from app.core.redaction.in_form import form_secrets
-from app.core.redaction.names import COMPOUND, COMPOUND_BEFORE, COMPOUND_STEMS, SIMPLE, SIMPLE_STEMS, WORDS, is_secret
-from app.core.redaction.secret import Secret, replaced
+from app.core.redaction.names import (
+    COMPOUND,
+    COMPOUND_BEFORE,
+    COMPOUND_STEMS,
+    HARMLESS_MAX,
+    PARAMETERS,
+    SIMPLE,
+    SIMPLE_STEMS,
+    WORDS,
+    is_secret,
+)
+from app.core.redaction.secret import REDACTED, Secret, replaced
 
 # Runs are possessive, so that what does not match is read once.
 _KEYS = (
@@ -74,7 +84,7 @@ _CURL = (
     rf"|--?[\w-]{{0,40}}?(?:{WORDS}|oauth2-bearer)[\w-]{{0,40}}+[ ]+[\"']?(?P<option>[^\s\"'-][^\s\"']*+))"
 )
 """What `curl` and other programs take as separate words."""
-_SEPARATOR = r"(?:={1,3}>?|:(?!:)={0,2}>?|%(?:25){0,3}3[ad])"
+_SEPARATOR = r"(?:={1,3}(?!=)>?|:(?!:)={0,2}>?|%(?:25){0,3}3[ad])"
 """Also `=>`, `:=`, and encoded as in a URL."""
 _TAIL = r"(?:[\w.\[\]-]|%(?!(?:25){0,3}(?:3[ad]|2[023]))){0,60}+"
 """The rest of a name."""
@@ -86,14 +96,30 @@ _VALUE = (
 )
 _SHORT = r"(?<=[a-z0-9][_.-])(?:pass|pin|otp|pw)|(?<![a-z0-9_.-])(?:pass|pin|otp|pw)(?=[ ]?=)"
 _SHORT_STEMS = ("_pin", "_otp", "_pw", "-pin", "-pw", ".pw", "pin=", "otp=", "pw=", "pin =", "otp =", "pw =")
-_IN_TEXT = rf"{_TAIL}){_AFTER_NAME}{_SEPARATOR}\s{{0,20}}+{_VALUE}"
-"""What follows a word of secret names, in the middle of a line."""
-_TO_LINE_END = (
-    r"[\w.-]{0,40}+)[ \t]{0,20}+[:=][ \t]{0,20}+(?![\"'\\:])"
-    r"(?P<rest>[|>][-+\d]{0,2}[ \t]*+(?:\r?\n[ \t]++[^\r\n]++)++|(?:[^\r\n&]|&(?![\w.%\[\]-]++=))++)"
+_CELL = r"[ ]?\t++(?P<cell>[^\t\r\n]++)"
+_NEXT_LINE = r"[ \t]*+\r?\n[ \t]*+"
+_LINE_END = r"(?=[ \t]*+(?:\r?\n|\Z))"
+_IN_TEXT = (
+    rf"{_TAIL})(?:{_AFTER_NAME}{_SEPARATOR}\s{{0,20}}+{_VALUE}|{_CELL}"
+    rf"|{_NEXT_LINE}(?P<below>(?=[^\s:]*\d)[^\s:]{{6,}}+){_LINE_END})"
 )
-"""In a line that begins with a name: a passphrase has several words, and YAML has blocks."""
-_IN_PATH = rf"{_TAIL})(?:=|%(?:25){{0,3}}3d)(?P<parameter>(?:[^&;/?#%]|%(?!(?:25){{0,3}}(?:26|3b|2f)))++)"
+"""What follows a word of secret names, in the middle of a line: also in the next cell or alone on the next line."""
+_TO_LINE_END = (
+    r"[\w.-]{0,40}+)(?:[ \t]{0,20}+[:=][ \t]{0,20}+(?![\"'\\:])"
+    r"(?P<rest>[|>][-+\d]{0,2}[ \t]*+(?:\r?\n[ \t]++[^\r\n]++)++|(?:[^\r\n&]|&(?![\w.%\[\]-]++=))++)"
+    rf"|{_CELL}|{_NEXT_LINE}(?P<below>(?!(?-i:[A-Z][a-z]+){_LINE_END})(?:(?:bearer|basic|token|digest)[ ])?"
+    rf"(?=\S*\w)[^\s:]{{4,}}+){_LINE_END})"
+)
+"""In a line that begins with a name: a passphrase has several words, and YAML has blocks. Alone on a line, it may be
+a heading, and a word with a capital letter below it the next one."""
+_SEGMENT = r"/(?P<segment>(?=[^/?#]*\d)(?=[^/?#]*[a-z])[^/?#\s]{8,}+)"
+"""What follows a name in a path, unless it is a word or a number."""
+_IN_PATH = (
+    rf"{_TAIL})(?:(?:=|%(?:25){{0,3}}3d)(?P<parameter>(?:[^&;/?#%]|%(?!(?:25){{0,3}}(?:26|3b|2f)))++)|{_SEGMENT})"
+)
+_IN_QUERY = rf"(?<=[?&])(?:{PARAMETERS})=(?P<value>[^\s&#\"'<>\\]{{{HARMLESS_MAX + 1},}}+)"
+"""A parameter of a target that is no whole URL."""
+_BELOW_PARAMETER = rf"/(?:{PARAMETERS}){_SEGMENT.replace('segment', 'named')}"
 _IN_TUPLE = rf"(?<=[(\[][\"'])(?:{SIMPLE}){_TAIL}[\"'],\s{{0,20}}+b?[\"'](?P<second>[^\r\n\"']++)"
 """`("Cookie", "a=b")`"""
 _LINE = r"(?<!\w)(?:authorization|(?:set-)?cookie2?)[\\\"']{0,9}:\s{0,9}+(?P<line>[^\r\n\"'\\]++)"
@@ -125,7 +151,7 @@ class _Patterns(NamedTuple):
 
 
 _BEFORE = rf".{{0,{COMPOUND_BEFORE}}}?"
-_FIRST = f"{_VALUES}|{_SCHEME}|{_CURL}|{_LINE}|{_IN_TUPLE}|"
+_FIRST = f"{_VALUES}|{_SCHEME}|{_CURL}|{_LINE}|{_IN_TUPLE}|{_IN_QUERY}|"
 _OF_INMOST_TEXT = _Patterns(
     _pattern(_FIRST, f"{SIMPLE}|{_SHORT}", _IN_TEXT),
     _pattern(_BEFORE, COMPOUND, _IN_TEXT),
@@ -133,14 +159,19 @@ _OF_INMOST_TEXT = _Patterns(
     _pattern(_BEFORE, COMPOUND, _TO_LINE_END),
 )
 _OF_TEXT = _OF_INMOST_TEXT._replace(simple=_pattern(f"{_URL}|{_FIRST}", f"{SIMPLE}|{_SHORT}", _IN_TEXT))
-_OF_PATH = _Patterns(_pattern(f"{_USER}|{_VALUES}|", SIMPLE, _IN_PATH), _pattern(_BEFORE, COMPOUND, _IN_PATH))
+_OF_PATH = _Patterns(
+    _pattern(f"{_USER}|{_VALUES}|{_BELOW_PARAMETER}|", SIMPLE, _IN_PATH), _pattern(_BEFORE, COMPOUND, _IN_PATH)
+)
+_PARAMETER_STEMS = tuple(stem for name in PARAMETERS.split("|") for stem in (f"{name}=", f"/{name}/"))
 _STEMS = {
-    **dict.fromkeys((*_VALUE_STEMS, "://", "bearer ", "basic ", " -", "\n-", *SIMPLE_STEMS, *_SHORT_STEMS), False),
+    **dict.fromkeys(
+        (*_VALUE_STEMS, "://", "bearer ", "basic ", " -", "\n-", *SIMPLE_STEMS, *_SHORT_STEMS, *_PARAMETER_STEMS), False
+    ),
     **dict.fromkeys(COMPOUND_STEMS, True),
 }
 """Where something may begin, and whether the stem is a compound's."""
 _NAME_BEFORE = re.compile(r"(?:unexpected )?[\w.-]{0,40}\Z", re.IGNORECASE)
-_PLAIN = re.compile(r"(?:(?!-|[Bb]asic )[^\s:=<{\[%&]{0,15}+(?:\s++|\Z))*+\Z")
+_PLAIN = re.compile(r"\s*+(?:(?!-|[Bb]asic )[^\s:=<{\[%&]{0,15}+(?:[ ]++|\s*+\Z))*+\Z")
 _QUERY = re.compile("[?#]")
 DEPTH_MAX = 4
 """URLs within the parameters of URLs are read this deep."""
@@ -178,7 +209,7 @@ def url_secrets(url: str, depth: int = 0) -> Iterator[Secret]:
     while query:
         begin, query = query.end(), _QUERY.search(url, query.end())
         end = query.start() if query else len(url)
-        for secret in form_secrets(url[begin:end], find):
+        for secret in form_secrets(url[begin:end], find, is_query=True):
             yield Secret(begin + secret.begin, begin + secret.end, secret.text)
 
 
@@ -225,11 +256,11 @@ def _whole_name(text: str, found: re.Match[str]) -> str:
     return (before[0] if before else "") + found["name"]
 
 
-def redacted_url(url: str) -> str:
+def redacted_url(url: str, mark: str = REDACTED) -> str:
     """A URL or request target without its secrets."""
-    return replaced(url, url_secrets(url))
+    return replaced(url, url_secrets(url), mark)
 
 
-def redacted_text(text: str) -> str:
+def redacted_text(text: str, mark: str = REDACTED) -> str:
     """A text for people without the secrets in it."""
-    return replaced(text, text_secrets(text))
+    return replaced(text, text_secrets(text), mark)

@@ -18,6 +18,7 @@ _KEYS = (
 _CODES = "verification|security|recovery|backup|otp|mfa|2fa|totp|one[-_ ]?time|login|sms|activation"
 COMPOUND = (
     rf"(?:{_KEYS})[-_ .]?key(?![-_ ]?id)|(?:{_CODES})[-_ ]?code|client[-_ ]?assertion|x-(?:amz|goog)-signature"
+    r"|code[-_]?verifier"
     r"|(?:seed|recovery)[-_ ]?phrase|mot[-_ ]?de[-_ ]?passe"
 )
 WORDS = f"{SIMPLE}|{COMPOUND}"
@@ -50,6 +51,15 @@ _HARMLESS = re.compile(
 )
 """A name that tells something about secrets: `token_type`, `password_changed_at`, the `total_tokens` of a language
 model."""
+PARAMETERS = r"code|key|session|sid|sas|sig|signature|hmac"
+"""In a URL these give access, as what others sign does; elsewhere they name anything."""
+_PARAMETER = re.compile(
+    rf"(?:x[-_])?(?:{PARAMETERS})|(?:.+[-_])?(?:sas|sig|signature)|auth(?:orization)?[-_]?code|connect\.sid",
+    re.IGNORECASE,
+)
+_HEADER = re.compile(r"(?:x-)?(?:code|key|session|sid|sas)", re.IGNORECASE)
+HARMLESS_MAX = 3
+"""Characters of a value that is no secret in spite of such a name: a status, a country, a page."""
 NAME_MAX = 256
 """Characters of a name that are looked at, at either end."""
 _FILE = re.compile(
@@ -70,6 +80,16 @@ def _is_secret(name: str) -> bool:
     return _NAME.search(name) is not None and _HARMLESS.search(name) is None
 
 
+def is_secret_parameter(name: str, value: str) -> bool:
+    """The same for a parameter of a URL."""
+    return is_secret(name) or (len(value) > HARMLESS_MAX and _PARAMETER.fullmatch(name) is not None)
+
+
+def is_secret_header(name: str, value: str) -> bool:
+    """The same for a header, in which signatures stay."""
+    return is_secret(name) or (len(value) > HARMLESS_MAX and _HEADER.fullmatch(name) is not None)
+
+
 def is_secret_file(name: str) -> bool:
     """Whether a file of this name holds secrets."""
     return _FILE.search(name[-NAME_MAX:].strip()) is not None
@@ -82,3 +102,13 @@ def may_name_secret(text: str) -> bool:
 
 
 _WORD = re.compile(WORDS)
+_SHORT_WORD = re.compile(
+    rf"(?<![a-z])(?:(?:{_WHOLE})(?![a-z])|c(?:pin|otp|ssn)|bpw|d(?:pass|auth)|eoauth|fbearer)", re.IGNORECASE
+)
+"""In CBOR a letter before a name is its length."""
+
+
+def binary_may_name_secret(body: bytes) -> bool:
+    """The same for a body that is no text; also short names count, which are words of other texts."""
+    text = body.decode("latin-1")
+    return may_name_secret(text) or _SHORT_WORD.search(text) is not None

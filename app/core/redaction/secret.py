@@ -9,6 +9,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 REDACTED = "[redacted]"
+HOLE = "\x7f"
+"""What a search has in the place of a secret: one byte in all charsets that bodies are redacted in, and allowed in
+JSON."""
 _SCHEME = re.compile(r"(?:basic|bearer|digest|token) ", re.IGNORECASE)
 
 
@@ -24,17 +27,17 @@ Find = Callable[[str], Iterable[Secret]]
 """Finds the secrets in a value that has no secret name; those of JSON not always in order."""
 
 
-def without_secret(value: str) -> str:
+def without_secret(value: str, mark: str = REDACTED) -> str:
     """What is shown in place of a secret; an authentication scheme such as `Bearer` stays."""
     scheme = _SCHEME.match(value)
-    return f"{scheme[0] if scheme else ''}{REDACTED}"
+    return f"{scheme[0] if scheme else ''}{mark}"
 
 
-def replaced(text: str, found: Iterable[Secret]) -> str:
-    """The text with all secrets replaced."""
+def replaced(text: str, found: Iterable[Secret], mark: str = REDACTED) -> str:
+    """The text with all secrets replaced, by a `mark` of their own or else by their texts."""
     pieces, reached = [], 0
     for secret in found:
-        pieces += [text[reached : secret.begin], secret.text]
+        pieces += [text[reached : secret.begin], secret.text if mark == REDACTED else mark]
         reached = secret.end
     return "".join((*pieces, text[reached:]))
 

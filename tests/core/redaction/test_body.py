@@ -61,6 +61,7 @@ def shown(body: str, content_type: str) -> str:
         ("{'password' => 'x', \"pin\" = 12}", "{'password' => \"[redacted]\", \"pin\" = \"[redacted]\"}"),
         ("{token: a=b, n: 1}", "{token: \"[redacted]\", n: 1}"),
         ('{"body": "a=1&pass%77ord=x&b=2"}', '{"body": "a=1&pass%77ord=[redacted]&b=2"}'),
+        ('{"text": "user\\ta\\npassword\\tx"}', '{"text": "user\\ta\\npassword\\t[redacted]"}'),
         ('{"cmd": "mysql --password x"}', '{"cmd": "mysql --password [redacted]"}'),
         # Base64 of other texts, and of an archive
         ('{"body": "YT0xJnRva2VuPWh1bnRlcjI="}', '{"body": "[redacted]"}'),
@@ -90,6 +91,8 @@ def test_json_members_are_redacted_by_their_names(body: str, expected: str) -> N
         ("%&=&password&password=&a=%zz&token=%", "%&=&password&password=&a=%zz&token=[redacted]"),
         ("password: x y\n", "password: [redacted]\n"),
         ("the token=x of mine", "the token=[redacted] of mine"),
+        ("grant_type=a&code=abcd&code_verifier=x", "grant_type=a&code=[redacted]&code_verifier=[redacted]"),
+        ("code=abcd&key=abcd", "code=abcd&key=abcd"),
         ("[a]\npassword = \"x y\"\n", "[a]\npassword = \"[redacted]\"\n"),
         ("[info] the password: x", "[info] the password: [redacted]"),
     ],
