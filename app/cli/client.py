@@ -69,13 +69,15 @@ class ApiClient(TunnelClient):
         query: str = "",
         beginning: str = "",
         unexamined: Callable[[int], None] | None = None,
+        *,
+        redacted: bool = False,
     ) -> AsyncIterator[SummaryView]:
         """The newest `count` requests of an endpoint, or of all (None), that match the search, newest first.
 
         With `beginning`, in place of a search, those whose ids begin with it. `unexamined` gets, page by page, how many
-        may match and are left out.
+        may match and are left out. `redacted`: nothing is found in secrets, and no gist has one.
         """
-        params = query_of(endpoint=slug, q=query, id=beginning)
+        params = query_of(endpoint=slug, q=query, id=beginning, redacted="true" if redacted else "")
         async for item in self.items("/requests", params, count, unexamined):
             yield cast(SummaryView, item)
 
@@ -83,10 +85,11 @@ class ApiClient(TunnelClient):
         return cast(RequestView, await self.json("GET", path_of("requests", request_id)))
 
     async def wait(
-        self, slug: str | None, query: str, after: str | None, timeout_s: float
+        self, slug: str | None, query: str, after: str | None, timeout_s: float, *, redacted: bool = False
     ) -> tuple[RequestView | None, str]:
         """The next request that matches, None if there is none in time; and the position for the next call."""
-        params = {**query_of(endpoint=slug, q=query, after=after), "timeout": f"{timeout_s:.3f}"}
+        asked = query_of(endpoint=slug, q=query, after=after, redacted="true" if redacted else "")
+        params = {**asked, "timeout": f"{timeout_s:.3f}"}
         call = Call("GET", "/requests/wait", _waited, params, timeout_s=timeout_s + SLACK_S)
         return await self.send(call)
 

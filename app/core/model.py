@@ -163,6 +163,13 @@ class Summary(Record, frozen=True):
     note: str | None = None
 
 
+class Description(Record, frozen=True):
+    """`event` and `gist` of a request, made of what is shown without its secrets."""
+
+    event: str | None
+    gist: str
+
+
 class Capture(Record, frozen=True):
     """A captured request as sent, with its headers but without its body.
 

@@ -18,6 +18,7 @@ from app.core.model import (
     Capture,
     Counts,
     DeliveryState,
+    Description,
     Endpoint,
     EndpointDraft,
     PageKey,
@@ -29,6 +30,7 @@ from app.core.model import (
     StorageUse,
     Summary,
 )
+from app.core.redaction.headers import SecretHeaders
 from app.core.search.query import Query
 from app.core.target import Target
 from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
@@ -167,12 +169,18 @@ class CaptureRepository(Protocol):
         searched: Callable[[int], None] | None = None,
         unexamined: Callable[[int], None] | None = None,
         hidden: Hidden | None = None,
+        secret_headers: SecretHeaders | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
         """The requests that match, newest first, in batches as they are found; closing the generator cancels it.
 
         A long search calls `searched` with the number of requests examined so far. A search calls `unexamined` with
-        the number of further requests that may match and are left out: what their bodies unpack to is too long.
+        the number of further requests that may match and are left out: what their bodies unpack to is too long. With
+        `secret_headers`, requests are examined without their secrets.
         """
+        ...
+
+    async def descriptions(self, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
+        """Events and gists without secrets, by the ids of the requests that are stored."""
         ...
 
     async def get(self, capture_id: str) -> Capture | None: ...
@@ -236,8 +244,10 @@ class CapturePositions(Protocol):
         """The first `limit` requests with positions above `after` and at most `upto`, each with its position."""
         ...
 
-    async def matching(self, query: Query, ids: Collection[str]) -> set[str]:
-        """Which of these requests match the query."""
+    async def matching(
+        self, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
+    ) -> set[str]:
+        """Which of these requests match the query; `secret_headers` as in a search."""
         ...
 
 

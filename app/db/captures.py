@@ -14,7 +14,8 @@ from peewee import SqliteDatabase, fn
 from app.core.deletion import Hidden, Mark
 from app.core.errors import DamagedBodyError, InvalidFieldsError, NotFoundError
 from app.core.events import Event, RequestNoted, RequestsChanged, RequestsRemoved, RequestsStarred
-from app.core.model import PART_SIZE, Capture, Counts, DeliveryState, PageKey, Summary
+from app.core.model import PART_SIZE, Capture, Counts, DeliveryState, Description, PageKey, Summary
+from app.core.redaction.headers import SecretHeaders
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.core.target import Target
@@ -34,6 +35,7 @@ from app.db.removed_targets import RemovedTargets
 from app.db.response_times import ResponseTimes
 from app.db.schema import PARTS_PER_BODY, PIECES_FROM, AccountModel, BodyModel, LooseBodyModel
 from app.db.search.index.index import Index
+from app.db.search.redacted import describe
 from app.db.search.search import matching, search
 from app.db.storage_limits import StorageLimits
 from app.db.writer import Writer
@@ -222,6 +224,7 @@ class Captures:
         searched: Callable[[int], None] | None = None,
         unexamined: Callable[[int], None] | None = None,
         hidden: Hidden | None = None,
+        secret_headers: SecretHeaders | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
         """The requests that match the query and are not `hidden`, newest first: at most `limit` summaries, older than
         `before`.
@@ -229,7 +232,7 @@ class Captures:
         They come in batches as they are found; closing the generator cancels the search. StorageUnavailableError when
         the file cannot be read. During a long search, `searched` receives how many of the newest requests have been
         examined. `unexamined` receives the numbers of requests, as they are found, that may match and are left out:
-        what their bodies unpack to is too long.
+        what their bodies unpack to is too long. With `secret_headers`, requests are examined without their secrets.
         """
         if endpoint_id is not None and endpoint_id not in self._request_counts:
             limit = 0
@@ -243,6 +246,7 @@ class Captures:
             searched=searched,
             unexamined=unexamined,
             hidden=hidden,
+            secret_headers=secret_headers,
         )
 
     @property
@@ -258,9 +262,16 @@ class Captures:
         """The first `limit` requests with positions above `after` and at most `upto`, each with its position."""
         return await self._readers.run(lambda database: captures_between(database, after, upto, limit))
 
-    async def matching(self, query: Query, ids: Collection[str]) -> set[str]:
+    async def matching(
+        self, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
+    ) -> set[str]:
         """Which of these requests match the query."""
-        return await matching(self._readers, query, ids)
+        return await matching(self._readers, query, ids, secret_headers)
+
+    async def descriptions(self, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
+        """By the ids of those that are stored."""
+        job = partial(describe, ids=ids, secret_headers=secret_headers)
+        return await self._readers.run(job, slow=True)
 
     async def get(self, capture_id: str) -> Capture | None:
         """A request with its headers; None when it is not stored."""

@@ -10,12 +10,10 @@ from contextlib import aclosing
 
 from app.cli.mcp.shapes import BodyShape
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
-from app.core.redaction.body import redacted_body
+from app.core.redaction.body import AFTER_BYTES, redacted_body
 
 REDACTED_MAX = 1024 * 1024
 """How much of a body can be read without its secrets: each part is read from the beginning, for the names above it."""
-AFTER_BYTES = 4096
-"""How much is read behind a part, for secrets that show by what follows them."""
 TOO_LONG = "Without secrets, only the first 1 MiB of a body can be read."
 _PIECE = 64 * 1024
 

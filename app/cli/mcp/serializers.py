@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from app.cli.mcp.shapes import (
@@ -26,6 +27,9 @@ HEADERS_MAX = 16 * 1024
 """Characters of all headers of a message."""
 DELIVERIES_MAX = 20
 TARGETS_MAX = 20
+
+_QUOTATION = re.compile(r"(illegal [\w -]{1,40}): .*", re.DOTALL)
+"""In an error, of what a target sent."""
 
 
 class Serializer:
@@ -131,7 +135,7 @@ class Serializer:
             attempts=row["attempt_count"],
             status=row["status"],
             ms=row["ms"],
-            error=self._optional(reason_text(row["error"], row["next_step"]) or None),
+            error=self._optional(reason_text(self._unquoted(row["error"]), row["next_step"]) or None),
             replay=row["replay"] is not None,
             queued_at=row["queued_at"],
             next_attempt_at=row["due_at"],
@@ -150,8 +154,11 @@ class Serializer:
             status=row["status"],
             response_headers=self.headers(row["response_headers"]),
             response_size=row["response_size"],
-            error=None if row["error"] is None else self.text(row["error"]),
+            error=None if row["error"] is None else self.text(self._unquoted(row["error"]) or ""),
         )
+
+    def _unquoted(self, error: str | None) -> str | None:
+        return error if error is None or self.show_secrets else _QUOTATION.sub(r"\1.", error)
 
     def _optional(self, text: str | None) -> str | None:
         """In a list."""

@@ -95,7 +95,8 @@ class ReadTools:
         async with calling(self._connect) as api:
             endpoints = await api.endpoints()
         sought = name.lower()
-        found = [one for one in endpoints if sought in one["name"].lower() or sought in one["slug"]]
+        text = self._serializer.text  # a name can hold a secret
+        found = [one for one in endpoints if sought in text(one["name"]).lower() or sought in one["slug"]]
         return FoundEndpoints([self._serializer.endpoint(one) for one in found[:limit]], more=len(found) > limit)
 
     async def search_requests(self, query: Search = "", endpoint: Slug = None, limit: Rows = 20) -> FoundRequests:
@@ -103,7 +104,10 @@ class ReadTools:
         async with calling(self._connect) as api:
             slug = endpoint and slug_given(endpoint)
             left_out: list[int] = []
-            found = [one async for one in api.requests(slug, limit + 1, query, unexamined=left_out.append)]
+            rows = api.requests(
+                slug, limit + 1, query, unexamined=left_out.append, redacted=not self._serializer.show_secrets
+            )
+            found = [one async for one in rows]
         shown = [self._serializer.summary(one) for one in found[:limit]]
         return FoundRequests(shown, more=len(found) > limit, unexamined=sum(left_out))
 
@@ -126,7 +130,9 @@ class ReadTools:
             if (await api.status())["capture_url"] is None:
                 raise ToolError("Hookline does not capture now. Start it with hookline, or hookline serve.")
             slug = endpoint and slug_given(endpoint)
-            found, position = await api.wait(slug, query, after, timeout_seconds)
+            found, position = await api.wait(
+                slug, query, after, timeout_seconds, redacted=not self._serializer.show_secrets
+            )
         return WaitResult(None if found is None else self._serializer.summary(found), position)
 
     async def get_request(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from app.core.redaction.in_multipart import multipart_secrets
 from app.core.redaction.in_text import is_plain, text_secrets
 from app.core.redaction.in_xml import xml_secrets
 from app.core.redaction.names import is_secret, may_name_secret
-from app.core.redaction.secret import Find, Secret
+from app.core.redaction.secret import HOLE, REDACTED, Find, Secret
 
 DEPTH_MAX = 4
 """JSON in a text of JSON, in a field of a form and so on is read this deep; what is deeper and names a secret is
@@ -49,6 +49,8 @@ _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _MEDIA = ("image/", "audio/", "video/", "font/", "application/pdf")
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
+AFTER_BYTES = 4096
+"""How much is read behind a part that is shown, for secrets that show by what follows them."""
 UNREADABLE = "The body is not shown: it may hold secrets, in a format that they cannot be redacted in."
 UNENDED = "The body is broken or cut off after the name of a secret: all that follows it is redacted."
 
@@ -58,6 +60,28 @@ class Redacted(NamedTuple):
 
     data: bytes
     note: str | None = None
+
+
+class Searchable(NamedTuple):
+    """A body in which a search finds nothing of a secret: `words` has a hole in the place of each, `json` an empty
+    object in the place of a value, so that it stays JSON and no comparison holds."""
+
+    words: bytes
+    json: bytes
+
+
+def searchable_body(body: bytes, content_type: str, end: int | None = None) -> Searchable:
+    """The bytes before `end`; as in `redacted_body`, nothing of a body that cannot be read."""
+    if _is_unreadable(body, content_type):
+        return Searchable(b"", b"")
+    secrets = sorted(_secrets(body.decode("latin-1"), content_type))
+    end = len(body) if end is None else end
+    words = _without(body, secrets, 0, end, lambda _: HOLE)
+    return Searchable(words, _without(body, secrets, 0, end, _in_its_place) if secrets else words)
+
+
+def _in_its_place(secret: Secret) -> str:
+    return "{}" if secret.text.startswith('"') else secret.text.replace(REDACTED, HOLE)
 
 
 def redacted_body(body: bytes, content_type: str, start: int = 0, end: int | None = None) -> Redacted:
@@ -70,16 +94,22 @@ def redacted_body(body: bytes, content_type: str, start: int = 0, end: int | Non
         return Redacted(b"", UNREADABLE)
     text = body.decode("latin-1")  # a character for each byte
     end = len(body) if end is None else end
-    pieces, reached, last = [], start, 0
-    for secret in sorted(_secrets(text, content_type)):
-        last = secret.end
+    secrets = sorted(_secrets(text, content_type))
+    unended = secrets and secrets[-1].end == len(text) and _format(media_type(content_type), text) in ("json", "xml")
+    shown = _without(body, secrets, start, end, lambda secret: secret.text)
+    return Redacted(shown, UNENDED if unended and end == len(body) else None)
+
+
+def _without(body: bytes, secrets: Iterable[Secret], start: int, end: int, mark: Callable[[Secret], str]) -> bytes:
+    """The bytes from `start` to before `end`, with a mark in the place of each secret that begins there."""
+    pieces, reached = [], start
+    for secret in secrets:
         if secret.end <= reached or secret.begin >= end:
             continue
         if secret.begin >= start:
-            pieces += [body[reached : secret.begin], secret.text.encode("latin-1", "replace")]
+            pieces += [body[reached : secret.begin], mark(secret).encode("latin-1", "replace")]
         reached = secret.end
-    unended = last == len(text) > 0 and _format(media_type(content_type), text) in ("json", "xml")
-    return Redacted(b"".join((*pieces, body[reached:end])), UNENDED if unended and end == len(body) else None)
+    return b"".join((*pieces, body[reached:end]))
 
 
 def _secrets(text: str, content_type: str, depth: int = 0) -> Iterable[Secret]:

@@ -149,15 +149,20 @@ BODY_LIMIT = PART_SIZE
 def plain_body(headers: Headers, data: bytes, budget: BodyBudget | None = None) -> bytes:
     """The beginning of a decoded body, as far as it can be decoded; as sent when it cannot. `data` is its first
     part."""
+    return decoded_body(headers, data, budget or BodyBudget(UnpackBudget())) or data[:BODY_LIMIT]
+
+
+def decoded_body(headers: Headers, data: bytes, budget: BodyBudget, most: int = BODY_LIMIT) -> bytes:
+    """At most `most` bytes of it; empty when it cannot be decoded."""
     names = codings(headers)
-    if not names or unsupported_reason(names):
-        return data[:BODY_LIMIT]
+    if not names:
+        return data[:most]
     pieces = bytearray()
-    for piece in unpacked_pieces(names, (data,), budget or BodyBudget(UnpackBudget())):
+    for piece in () if unsupported_reason(names) else unpacked_pieces(names, (data,), budget):
         pieces += piece
-        if len(pieces) >= BODY_LIMIT:
+        if len(pieces) >= most:
             break
-    return bytes(pieces[:BODY_LIMIT]) or data[:BODY_LIMIT]
+    return bytes(pieces[:most])
 
 
 class DecodedBody(NamedTuple):
@@ -278,10 +283,14 @@ class Candidate:
     @cached_property
     def json(self) -> Any:
         """The body as JSON; `NO_JSON` when it is not JSON, longer than the part that is searched, or not whole."""
-        text = self._body.text
+        text = self._json_text
         if not self._data or not self.is_whole:
             return NO_JSON
         try:
             return _decoder.decode(text)
         except (ValueError, ArithmeticError, RecursionError):
             return NO_JSON
+
+    @property
+    def _json_text(self) -> str:
+        return self._body.text

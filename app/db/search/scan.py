@@ -15,11 +15,13 @@ from app.core.deletion import Hidden
 from app.core.ids import first_id
 from app.core.model import PageKey, Summary
 from app.core.record import Record
+from app.core.redaction.headers import SecretHeaders
 from app.db.queries import not_hidden_sql
 from app.db.raw_sql import raw
 from app.db.records import SUMMARY
 from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import Candidate, UnpackBudget
+from app.db.search.redacted import RedactedCandidate
 from app.db.search.row_filter import meets_all
 from app.db.search.sql_filter import Sql, SqlFilter
 
@@ -43,7 +45,9 @@ def place_before(at: int) -> PageKey:
 
 _SUMMARY = ", ".join(f"{column.model._meta.table_name}.{column.column_name}" for column in SUMMARY.columns)
 _DETAILS = "capture.headers, capture.source_address, capture_body.data"
-_ID, _AT, _TARGET, _TYPE = map(SUMMARY.position, ("id", "received_at", "target", "content_type"))
+_ID, _AT, _TARGET, _TYPE, _ENDPOINT, _EVENT = map(
+    SUMMARY.position, ("id", "received_at", "target", "content_type", "endpoint_id", "event")
+)
 _SEQ = len(SUMMARY.columns)
 _BESIDE = ("capture_response", "capture_star", "capture_note")
 _WITH_MARKS = "capture" + "".join(f" LEFT JOIN {table} ON {table}.capture_seq = capture.seq" for table in _BESIDE)
@@ -69,13 +73,15 @@ class ListSection(Record, frozen=True):
 
 
 class Scan(Record, frozen=True):
-    """A search of one endpoint's list, or of all (None). A step that is running when it is `cancelled` ends soon."""
+    """A search of one endpoint's list, or of all (None). A step that is running when it is `cancelled` ends soon. With
+    `secret_headers`, requests are examined without their secrets."""
 
     sql_filter: SqlFilter
     endpoint_id: int | None
     cancelled: Event
     budget: UnpackBudget
     hidden: Hidden | None = None
+    secret_headers: SecretHeaders | None = None
 
     def step(self, database: SqliteDatabase, section: ListSection, place: PageKey, rows: int, limit: int) -> ScanStep:
         """Examine about `rows` requests older than `place`, and return at most `limit` matches."""
@@ -157,19 +163,31 @@ class Scan(Record, frozen=True):
         if self.sql_filter.exact:
             return True
         headers, source, data, *results = row[_SEQ + 1 :]
-        candidate = Candidate(
-            target=row[_TARGET],
-            content_type=row[_TYPE],
-            source=source,
-            headers=headers,
-            data=data,
-            column_results={
-                place: bool(result) for (place, _), result in zip(self.sql_filter.columns, results, strict=True)
-            },
-            read=partial(_part, database, row[_SEQ]),
-            cancelled=self.cancelled.is_set,
-            budget=self.budget,
-        )
+        columns = {place: bool(result) for (place, _), result in zip(self.sql_filter.columns, results, strict=True)}
+        candidate: Candidate
+        if self.secret_headers is None:
+            candidate = Candidate(
+                target=row[_TARGET],
+                content_type=row[_TYPE],
+                source=source,
+                headers=headers,
+                data=data,
+                column_results=columns,
+                read=partial(_part, database, row[_SEQ]),
+                cancelled=self.cancelled.is_set,
+                budget=self.budget,
+            )
+        else:
+            candidate = RedactedCandidate(
+                target=row[_TARGET],
+                event=row[_EVENT],
+                secret_header=self.secret_headers.get(row[_ENDPOINT], ""),
+                content_type=row[_TYPE],
+                source=source,
+                headers=headers,
+                data=data,
+                column_results=columns,
+            )
         return meets_all(candidate, self.sql_filter.terms)
 
     def _where(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> Sql:

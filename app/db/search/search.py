@@ -16,7 +16,8 @@ from peewee import SqliteDatabase
 from app.core.clock import now_us
 from app.core.deletion import Hidden
 from app.core.model import PageKey, Summary
-from app.core.search.query import Query
+from app.core.redaction.headers import SecretHeaders
+from app.core.search.query import Query, Term
 from app.db.queries import numbers_of
 from app.db.raw_sql import raw
 from app.db.readers import Readers
@@ -24,6 +25,7 @@ from app.db.search.candidate import UnpackBudget
 from app.db.search.index.entries import oldest_above
 from app.db.search.index.index import Index
 from app.db.search.index.planner import to_index_query
+from app.db.search.redacted import indexed_terms, shown_events
 from app.db.search.scan import FEW, NEWEST, STEP_S, ListSection, Scan, place_before
 from app.db.search.sql_filter import SqlFilter, to_sql_filter
 
@@ -43,20 +45,22 @@ async def search(
     searched: Callable[[int], None] | None = None,
     unexamined: Callable[[int], None] | None = None,
     hidden: Hidden | None = None,
+    secret_headers: SecretHeaders | None = None,
 ) -> AsyncGenerator[list[Summary], None]:
     """At most `limit` summaries in total, none that is `hidden`, in batches that are never empty. Closing the generator
     cancels the search.
 
     During a long search, `searched` receives how many of the list's newest requests have been examined. `unexamined`
     receives the numbers of requests, as they are found, that may match and are left out: what their bodies unpack to is
-    too long.
+    too long. With `secret_headers`, requests are examined without their secrets.
     """
-    scan = _scan(query, endpoint_id, hidden)
+    scan = _scan(query, endpoint_id, hidden, secret_headers)
+    narrowing = query.terms if secret_headers is None else indexed_terms(query)
     place = min((before or NEWEST, place_before(scan.sql_filter.before)), key=lambda key: key.received_at)
     progress = ScanProgress(readers, scan, place_before(scan.sql_filter.before), searched)
     try:
         rows, left = FIRST_ROWS, limit
-        async for section in _sections(readers, index, scan.sql_filter, place):
+        async for section in _sections(readers, index, scan.sql_filter, narrowing, place):
             if section.floor is not None and _key(section.floor) >= _key(place):
                 continue  # scanned already, along with requests received after the clock was set back
             at: PageKey | None = place if section.seqs is None or section.seqs else section.floor
@@ -81,9 +85,11 @@ async def search(
         scan.cancelled.set()
 
 
-async def matching(readers: Readers, query: Query, ids: Collection[str]) -> set[str]:
-    """Which of these requests match, at most `FEW`."""
-    scan = _scan(query, None)
+async def matching(
+    readers: Readers, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
+) -> set[str]:
+    """Which of these requests match, at most `FEW`. `secret_headers` as in `search`."""
+    scan = _scan(query, None, None, secret_headers)
     section = ListSection(seqs=await readers.run(lambda database: numbers_of(database, ids)))
     found: set[str] = set()
     place: PageKey | None = NEWEST
@@ -98,9 +104,15 @@ async def matching(readers: Readers, query: Query, ids: Collection[str]) -> set[
     return found
 
 
-def _scan(query: Query, endpoint_id: int | None, hidden: Hidden | None = None) -> Scan:
-    sql_filter = to_sql_filter(query, now_us())
-    return Scan(sql_filter=sql_filter, endpoint_id=endpoint_id, cancelled=Event(), budget=UnpackBudget(), hidden=hidden)
+def _scan(query: Query, endpoint_id: int | None, hidden: Hidden | None, secret_headers: SecretHeaders | None) -> Scan:
+    return Scan(
+        sql_filter=to_sql_filter(query if secret_headers is None else shown_events(query), now_us()),
+        endpoint_id=endpoint_id,
+        cancelled=Event(),
+        budget=UnpackBudget(),
+        hidden=hidden,
+        secret_headers=secret_headers,
+    )
 
 
 def _key(place: PageKey) -> tuple[int, str]:
@@ -108,9 +120,10 @@ def _key(place: PageKey) -> tuple[int, str]:
 
 
 async def _sections(
-    readers: Readers, index: Index, sql_filter: SqlFilter, place: PageKey
+    readers: Readers, index: Index, sql_filter: SqlFilter, narrowing: Sequence[Term], place: PageKey
 ) -> AsyncIterator[ListSection]:
-    """The list in sections, newest first, to where nothing more can be found."""
+    """The list in sections, newest first, to where nothing more can be found. `narrowing` are the terms that the index
+    is asked about."""
     rows = (
         await readers.run(partial(marked_rows, selects=sql_filter.sparse_selects, place=place), slow=True)
         if sql_filter.sparse_selects
@@ -120,7 +133,7 @@ async def _sections(
         return
     if rows is not None:
         place = PageKey(received_at=rows[0][0], id=rows[0][1])
-    async for section in _by_index(readers, index, sql_filter, place):
+    async for section in _by_index(readers, index, narrowing, place):
         if rows is None:
             yield section
             continue
@@ -132,11 +145,11 @@ async def _sections(
 
 
 async def _by_index(
-    readers: Readers, index: Index, sql_filter: SqlFilter, place: PageKey
+    readers: Readers, index: Index, narrowing: Sequence[Term], place: PageKey
 ) -> AsyncIterator[ListSection]:
     """Sections with the requests that the index finds in them, the last without a floor. Where nothing is indexed, any
     request of a section may match."""
-    contents, index_query = index.contents, to_index_query(sql_filter.terms)
+    contents, index_query = index.contents, to_index_query(narrowing)
     unindexed, oldest = 0, None
     if index_query is not None and contents.spans:
         job = partial(oldest_above, upto=contents.upto, most=UNINDEXED_MAX)

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from app.core.model import Summary
+from app.core.redaction.headers import SecretHeaders
 from app.core.repositories import CapturePositions
 from app.core.search.query import Query
 from app.server.api.event_log import EventLog, Position
@@ -16,10 +17,18 @@ FIRST_BATCH, BATCH = 8, 500
 
 
 class CaptureFilter:
-    """Which captures a caller wants: of an endpoint (None: of any), matching a query (None: all)."""
+    """Which captures a caller wants: of an endpoint (None: of any), matching a query (None: all), with `secret_headers`
+    without their secrets."""
 
-    def __init__(self, captures: CapturePositions, endpoint_id: int | None, query: Query | None) -> None:
+    def __init__(
+        self,
+        captures: CapturePositions,
+        endpoint_id: int | None,
+        query: Query | None,
+        secret_headers: SecretHeaders | None = None,
+    ) -> None:
         self._captures, self.endpoint_id, self._query = captures, endpoint_id, query
+        self._secret_headers = secret_headers
 
     @property
     def has_query(self) -> bool:
@@ -28,7 +37,9 @@ class CaptureFilter:
     async def wanted(self, summaries: Sequence[Summary]) -> set[str]:
         """The ids of those wanted, at most `BATCH`."""
         ids = {one.id for one in summaries if self.endpoint_id in (None, one.endpoint_id)}
-        return ids if self._query is None or not ids else await self._captures.matching(self._query, ids)
+        if self._query is None or not ids:
+            return ids
+        return await self._captures.matching(self._query, ids, self._secret_headers)
 
 
 class NewCaptures:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Generic, Protocol, TypeVar, get_args
 from uuid import UUID
@@ -15,7 +15,8 @@ from aiohttp import web
 from app.core.clock import LATEST_US, parse_rfc3339
 from app.core.deletion import Mark
 from app.core.ids import BEGINNING_MIN, first_id, id_beginning, uuid7_us
-from app.core.model import PageKey
+from app.core.model import Endpoint, PageKey
+from app.core.redaction.headers import SecretHeaders
 from app.core.rules import SLUG_MAX, SLUG_MIN, SLUG_PATTERN
 from app.core.search.parse import parse
 from app.core.search.query import Query, QueryError
@@ -138,6 +139,9 @@ LIMIT = whole_number("limit", "How many items at most.", 1, LIMIT_MAX, default=L
 CURSOR = text("cursor", "Where to continue: `next` of the page before. Absent: at the beginning.")
 PAGING: tuple[Parameter[Any], ...] = (LIMIT, CURSOR)
 SEARCH = text("q", "A search, in the language of the window's filter, such as `method:POST status:5xx since:2h`.")
+REDACTED = flag(
+    "redacted", "As agents see requests: `q` finds nothing in their secrets, and `event` and `gist` hold none."
+)
 ENDPOINT = text("endpoint", "Only those of the endpoint with this slug.")
 
 
@@ -211,6 +215,13 @@ def query_of(request: web.Request) -> Query | None:
         return parse(text)
     except QueryError as error:
         raise query_problem("q", error) from None
+
+
+def secret_headers_of(request: web.Request, endpoints: Iterable[Endpoint]) -> SecretHeaders | None:
+    """The secret headers of all endpoints, which a search without secrets needs; None unless one is asked for."""
+    if not REDACTED.of(request):
+        return None
+    return {one.id: one.auth.name for one in endpoints if one.auth.kind == "header"}
 
 
 def cursor_text(key: object) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import aclosing
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import web
 from msgspec import UNSET
@@ -11,12 +12,14 @@ from msgspec.structs import replace
 
 from app.core.clock import rfc3339
 from app.core.model import Capture, Endpoint, PageKey
+from app.core.redaction.headers import SecretHeaders
 from app.core.search.parse import parse
 from app.server.api.body import is_damaged, send_body
 from app.server.api.parameters import (
     ENDPOINT,
     KEEP,
     PAGING,
+    REDACTED,
     SEARCH,
     Parameter,
     beginning,
@@ -26,6 +29,7 @@ from app.server.api.parameters import (
     limit_of,
     place,
     query_of,
+    secret_headers_of,
 )
 from app.server.api.problems import parameter_problem
 from app.server.api.routes import (
@@ -39,14 +43,15 @@ from app.server.api.routes import (
     json_response,
     stored_request,
 )
-from app.server.api.schemas import RequestOut, RequestPage, RequestPatch
+from app.server.api.schemas import RequestOut, RequestPage, RequestPatch, SummaryOut
 from app.server.api.serializers import request_out, summary_out
 from app.server.api.services import ApiServices
 
+S = TypeVar("S", bound=SummaryOut)
 AFTER = place("after", "Only those received after this time or request.")
 BEFORE = place("before", "Only those received before this time or request.")
 BEGINNING = beginning("request")
-FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, BEGINNING, SEARCH, AFTER, BEFORE, *PAGING)
+FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, BEGINNING, SEARCH, REDACTED, AFTER, BEFORE, *PAGING)
 DECODED = flag("decoded", "Without the content coding, such as gzip.")
 DAMAGED = flag("damaged", "Also a damaged body, as it is stored.")
 
@@ -94,6 +99,7 @@ class RequestCalls:
         services, limit, before = self._services, limit_of(request), _earlier(request)
         query, begins, after = query_of(request), BEGINNING.of(request), AFTER.of(request)
         slug, unexamined = ENDPOINT.of(request), list[int]()
+        secret_headers = secret_headers_of(request, services.endpoints.all())
         endpoint_id = None if slug is None else endpoint_named(services.endpoints, slug).id
         if query is None:
             rows = await services.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=begins)
@@ -103,7 +109,12 @@ class RequestCalls:
             if after is not None:  # so that a search does not look further
                 query = replace(query, terms=(*query.terms, *parse(f"since:{rfc3339(after.received_at)}").terms))
             found = services.captures.search(
-                query, endpoint_id, before=before, limit=limit + 1, unexamined=unexamined.append
+                query,
+                endpoint_id,
+                before=before,
+                limit=limit + 1,
+                unexamined=unexamined.append,
+                secret_headers=secret_headers,
             )
             async with aclosing(found) as batches:
                 rows = [row async for batch in batches for row in batch]
@@ -114,8 +125,9 @@ class RequestCalls:
         if len(rows) > limit:
             following = cursor_text(PageKey(received_at=page[-1].received_at, id=page[-1].id))
         listed = ((row, services.endpoints.by_id(row.endpoint_id)) for row in page)
-        items = tuple(summary_out(row, endpoint.slug) for row, endpoint in listed if endpoint is not None)
-        return json_response(RequestPage(items=items, next=following, unexamined=sum(unexamined)))
+        items = [summary_out(row, endpoint.slug) for row, endpoint in listed if endpoint is not None]
+        items = await described(services, items, secret_headers)
+        return json_response(RequestPage(items=tuple(items), next=following, unexamined=sum(unexamined)))
 
     async def read(self, request: web.Request) -> web.Response:
         """One request in full, with its deliveries, without its body."""
@@ -163,6 +175,14 @@ class RequestCalls:
         endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
         await self._services.captures.clear(endpoint.id, keep)
         return done()
+
+
+async def described(services: ApiServices, items: Sequence[S], secret_headers: SecretHeaders | None) -> list[S]:
+    """Those that are still stored, described without secrets if there are `secret_headers`."""
+    if secret_headers is None:
+        return list(items)
+    found = await services.captures.descriptions([one.id for one in items], secret_headers)
+    return [replace(one, event=found[one.id].event, gist=found[one.id].gist) for one in items if one.id in found]
 
 
 def _earlier(request: web.Request) -> PageKey | None:

@@ -11,9 +11,9 @@ from app.core.model import Endpoint
 from app.server.api.event_start import AFTER, start_of
 from app.server.api.follower import Follower, Followers
 from app.server.api.new_captures import CaptureFilter, NewCaptures
-from app.server.api.parameters import ENDPOINT, SEARCH, Parameter, query_of
+from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, query_of, secret_headers_of
 from app.server.api.problems import RETRY_AFTER_S, Problem
-from app.server.api.requests import full_request
+from app.server.api.requests import described, full_request
 from app.server.api.routes import Returns, Route, endpoint_named, json_response
 from app.server.api.schemas import RequestOut
 from app.server.api.services import ApiServices
@@ -49,7 +49,7 @@ class WaitCalls:
         position = ((POSITION_HEADER, "Where to go on: the next call's `after`."),)
         returns = Returns(RequestOut, headers=position), Returns(status=204, headers=position)
         kinds = ("invalid-query", "not-found", "position-unknown", "stopping", "too-many-followers")
-        parameters = (ENDPOINT, SEARCH, AFTER, TIMEOUT)
+        parameters = (ENDPOINT, SEARCH, REDACTED, AFTER, TIMEOUT)
         return [
             Route("GET", "/requests/wait", self.wait, "Wait for a request", returns, parameters, problems=kinds),
         ]
@@ -60,6 +60,7 @@ class WaitCalls:
         nothing comes twice."""
         services, query, timeout_s = self._services, query_of(request), TIMEOUT.of(request)
         slug, after = ENDPOINT.of(request), AFTER.of(request)
+        secret_headers = secret_headers_of(request, services.endpoints.all())
         endpoint = None if slug is None else endpoint_named(services.endpoints, slug)
         newest = services.events.newest()
         start = newest if after is None else await start_of(services, "after", after)
@@ -69,9 +70,11 @@ class WaitCalls:
         until = asyncio.get_running_loop().time() + (TIMEOUT_DEFAULT_S if timeout_s is None else timeout_s)
         with self._followers.follow(request) as follower:
             captures = NewCaptures(services.events, services.positions, start)
-            wanted = CaptureFilter(services.positions, None if endpoint is None else endpoint.id, query)
+            endpoint_id = None if endpoint is None else endpoint.id
+            wanted = CaptureFilter(services.positions, endpoint_id, query, secret_headers)
             found = await self._first(follower, captures, wanted, endpoint, newest=newest.capture, until=until)
-        response = web.Response(status=204) if found is None else json_response(found)
+        shown = await described(services, [] if found is None else [found], secret_headers)
+        response = json_response(shown[0]) if shown else web.Response(status=204)
         response.headers[POSITION_HEADER] = str(captures.position)
         return response
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec.structs import replace
@@ -15,12 +15,14 @@ from app.core.model import (
     Capture,
     Counts,
     DeliveryState,
+    Description,
     Endpoint,
     EndpointDraft,
     PageKey,
     Plan,
     Summary,
 )
+from app.core.redaction.headers import SecretHeaders
 from app.core.repositories import (
     AccountRepository,
     ActivityRepository,
@@ -91,6 +93,7 @@ class VisibleCaptures:
         searched: Callable[[int], None] | None = None,
         unexamined: Callable[[int], None] | None = None,
         hidden: Hidden | None = None,
+        secret_headers: SecretHeaders | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
         hidden = hidden or self._pending.hidden
         return self._stored.search(
@@ -101,7 +104,11 @@ class VisibleCaptures:
             searched=searched,
             unexamined=unexamined,
             hidden=hidden,
+            secret_headers=secret_headers,
         )
+
+    async def descriptions(self, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
+        return await self._stored.descriptions(ids, secret_headers)
 
     async def get(self, capture_id: str) -> Capture | None:
         """None if the request is hidden."""

@@ -7,9 +7,9 @@ import gzip
 import json
 from collections.abc import AsyncGenerator
 
-from app.cli.mcp.bodies import AFTER_BYTES, REDACTED_MAX, TOO_LONG, part_as_sent, part_without_secrets
+from app.cli.mcp.bodies import REDACTED_MAX, TOO_LONG, part_as_sent, part_without_secrets
 from app.cli.mcp.shapes import BodyShape
-from app.core.redaction.body import UNENDED, UNREADABLE
+from app.core.redaction.body import AFTER_BYTES, UNENDED, UNREADABLE
 
 JSON = [("Content-Type", "application/json")]
 GZIP = [*JSON, ("Content-Encoding", "gzip")]

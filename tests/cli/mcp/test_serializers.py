@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from app.cli.mcp.serializers import HEADERS_MAX, LISTED_MAX, TEXT_MAX, Serializer
-from app.cli.views import SummaryView
+from app.cli.views import DeliveryView, SummaryView
 
 LONG = "x" * 60_000
 
@@ -36,6 +36,18 @@ def test_long_headers_are_shortened_and_counted() -> None:
     assert sum(len(name) + len(value) for name, value in many) < HEADERS_MAX + TEXT_MAX
     assert many[-1] == ("…", f"{1000 - (len(many) - 1)} more headers")
     assert many[1] == ("Cookie", "[redacted]")
+
+
+def test_an_error_does_not_quote_what_the_target_sent() -> None:
+    error = "The response from a:80 was not valid HTTP: illegal chunk header: b'\\xa1hpassword\\x67hunter2'."
+    delivery = {
+        "id": "1", "request": "1", "endpoint": "a", "url": "http://a/", "state": "failed", "attempt_count": 1,
+        "status": None, "ms": 1.0, "error": error, "next_step": "It is not tried again.", "replay": None,
+        "queued_at": "", "due_at": None,
+    }  # fmt: skip
+    shown = Serializer(show_secrets=False).delivery(cast(DeliveryView, delivery)).error or ""
+    assert shown.endswith("illegal chunk header. It is not tried again.")
+    assert "hunter2" in (Serializer(show_secrets=True).delivery(cast(DeliveryView, delivery)).error or "")
 
 
 def test_a_secret_is_redacted_where_a_long_text_is_cut_off() -> None:

@@ -1,0 +1,144 @@
+"""A stored request as agents see it, without its secrets: what a search examines, and what a list says of it.
+
+All is made of the redacted request alone, so that no condition, negated or not, tells what is in a secret.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from functools import cached_property
+from typing import Any
+
+import msgspec
+from msgspec.structs import replace
+from peewee import SqliteDatabase
+
+from app.core.gist.gist import gist
+from app.core.model import Description
+from app.core.record import Headers
+from app.core.redaction.body import AFTER_BYTES, Searchable, redacted_body, searchable_body
+from app.core.redaction.headers import SecretHeaders, redacted_headers
+from app.core.redaction.in_text import redacted_url
+from app.core.redaction.secret import HOLE
+from app.core.search.query import Filter, JsonTest, Leaf, Not, Query, Term, Word, flatten
+from app.db.insert import decode_headers
+from app.db.raw_sql import raw
+from app.db.schema import PARTS_PER_BODY
+from app.db.search.candidate import BODY_LIMIT, Candidate, UnpackBudget, body_text, decoded_body
+
+DESCRIBED_BYTES = 64 * 1024
+"""How much of a body is read to describe it."""
+_ROWS = (
+    "SELECT capture.id, endpoint_id, source_address, method, target, headers, content_type, size, complete, event, data"
+    f" FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
+    " WHERE capture.id IN (SELECT value FROM json_each(?))"
+)
+_SHOWN_EVENT = "shown event"
+
+
+class RedactedCandidate(Candidate):
+    """`secret_header` is the name of the header in which the endpoint asks for a secret, or empty. Other parts of a
+    body than the first are not read: agents do not see them."""
+
+    def __init__(self, *, target: str, event: str | None, secret_header: str, **fields: Any) -> None:
+        super().__init__(target=redacted_url(target, HOLE), budget=UnpackBudget(), **fields)
+        self._sent_target, self._event, self._secret_header = target, event, secret_header
+
+    @cached_property
+    def headers(self) -> Headers:
+        return tuple(redacted_headers(self._sent_headers, self._secret_header, HOLE))
+
+    @cached_property
+    def shown_event(self) -> str | None:
+        """The event, if what it was taken from is shown."""
+        return self._event if self._event and self.has(self._event.casefold()) else None
+
+    def description(self, method: str, size: int, *, complete: bool) -> Description:
+        """`size` is the whole body's, as sent."""
+        plain = self._decoded
+        cut = not complete or len(plain) >= DESCRIBED_BYTES
+        shown = redacted_body(plain, self.content_type, 0, max(0, len(plain) - AFTER_BYTES) if cut else None).data
+        headers = redacted_headers(self._sent_headers, self._secret_header)
+        decoded = [one for one in headers if not plain or one[0].lower() != "content-encoding"]
+        text = gist(
+            method,
+            redacted_url(self._sent_target),
+            tuple(decoded),
+            self.content_type,
+            shown,
+            size=size if cut or not shown else len(shown),
+            complete=not cut,
+        )
+        return Description(event=self.shown_event, gist=text)
+
+    @cached_property
+    def _sent_headers(self) -> Headers:
+        return decode_headers(self._headers)
+
+    @cached_property
+    def _decoded(self) -> bytes:
+        return decoded_body(self._sent_headers, self._data, self._budget)
+
+    @cached_property
+    def _searchable(self) -> Searchable:
+        # A secret that shows by what follows it may reach beyond.
+        end = len(self._decoded) - AFTER_BYTES if len(self._decoded) == BODY_LIMIT else None
+        return searchable_body(self._decoded, self.content_type, end)
+
+    @cached_property
+    def _plain(self) -> bytes:
+        return self._searchable.words
+
+    @cached_property
+    def _is_long(self) -> bool:
+        return False
+
+    @property
+    def _json_text(self) -> str:
+        return body_text(self.content_type, self._searchable.json).text
+
+
+def shown_events(query: Query) -> Query:
+    """The query with `event:` as a condition on what is shown: SQLite looks at the column."""
+    return replace(query, terms=tuple(map(_shown, query.terms)))
+
+
+def _shown(term: Term) -> Term:
+    if isinstance(term, Word):
+        return term
+    if isinstance(term, Filter):
+        return replace(term, name=_SHOWN_EVENT) if term.name == "event" else term
+    if isinstance(term, Not):
+        return replace(term, term=_shown(term.term))
+    return replace(term, terms=tuple(map(_shown, term.terms)))
+
+
+def indexed_terms(query: Query) -> tuple[Term, ...]:
+    """The terms that the search index, which knows the secrets, may narrow a search by: what matches without the
+    secrets matches with them. That is not so of exclusions, and of a text with a hole."""
+    if HOLE in query.text:
+        return ()
+    return tuple(term for term in query.terms if not any(map(_excludes, flatten((term,)))))
+
+
+def _excludes(leaf: Leaf) -> bool:
+    condition = leaf.term.condition if isinstance(leaf.term, Filter) else None
+    return leaf.negated or (isinstance(condition, JsonTest) and condition.operator == "!=")
+
+
+def describe(database: SqliteDatabase, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
+    """By the requests' ids."""
+    rows = raw(database).execute(_ROWS, (msgspec.json.encode(list(ids)).decode(),))
+    return {
+        name: RedactedCandidate(
+            target=target,
+            event=event,
+            secret_header=secret_headers.get(endpoint_id, ""),
+            source=source,
+            headers=headers,
+            content_type=content_type,
+            data=data and data[:DESCRIBED_BYTES],
+            column_results={},
+        ).description(method, size, complete=bool(complete))
+        for name, endpoint_id, source, method, target, headers, content_type, size, complete, event, data in rows
+    }
