@@ -235,7 +235,7 @@ def format_tail(summary: Summary, slug: str) -> str:
     """Local time, slug, method, provider, event or else gist, target below the slug, size, content type; on one
     line."""
     path = below_slug(summary.target)
-    title = summary.event or summary.gist or ""
+    title = summary.event or summary.gist
     words = [
         local_seconds(summary.received_at)[11:],
         slug,

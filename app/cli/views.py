@@ -112,7 +112,7 @@ class SourceView(TypedDict):
 
 
 class SummaryView(TypedDict):
-    """A request in a list; `endpoint` is a slug, `gist` None where it is not known yet."""
+    """A request in a list; `endpoint` is a slug."""
 
     id: str
     endpoint: str
@@ -128,7 +128,7 @@ class SummaryView(TypedDict):
     note: str | None
     provider: str | None
     event: str | None
-    gist: str | None
+    gist: str
 
 
 class WaitView(TypedDict):

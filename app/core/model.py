@@ -140,8 +140,8 @@ class Summary(Record, frozen=True):
     """A captured request as shown in lists: without headers and body.
 
     `target` is the raw request target. `response_ms` is None until the response was sent. `provider` is the id of the
-    service that sent it, `event` its event type; None if unknown. `gist` describes the request in a few words; None
-    until that was done for a request stored by an older version. `note` is None without one.
+    service that sent it, `event` its event type; None if unknown. `gist` describes the request in a few words. `note`
+    is None without one.
     """
 
     id: str
@@ -158,7 +158,7 @@ class Summary(Record, frozen=True):
     read: bool
     provider: str | None = None
     event: str | None = None
-    gist: str | None = None
+    gist: str = ""
     starred: bool = False
     note: str | None = None
 
@@ -201,7 +201,7 @@ class Capture(Record, frozen=True):
     read: bool = False
     provider: str | None = None
     event: str | None = None
-    gist: str | None = None
+    gist: str = ""
     delivery_id: str | None = None
     identified: bool = True
     starred: bool = False

@@ -123,7 +123,7 @@ def first_storage_limit(free: int, used: int = 0) -> int:
     """The storage limit chosen on first start, with `free` bytes free on the disk: 20 GiB or half of them, rounded
     down to whole GiB, or MiB below 1 GiB.
 
-    Requests of an older version (`used` bytes) are kept, with an eighth more: an update deletes nothing.
+    What a database without its settings holds already (`used` bytes) is kept, with an eighth more.
     """
     half = min((free + used) // 2, TOTAL_LIMIT_DEFAULT)
     limit = half - half % (GIB if half >= GIB else MIB)

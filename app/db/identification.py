@@ -1,8 +1,5 @@
-"""Identifies and describes stored requests in the background: long bodies, and what older versions stored.
-
-New requests are stored with a gist, so those without one are the oldest. If the very oldest has one, none are missing;
-otherwise all requests are read once, from the newest to the oldest.
-"""
+"""Identifies and describes stored requests in the background, newest first: those whose body was too long to be read
+for that while it was captured."""
 
 from __future__ import annotations
 
@@ -30,6 +27,8 @@ from app.db.writer_jobs import AdaptiveBatch
 log = logging.getLogger(__name__)
 
 
+STEP_S = 0.008
+"""Seconds one step may take: it holds the interpreter lock, so a longer one would block the window."""
 PAUSE_FACTOR = 2.0
 """The pause between steps, as a multiple of the time a step took."""
 
@@ -53,16 +52,12 @@ class Identification:
         readers: Readers,
         identify: Identify | None,
         publish: Callable[[Event], None],
-        has_room: Callable[[], bool],
     ) -> None:
-        """Without `identify` no request is identified. Requests of older versions wait until the disk `has_room`."""
+        """Without `identify` no request is identified."""
         self._writer, self._readers, self._identify, self._publish = writer, readers, identify, publish
-        self._has_room = has_room
         self._batch = AdaptiveBatch(32, most=128)
         self._worker = BackgroundWorker("hookline-identification", self._run)
         self.stop = self._worker.stop
-        self._below: int | None = None
-        """Requests from this number on have a gist; None: not known yet."""
 
     def wake(self) -> None:
         if self._identify is not None:
@@ -71,10 +66,7 @@ class Identification:
     async def _run(self) -> None:
         assert self._identify is not None, "never woken without it"
         try:
-            if self._below is None:
-                self._below = await self._readers.run(first_without_gist, slow=True)
             await self._catch_up(self._identify)
-            await self._describe_older()
         except StorageUnavailableError as error:
             log.warning("identifying requests is postponed: %s", error)
 
@@ -94,24 +86,6 @@ class Identification:
             if gists:
                 self._publish(RequestsDescribed(gists=gists))
             await asyncio.sleep(took * PAUSE_FACTOR)
-
-    async def _describe_older(self) -> None:
-        """Describe requests without a gist, until one comes that has to be identified first."""
-        while self._below and not self._worker.is_woken:
-            began = time.perf_counter()
-            job = partial(self._describe, below=self._below, limit=self._batch.rows)
-            described = await self._readers.run(job, slow=True)
-            took = time.perf_counter() - began
-            if described is None:
-                return
-            if described.gists:
-                await self._writer.between(partial(store_gists, gists=described.gists), self._batch)
-                self._publish(RequestsDescribed(gists=tuple((name, text) for _, name, text in described.gists)))
-            self._below = described.below
-            await asyncio.sleep(took * PAUSE_FACTOR)
-
-    def _describe(self, database: SqliteDatabase, below: int, limit: int) -> Described | None:
-        return describe_batch(database, below, limit) if self._has_room() else None
 
 
 def identify_batch(database: SqliteDatabase, identify: Identify, limit: int) -> list[Identified]:
@@ -145,57 +119,3 @@ def store_identified(database: SqliteDatabase, _: int, *, found: list[Identified
     ]
     columns = "provider = ?, event = ?, delivery_id = ?, gist = ?"
     raw(database).executemany(f"UPDATE capture SET {columns} WHERE seq = ? AND provider IS NULL", values)
-
-
-STEP_S = 0.008
-"""Seconds one step may take: it holds the interpreter lock, so a longer one would block the window."""
-SPAN = 4_096
-"""Maximum rows one step reads: rows have to be read to see whether they have a gist."""
-
-_OLDEST = "SELECT gist IS NULL FROM capture ORDER BY seq LIMIT 1"
-_WITHOUT_GIST = (
-    "SELECT c.seq, c.id, c.method, c.target, c.headers, c.content_type, c.size, c.complete, b.data FROM capture c"
-    " LEFT JOIN capture_body b ON b.key = c.seq * ? WHERE c.gist IS NULL AND c.seq > ? AND c.seq < ?"
-    " ORDER BY c.seq DESC LIMIT ?"
-)
-
-
-class Described(Record, frozen=True):
-    """Number, id and gist of each request. All from `below` up are done."""
-
-    gists: list[tuple[int, str, str]]
-    below: int
-
-
-def first_without_gist(database: SqliteDatabase) -> int:
-    """The number below which requests may lack a gist; 0 if none do. Call before identifying starts: that stores gists
-    too, perhaps for the oldest request first."""
-    connection = raw(database)
-    oldest = connection.execute(_OLDEST).fetchone()
-    if oldest is None or not oldest[0]:
-        return 0
-    (newest,) = connection.execute("SELECT max(seq) FROM capture").fetchone()
-    return int(newest) + 1
-
-
-def describe_batch(database: SqliteDatabase, below: int, limit: int) -> Described:
-    """Describe the newest requests below `below` that lack a gist: at most `limit`, fewer if that takes long."""
-    end, found = time.perf_counter() + STEP_S, []
-    lowest = max(0, below - SPAN - 1)
-    with database.atomic():
-        rows = raw(database).execute(_WITHOUT_GIST, (PARTS_PER_BODY, lowest, below, limit))
-        for seq, name, method, target, headers, content_type, size, complete, body in rows:
-            text = gist(
-                method, target, decode_headers(headers), content_type, body or b"", size=size, complete=bool(complete)
-            )
-            found.append((seq, name, text))
-            if len(found) == limit or time.perf_counter() > end:
-                return Described(gists=found, below=seq)
-        (rest,) = raw(database).execute("SELECT max(seq) FROM capture WHERE seq <= ?", (lowest,)).fetchone()
-    return Described(gists=found, below=0 if rest is None else rest + 1)
-
-
-def store_gists(database: SqliteDatabase, _: int, *, gists: list[tuple[int, str, str]]) -> None:
-    """Gists of requests deleted in the meantime are dropped."""
-    values = [(text, seq) for seq, _, text in gists]
-    raw(database).executemany("UPDATE capture SET gist = ? WHERE seq = ? AND gist IS NULL", values)

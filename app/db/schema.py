@@ -199,9 +199,7 @@ class CaptureModel(StoreModel):
     delivery_id = TextField(null=True)
     trailers = BlobField(null=True)
     """NULL for nearly all. No insert names the column, so it costs nothing."""
-    gist = TextField(null=True)
-    """NULL: stored by an older version and not described yet; the oldest row tells whether there are any, so no index
-    is needed (`identification.py`)."""
+    gist = TextField()
 
     class Meta:
         table_name = "capture"
@@ -389,7 +387,7 @@ class DeletedDeliveryModel(StoreModel):
     method = TextField()
     target = TextField()
     event = TextField(null=True)
-    gist = TextField(null=True)
+    gist = TextField()
 
     class Meta:
         table_name = "deleted_delivery"

@@ -104,9 +104,7 @@ class Store:
         self._reclaim = Reclaim(self._writer)
         self._cleanup = Cleanup(self._writer, self._reclaim, self.limits.freed)
         self._eviction = self._build_eviction(clock)
-        self._identification = Identification(
-            self._writer, self._readers, identify, publish, self._reserve.has_ample_space
-        )
+        self._identification = Identification(self._writer, self._readers, identify, publish)
         self.integrity = IntegrityCheck(path, self._damage_found, self._reserve.has_ample_space)
         self.account = Account(self._writer, publish)
         self.backups = Backups(path, disk_reserve)

@@ -155,7 +155,7 @@ class Summary(Record, frozen=True):
     note: str | None
     provider: str | None
     event: str | None
-    gist: str | None
+    gist: str
 
     @property
     def path(self) -> str:

@@ -1,19 +1,16 @@
-"""Who sent a request and what came is stored with it, or found out later; what an older version stored, too."""
+"""Who sent a request and what came is stored with it, or found out later."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from app.core.events import Event, RequestsDescribed, RequestsIdentified
 from app.core.model import PART_SIZE, Endpoint
 from app.core.providers.catalogue import ProviderMatch
 from app.core.record import Headers
-from app.db import identification
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, add_many, eventually, of_kind, query, write
+from tests.db.helpers import add, add_many, eventually, of_kind, query
 
 BY_US: Headers = (("X-Us", "order.paid"),)
 
@@ -75,23 +72,6 @@ async def test_a_body_in_parts_is_looked_at_from_its_beginning(tmp_path: Path) -
     await store.close()
 
 
-async def test_an_older_versions_requests_are_identified_after_the_start(tmp_path: Path) -> None:
-    store, endpoint = await opened(tmp_path, [])
-    await add_many(store, endpoint.id, 300, headers=BY_US)
-    await store.close()
-    write(tmp_path, "UPDATE capture SET provider = NULL, event = NULL, delivery_id = NULL")
-    events: list[Event] = []
-    store, _ = await opened(tmp_path, events)
-    await eventually(lambda: not unlooked(tmp_path))
-    await eventually(lambda: sum(len(event.senders) for event in of_kind(events, RequestsIdentified)) == 300)
-    assert {row.event for row in await store.captures.page(endpoint.id, limit=500)} == {"order.paid"}
-    await store.close()
-
-
-def undescribed(folder: Path) -> int:
-    return int(query(folder, "SELECT count(*) FROM capture WHERE gist IS NULL")[0][0])
-
-
 async def test_a_gist_is_stored_and_listed(tmp_path: Path) -> None:
     store, endpoint = await opened(tmp_path, [])
     stored = await add(store, endpoint.id, gist="JSON · hello")
@@ -117,75 +97,6 @@ async def test_a_long_bodys_gist_says_more_once_all_of_it_was_read(tmp_path: Pat
         begun.id: "JSON array · 2,000 × id, name",
         told.id: "text · hello",
     }
-    await store.close()
-
-
-async def older(folder: Path, number: int) -> tuple[Endpoint, list[str]]:
-    """Requests stored by the version before gists, each identified; their ids, oldest first."""
-    store, endpoint = await opened(folder, [])
-    made = await add_many(store, endpoint.id, number)
-    await store.close()
-    write(folder, "UPDATE capture SET gist = NULL")
-    return endpoint, [capture.id for capture in made]
-
-
-async def test_an_older_versions_requests_are_described_newest_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(identification, "SPAN", 50)
-    endpoint, ids = await older(tmp_path, 300)
-    # Numbers without requests, as deleting leaves them, are passed at once.
-    write(tmp_path, "UPDATE capture_body SET key = key + 1000000 * 4096 WHERE key >= 2 * 4096")
-    write(tmp_path, "UPDATE capture SET seq = seq + 1000000 WHERE seq >= 2")
-    events: list[Event] = []
-    store, _ = await opened(tmp_path, events)
-    await eventually(lambda: sum(len(event.gists) for event in of_kind(events, RequestsDescribed)) == 300)
-    assert not undescribed(tmp_path)
-    told = [name for event in of_kind(events, RequestsDescribed) for name, _ in event.gists]
-    assert told == ids[::-1]
-    assert {row.gist for row in await store.captures.page(endpoint.id, limit=500)} == {"JSON · hello"}
-    assert {row.event for row in await store.captures.page(endpoint.id, limit=500)} == {None}
-    await store.close()
-
-
-async def test_what_a_stop_interrupts_goes_on_and_then_nothing_is_gone_through(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    endpoint, ids = await older(tmp_path, 200)
-    store, _ = await opened(tmp_path, [])
-    await add(store, endpoint.id, gist="JSON · hello")
-    await eventually(lambda: undescribed(tmp_path) < 200)
-    await store.close()
-    write(tmp_path, "UPDATE capture SET gist = NULL WHERE id <= ?", ids[20])  # as if it had been stopped there
-    store, _ = await opened(tmp_path, [])
-    await eventually(lambda: not undescribed(tmp_path))
-    await store.close()
-
-    def fail(*_: object) -> None:
-        raise AssertionError("all requests have a gist")
-
-    monkeypatch.setattr(identification, "describe_batch", fail)
-    store, _ = await opened(tmp_path, [])
-    await eventually(lambda: store._identification._below == 0)
-    await store.close()
-
-
-async def test_all_are_described_where_only_the_oldest_were_not_identified(tmp_path: Path) -> None:
-    """As a version before gists left them that was stopped while it identified, newest first."""
-    await older(tmp_path, 60)
-    write(tmp_path, "UPDATE capture SET provider = NULL WHERE seq <= 3")
-    store, _ = await opened(tmp_path, [])
-    await eventually(lambda: not undescribed(tmp_path))
-    assert not unlooked(tmp_path)
-    await store.close()
-
-
-async def test_a_nearly_full_disk_leaves_older_requests_as_they_are(tmp_path: Path) -> None:
-    await older(tmp_path, 3)
-    events: list[Event] = []
-    store = await Store.open(tmp_path, events.append, identify=identify, disk_reserve=lambda: 1 << 60)
-    await eventually(lambda: store._identification._worker.is_idle)
-    assert undescribed(tmp_path) == 3
     await store.close()
 
 

@@ -151,7 +151,7 @@ def _row(call: Call, table: Table, request: SummaryView, identity: str, of_all: 
         "-" if request["delivery"] == "none" else state_text(request["delivery"]),
         ("" if request["complete"] else ">") + size_text(request["size"]),
         request["provider"] or "-",
-        request["event"] or request["gist"] or "-",
+        request["event"] or request["gist"],
         ("*" if request["starred"] else "") + ("+" if request["note"] else "") or "-",
         below_slug(request["target"]) if call.out.terminal else request["target"],
         codes=("", "", "", *("" for _ in endpoint), call.out.status_code(response)),

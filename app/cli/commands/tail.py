@@ -197,7 +197,7 @@ def _fields(request: SummaryView) -> tuple[str, ...]:
         str(request["response"]["status"]),
         _size(request),
         request["provider"] or "-",
-        request["event"] or request["gist"] or "-",
+        request["event"] or request["gist"],
         request["target"],
     )
 
@@ -209,7 +209,7 @@ def _size(request: SummaryView) -> str:
 def terminal_line(out: Output, request: SummaryView, width: int, *, of_all: bool) -> str:
     """One line of at most `width` cells."""
     status, path = request["response"]["status"], below_slug(request["target"])
-    title = request["event"] or request["gist"] or ""
+    title = request["event"] or request["gist"]
     cells = [
         (when_text(request["received_at"])[11:], 0, DIM),
         *([(request["endpoint"], SLUG_CELLS, "")] if of_all else []),

@@ -146,7 +146,7 @@ class SourceAddress(Record, frozen=True):
 
 class SummaryOut(Record, frozen=True):
     """A captured request in a list. `provider` and `event` are null where they are unknown. `gist` is a short
-    description; null for a request that an older version stored and that is not described yet."""
+    description."""
 
     id: str
     endpoint: str
@@ -163,7 +163,7 @@ class SummaryOut(Record, frozen=True):
     note: str | None
     provider: str | None
     event: str | None
-    gist: str | None
+    gist: str
 
 
 class WaitOut(Record, frozen=True):

@@ -42,7 +42,7 @@ def notice_for(endpoint: Endpoint, newest: Summary, count: int, providers: Mappi
     if count > 1:
         return Notice(key=endpoint.slug, title=name, text=count_of(count, "new request"))
     path = shortened(escape(below_slug(newest.target[: 4 * PATH_MAX])), PATH_MAX)
-    sender = sender_line(newest.provider, newest.event, providers) or escape(newest.gist or "")
+    sender = sender_line(newest.provider, newest.event, providers) or escape(newest.gist)
     method = shortened(escape(newest.method), METHOD_MAX)
     line = method if path == "/" and sender else f"{method} {path}"
     text = f"{line} · {shortened(sender, SENDER_MAX)}" if sender and sender != path else line

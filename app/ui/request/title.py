@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from app.core.bodies.escape import escape
-from app.core.gist.gist import gist
 from app.core.model import Summary
 from app.core.raw_request import below_slug
 from app.core.record import Record
@@ -42,7 +41,7 @@ def title_of(summary: Summary, providers: Mapping[str, str]) -> Title:
     sender = escape(providers.get(summary.provider, summary.provider)) if summary.provider else ""
     if sender and summary.event:
         return Title(main=escape(summary.event), sender=sender, path=path, is_event=True)
-    gist = escape(summary.gist) if summary.gist else _gist_so_far(summary)
+    gist = escape(summary.gist)
     return Title(main=gist, sender=sender, path="" if path == gist else path)
 
 
@@ -50,8 +49,3 @@ def name_of(summary: Summary) -> str:
     """The method and name of a request where there is no list around it: `POST invoice.paid`, `GET /orders/7`."""
     title = title_of(summary, {})
     return " ".join(filter(None, (escape(summary.method[:20]), title.main, title.path)))
-
-
-def _gist_so_far(summary: Summary) -> str:
-    """For a request stored by an older version, whose body was not summarized."""
-    return gist(summary.method, summary.target, (), summary.content_type, b"", size=summary.size)

@@ -262,13 +262,13 @@ class TestWords:
     def test_what_nobody_known_sent_is_told_by_what_came(self) -> None:
         endpoint = endpoint_named("Orders")
 
-        def told(target: str, gist: str | None) -> str:
+        def told(target: str, gist: str) -> str:
             return notice_for(endpoint, factories.capture(target=target, gist=gist).summary(), 1, {}).text
 
         assert told("/catch/x", "JSON · id, total") == "POST · JSON · id, total"
         assert told("/catch/x/new", "JSON · id, total") == "POST /new · JSON · id, total"
         assert told("/catch/x/new", "/new") == "POST /new"
-        assert told("/catch/x", None) == "POST /"
+        assert told("/catch/x", "no body") == "POST · no body"
 
 
 class TestChoices:

@@ -77,7 +77,7 @@ def test_screen_readers_are_told_which_endpoint_only_where_all_are_listed(run: R
 def test_what_came_appears_in_the_list_once_it_is_known(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
-            later = await shown.add(target="/catch/x")
+            later = await shown.add(target="/catch/x", gist="JSON · 2 B")
             await until(lambda: shown.model.rowCount() == 1)
             assert "JSON · 2 B" in shown.model.data(shown.model.index(0))
             shown.desk.bus.publish(RequestsDescribed(gists=((later.id, "JSON · {}"),)))

@@ -45,7 +45,7 @@ def test_it_shows_its_request_with_its_keys_whatever_the_list_shows(run: Run, tm
             await shown.reload()
             ids, clipboard = shown.ids(), QGuiApplication.clipboard()
             window = await own(shown)
-            assert window.windowTitle() == "POST JSON · 2 B /1 · Stripe test"
+            assert window.windowTitle() == "POST /1 · Stripe test"
             shown.list.select_row(0)
             await until(lambda: shown.detail.capture_id == ids[0])
             assert window.detail.capture_id == ids[1]
