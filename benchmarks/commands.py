@@ -27,7 +27,7 @@ def commands(slug: str) -> dict[str, tuple[list[str], str, float]]:
     return {
         "hookline --version": (["--version"], "hookline ", 4),
         "hookline endpoint list, of a running program": (["endpoint", "list"], slug, 10),
-        "completion of a slug": (["--complete", "slugs", slug[:3]], slug, 7),
+        "completion of a slug": (["--complete", f"hookline endpoint show {slug[:3]}"], slug, 7),
     }
 
 

@@ -41,7 +41,7 @@ ASYNCIO = ("_call_soon", "_csock", "_ready", "_run_once", "_scheduled", "_stoppi
 REBUILT_BY_QASYNC = ("_add_callback", "_add_reader", "_add_writer", "_remove_reader", "_remove_writer")
 ARGPARSE = {
     "app/cli/parser.py": ("_SubParsersAction", "_check_value", "_option_string_actions"),
-    "packaging/linux/completions.py": ("_SubParsersAction", "_actions", "_choices_actions"),
+    "app/cli/complete.py": ("_SubParsersAction", "_actions", "_choices_actions", "_option_string_actions"),
 }
 USED: dict[str, tuple[str, ...]] = {
     "app/core/bodies/formats/code.py": ("_tokens",),  # Pygments
@@ -247,7 +247,7 @@ class TestHttpx:
 
 
 class TestArgparse:
-    """What the completions are made from, and what a mistyped command line is compared with."""
+    """What completes a command line, and what a mistyped command line is compared with."""
 
     def test_a_parser_lists_its_arguments_and_commands(self) -> None:
         parser = argparse.ArgumentParser()

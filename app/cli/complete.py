@@ -1,59 +1,161 @@
 """`hookline --complete`, which the shells' completions call while the user types: fast, and silent on every error.
 
-It is called as `hookline --complete KIND WORD LINE...`: the kind of the word (such as `slugs`), the part of it that is
-typed, and all words of the line. It prints candidates, each with a tab and a description.
+It is called as `hookline --complete LINE WORD`: the command line up to the cursor, quoted as for a POSIX shell, and the
+part of its last word that the shell replaces (bash: what follows a `=` or `:`). It prints candidates, each with a tab
+and a description, or `:file` or `:folder` where the shell completes a path itself.
 """
 
 from __future__ import annotations
 
+import argparse
 import contextlib
-from collections.abc import Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from app.cli.identifiers import LAST
 from app.cli.options import default_folder
 from app.cli.output import Output
+from app.cli.parser import COMMANDS, build_parser
 from app.cli.services import CliServices
 from app.cli.text import visible
 from app.core.errors import HooklineError
 
 COMPLETE = "--complete"
-SLUGS, IDS, DELIVERIES, TARGETS, REPLAYS = "slugs", "ids", "deliveries", "targets", "replays"
-LAST_MEANS = {IDS: "the newest request", DELIVERIES: "the delivery queued last", REPLAYS: "the replay started last"}
-OPTION = "--data-dir"
-TARGET_MAX = 60
+FILE, FOLDER = ":file", ":folder"
+MEANING_MAX = 60
+Names = Iterable[tuple[str, str]]
+"""Candidates, each with a description."""
 
 
 def complete(arguments: Sequence[str], services: CliServices) -> None:
-    if len(arguments) < 2:
-        return
-    kind, word, *line = arguments
-    with contextlib.suppress(HooklineError, OSError, RuntimeError, ValueError):
-        folder = (_named_folder(line) or default_folder(services.portable_folder())).expanduser().absolute()
-        names = _stored(kind, folder, word.lower(), services)
-        if kind in LAST_MEANS:
-            names = [(LAST, LAST_MEANS[kind]), *names]
+    with contextlib.suppress(HooklineError, LookupError, OSError, RuntimeError, ValueError):
+        line, replaced = (*arguments, "", "")[:2]
+        _, *before, word = _words(line)
+        # Without a command all modules are loaded, for their help.
+        read = _Line(build_parser(None if COMMANDS.isdisjoint(before) else before))
+        for one in before:
+            read.read(one)
+        typed = read.typed(word)
+        shown = len(word) - len(replaced) if replaced and word.endswith(replaced) else 0
         out = Output().out
-        for name, meaning in names:
-            if name.startswith(word.lower()):
-                print(name, visible(meaning)[:TARGET_MAX], sep="\t", file=out)
+        for name, meaning in _candidates(typed, services):
+            if name in (FILE, FOLDER):
+                print(name, file=out)
+            elif (candidate := typed.head + name).lower().startswith(word.lower()):
+                print(candidate[shown:], visible(meaning)[:MEANING_MAX], sep="\t", file=out)
 
 
-def _stored(kind: str, folder: Path, word: str, services: CliServices) -> list[tuple[str, str]]:
-    if kind == SLUGS:
+def _words(line: str) -> list[str]:
+    """The words, without quotes; the last one is the one that is typed."""
+    for end in ("", "'", '"'):  # it may be inside quotes
+        with contextlib.suppress(ValueError):
+            *before, last = shlex.split(f"{line}|{end}")
+            return [*before, last.removesuffix("|")]
+    raise ValueError(line)
+
+
+class _Typed(NamedTuple):
+    """What the word is that is typed: a value of `action`, or without one an option of `parser`.
+
+    `head` is what stands before the value in the same word, `given` what earlier words gave, by `dest`.
+    """
+
+    parser: argparse.ArgumentParser
+    action: argparse.Action | None
+    given: dict[str, str]
+    head: str
+    word: str
+
+
+class _Line:
+    """A command line, read word by word as argparse reads it."""
+
+    def __init__(self, parser: argparse.ArgumentParser) -> None:
+        self._parser, self._arguments = parser, _arguments(parser)
+        self._given: dict[str, str] = {}
+        self._waiting: argparse.Action | None = None
+        """The option whose value comes next."""
+        self._options = True
+
+    def read(self, word: str) -> None:
+        """ValueError where there is no such command."""
+        if self._waiting is not None:
+            self._given[self._waiting.dest], self._waiting = word, None
+        elif self._options and word.startswith("-"):
+            self._options = word != "--"
+            action, head = self._option(word)
+            if action is not None and action.nargs is None:
+                self._given[action.dest] = word.removeprefix(head)
+                self._waiting = None if head else action
+        elif self._arguments:
+            self._read_argument(self._arguments[0], word)
+
+    def _read_argument(self, action: argparse.Action, word: str) -> None:
+        if isinstance(action, argparse._SubParsersAction):
+            if word not in action.choices:
+                raise ValueError(word)
+            self._parser = action.choices[word]
+            self._arguments = _arguments(self._parser)
+        else:
+            self._given[action.dest] = word
+            if action.nargs not in ("*", "+"):
+                del self._arguments[0]
+
+    def _option(self, word: str) -> tuple[argparse.Action | None, str]:
+        """The option, and what stands before its value in the word: `--name=`."""
+        name, equals, _ = word.partition("=")
+        return self._parser._option_string_actions.get(name), f"{name}=" if equals else ""
+
+    def typed(self, word: str) -> _Typed:
+        """What a word is that follows."""
+        if self._waiting is not None:
+            return _Typed(self._parser, self._waiting, self._given, "", word)
+        if self._options and word.startswith("-"):
+            action, head = self._option(word)
+            return _Typed(self._parser, action if head else None, self._given, head, word)
+        return _Typed(self._parser, self._arguments[0] if self._arguments else None, self._given, "", word)
+
+
+def _arguments(parser: argparse.ArgumentParser) -> list[argparse.Action]:
+    return [action for action in parser._actions if not action.option_strings]
+
+
+def _candidates(typed: _Typed, services: CliServices) -> Names:
+    action, word = typed.action, typed.word.removeprefix(typed.head)
+    if action is None:
+        return [] if typed.head else _options(typed.parser)
+    if isinstance(action, argparse._SubParsersAction):
+        return [(choice.dest, choice.help or "") for choice in action._choices_actions]
+    if action.choices is not None:
+        return [(str(choice), "") for choice in action.choices]
+    if action.type is Path:
+        return [(FILE if action.metavar == "FILE" else FOLDER, "")]
+    if action.metavar in ("KEY", "VALUE"):
+        from app.cli.commands.settings import keys, values  # start-up time: only `hookline settings` needs it
+
+        return keys() if action.metavar == "KEY" else values(typed.given["key"])
+    return _stored(str(action.metavar), word.lower(), typed.given.get("data_dir"), services)
+
+
+def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
+    for action in parser._actions:
+        if action.help != argparse.SUPPRESS:
+            for option in action.option_strings[-1:]:
+                yield option, (action.help or "").replace("%%", "%")
+
+
+def _stored(metavar: str, word: str, given: str | None, services: CliServices) -> Names:
+    folder = (Path(given) if given else default_folder(services.portable_folder())).expanduser().absolute()
+    if metavar == "SLUG":
         return services.stored_slugs(folder)
-    if kind == TARGETS:
+    if metavar == "ID":
+        return [(LAST, "the newest request"), *services.stored_ids(folder, word)]
+    if metavar == "DELIVERY":
+        return [(LAST, "the delivery queued last"), *services.stored_deliveries(folder, word)]
+    if metavar == "TARGET":
         return services.stored_targets(folder)
-    if kind == REPLAYS:
-        return services.stored_replays(folder)
-    return services.stored_deliveries(folder, word) if kind == DELIVERIES else services.stored_ids(folder, word)
-
-
-def _named_folder(line: Sequence[str]) -> Path | None:
-    """The folder given on the line; bash passes `--data-dir=FOLDER` as three words."""
-    for at, word in enumerate(line):
-        if word.startswith(f"{OPTION}="):
-            return Path(word.removeprefix(f"{OPTION}="))
-        if word == OPTION:
-            return next((Path(given) for given in line[at + 1 : at + 3] if given != "="), None)
-    return None
+    if metavar == "REPLAY":
+        return [(LAST, "the replay started last"), *services.stored_replays(folder)]
+    return []

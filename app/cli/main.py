@@ -95,10 +95,9 @@ def _drop_output() -> None:
 def _run(options: argparse.Namespace, services: CliServices) -> int:
     out = Output(options.as_json)
     if options.command == VERSION:
-        if out.as_json:
-            out.json({"version": __version__})
-        else:
-            out.line(f"hookline {__version__}")
+        return _print_version(out)
+    if hasattr(options, "run_alone"):
+        options.run_alone(options, out)
         return Exit.DONE
     if options.command == selftest.NAME:
         return services.selftest(selftest.options_of(options))
@@ -121,6 +120,14 @@ def _run(options: argparse.Namespace, services: CliServices) -> int:
         code: int = asyncio.run(options.run_local(LocalCall(options, out, folder, services)))
         return code
     return asyncio.run(_on_store(options, out, folder, services))
+
+
+def _print_version(out: Output) -> int:
+    if out.as_json:
+        out.json({"version": __version__})
+    else:
+        out.line(f"hookline {__version__}")
+    return Exit.DONE
 
 
 async def _on_store(options: argparse.Namespace, out: Output, folder: Path, services: CliServices) -> int:

@@ -19,7 +19,10 @@ DESCRIPTION = (
     "Catch webhooks: every request kept exactly as it was sent. Without a command, opens the window. With a link in"
     f" place of a command ({link_to_request('ID')} or {link_to_endpoint('SLUG')}), opens it in the window."
 )
-EPILOG = "Exit codes: 0 success, 1 not found or timed out, 2 usage error, 3 environment error (such as a port in use)."
+EPILOG = (
+    "Exit codes: 0 done, 1 no (not found, not in time, not delivered, not the same), 2 usage error, 3 not possible now"
+    " (such as a port in use), 130 Ctrl-C."
+)
 EXAMPLES = (
     ("Open the window", "hookline"),
     ("Keep the data of a project separate", "hookline --data-dir ~/project/.hookline"),
@@ -74,10 +77,12 @@ _MODULES = {
     "restore": ("restore",),
     "doctor": ("doctor",),
     "logs": ("logs",),
+    "completion": ("completion",),
     "mcp": ("mcp",),
     "selftest": ("selftest",),
 }
 """The modules in `app/cli/commands/`, each with the commands it adds, in the order of the help."""
+COMMANDS = frozenset(name for names in _MODULES.values() for name in names)
 
 
 class Parser(argparse.ArgumentParser):
@@ -166,9 +171,8 @@ def build_parser(words: Collection[str] | None = None) -> argparse.ArgumentParse
     add_serve(commands, [folder, listen])
     add_listen(commands, [as_json, folder, listen])
     parents = {"mcp": [folder], "selftest": [as_json]}
-    known = [name for names in _MODULES.values() for name in names]
-    if words is None or (("--help" in words or "-h" in words) and set(words).isdisjoint(known)):
-        words = known
+    if words is None or (("--help" in words or "-h" in words) and COMMANDS.isdisjoint(words)):
+        words = COMMANDS
     for module, names in _MODULES.items():
         if not set(names).isdisjoint(words):
             import_module(f"app.cli.commands.{module}").add_parser(commands, parents.get(module, [as_json, folder]))

@@ -8,7 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
-from linux.completions import completion
+from app.cli.commands.completion import SCRIPTS
 from linux.manual import manual_page
 from project import ROOT
 
@@ -45,9 +45,9 @@ def stage_share(usr: Path, icons: Path, *, zsh: str = DEBIAN_ZSH, licences: Path
     _icons(share / "icons/hicolor", icons)
     _documents(share / "doc/hookline", licences)
     write(share / "man/man1/hookline.1.gz", packed(manual_page()))
-    write(share / "bash-completion/completions/hookline", completion("bash").encode())
-    write(share / "zsh" / zsh / "_hookline", completion("zsh").encode())
-    write(share / "fish/vendor_completions.d/hookline.fish", completion("fish").encode())
+    write(share / "bash-completion/completions/hookline", SCRIPTS["bash"].encode())
+    write(share / "zsh" / zsh / "_hookline", SCRIPTS["zsh"].encode())
+    write(share / "fish/vendor_completions.d/hookline.fish", SCRIPTS["fish"].encode())
 
 
 def _icons(hicolor: Path, icons: Path) -> None:

@@ -22,11 +22,12 @@ IDS = [f"019a1b2c-{at:04d}-7000-8000-000000000000" for at in range(3)]
 
 @pytest.fixture
 def complete(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., list[str]]:
-    """What is offered for a word of a line that names the data folder."""
+    """What is offered for the last word of a line, after options that name the data folder."""
 
-    def call(kind: str, word: str, *line: str) -> list[str]:
+    def call(line: str, replaced: str = "", options: str = "") -> list[str]:
         capsys.readouterr()
-        assert main(["--complete", kind, word, *(line or ("hookline", "--data-dir", str(folder)))]) == 0
+        options = options or f"--data-dir '{folder}'"
+        assert main(["--complete", f"hookline {options} {line}", replaced]) == 0
         shown = capsys.readouterr()
         assert shown.err == ""
         return shown.out.splitlines()
@@ -37,15 +38,17 @@ def complete(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., 
 def test_slugs_with_their_names_and_ids_with_their_targets(folder: Path, complete: Callable[..., list[str]]) -> None:
     store_requests(folder, "orders", [{"id": one, "target": f"/catch/orders/\x1b{one[-1]}"} for one in IDS])
     store_requests(folder, "pay", [])
-    assert complete("slugs", "") == ["orders\tOrders", "pay\tPay"]
-    assert complete("slugs", "p") == ["pay\tPay"]
-    assert complete("ids", "") == [
+    assert complete("endpoint show ") == ["orders\tOrders", "pay\tPay"]
+    assert complete("endpoint show p") == ["pay\tPay"]
+    assert complete("show ") == [
         "@last\tthe newest request",
         *(f"{one}\tPOST /catch/orders/\\x1b0" for one in reversed(IDS)),
     ]
-    assert [line[:36] for line in complete("ids", "019A1B2C-0001")] == [IDS[1]]
-    assert complete("ids", "@") == ["@last\tthe newest request"]
-    assert complete("slugs", "", "hookline", f"--data-dir={folder}", "show")[0] == "orders\tOrders"
+    assert [line[:36] for line in complete("show 019A1B2C-0001")] == [IDS[1]]
+    assert complete("show @") == ["@last\tthe newest request"]
+    assert complete("tail ", options=f"--data-dir={folder}")[0] == "orders\tOrders"
+    assert complete("deliveries --replay=@l") == ["--replay=@last\tthe replay started last"]
+    assert complete("replay --endpoint o") == ["orders\tOrders"]
 
 
 def test_targets_with_their_urls_and_deliveries_with_their_state(
@@ -63,22 +66,54 @@ def test_targets_with_their_urls_and_deliveries_with_their_state(
 
     folder.mkdir(mode=0o700)
     failed, queued, _ = asyncio.run(make())
-    assert complete("targets", "") == [f"{failed.target_id}\torders to {deliveries.URL}"]
-    assert complete("targets", "9") == []
-    assert complete("deliveries", "") == [
+    assert complete("target show ") == [f"{failed.target_id}\torders to {deliveries.URL}"]
+    assert complete("target show 9") == []
+    assert complete("delivery ") == [
         "@last\tthe delivery queued last",
         f"{queued.id}\tqueued {deliveries.URL}",
         f"{failed.id}\tfailed {deliveries.URL}/orders?x=1",
     ]
-    assert [line[:36] for line in complete("deliveries", failed.id[:30].upper())] == [failed.id]
+    assert [line[:36] for line in complete(f"delivery {failed.id[:30].upper()}")] == [failed.id]
 
 
 def test_replays_with_their_state(folder: Path, complete: Callable[..., list[str]], run: Run) -> None:
     store_requests(folder, "orders", [{}])
     run("replay", "@last", "--to", "http://127.0.0.1:9")
     identity = run("replays", "--json").json[0]["id"]
-    assert complete("replays", "") == ["@last\tthe replay started last", f"{identity}\tdone"]
-    assert complete("replays", identity[:9]) == [f"{identity}\tdone"]
+    assert complete("replays ") == ["@last\tthe replay started last", f"{identity}\tdone"]
+    assert complete(f"replays {identity[:9]}") == [f"{identity}\tdone"]
+
+
+def words(offered: list[str]) -> list[str]:
+    return [line.split("\t")[0] for line in offered]
+
+
+def test_commands_verbs_and_options_with_their_help(complete: Callable[..., list[str]]) -> None:
+    assert complete("end") == ["endpoint\tlist, create and change endpoints"]
+    assert {"serve", "listen", "completion", "tunnel", "version"} <= set(words(complete("")))
+    assert words(complete("endpoint --json e")) == ["edit"]
+    assert words(complete("endpoint add Shop --ret")) == ["--retention-days"]
+    assert words(complete("status ")) == ["--help", "--json", "--data-dir", "--wait"]
+    assert words(complete("status -- ")) == ["--help", "--json", "--data-dir", "--wait"]
+    assert "--replaced" not in words(complete("--r"))
+
+
+def test_settings_with_their_titles_and_their_values(complete: Callable[..., list[str]]) -> None:
+    assert complete("settings po") == ["port\tCapture port"]
+    assert words(complete("settings theme ")) == ["system", "light", "dark"]
+    assert words(complete("settings tunnel_autostart o")) == ["on", "off"]
+    assert words(complete("settings when_full ")) == ["delete_oldest", "stop_capturing"]
+    assert {"ngrok", "own", "none"} <= set(words(complete("settings tunnel_program ")))
+    assert complete("settings port ") == complete("settings bogus ") == []
+
+
+def test_choices_and_places_for_files_and_folders(complete: Callable[..., list[str]]) -> None:
+    assert words(complete("plan ")) == ["free", "pro"]
+    assert words(complete("replay --gaps o")) == words(complete("replay --gaps=o", "o")) == ["original"]
+    assert words(complete("replay --gaps=o")) == ["--gaps=original"]
+    assert words(complete("plan 'p")) == words(complete('plan "p')) == ["pro"]
+    assert complete("restore x") == complete("replay --body-file ") == [":file"]
+    assert complete("--data-dir ") == complete("--data-dir=x") == [":folder"]
 
 
 def test_what_a_running_program_stored_a_moment_ago(
@@ -86,31 +121,31 @@ def test_what_a_running_program_stored_a_moment_ago(
 ) -> None:
     serve()
     run("endpoint", "add", "New", "--slug", "new")
-    assert complete("slugs", "") == ["new\tNew"]
+    assert complete("endpoint show ") == ["new\tNew"]
     run("endpoint", "rm", "new", "--yes")
-    assert complete("slugs", "") == []
+    assert complete("endpoint show ") == []
 
 
 def test_nothing_is_made_and_nothing_is_said(
     folder: Path, complete: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert complete("slugs", "") == []
+    assert complete("endpoint show ") == []
     assert not folder.exists()
     store_requests(folder, "orders", [])
     before = sorted(file.name for file in folder.iterdir())
-    assert complete("slugs", "") == ["orders\tOrders"]
+    assert complete("endpoint show ") == ["orders\tOrders"]
     assert sorted(file.name for file in folder.iterdir()) == before
     (folder / "hookline.db").write_bytes(b"not a database" * 1000)
-    assert complete("slugs", "") == []
-    assert complete("ids", "x", "hookline", "--data-dir") == []
-    assert complete("slugs", "", "hookline", "--data-dir", "~no-such-user/x") == []
+    assert complete("endpoint show ") == []
+    assert complete("show ", options="--data-dir ~no-such-user/x") == []
+    assert complete("bogus ") == complete("endpoint bogus ") == complete("endpoint show x y") == []
     assert main(["--complete"]) == 0
 
 
 def test_it_loads_neither_network_nor_store() -> None:
     """What makes it quick, without a clock in the test."""
     heavy = "{'asyncio', 'httpx', 'aiohttp', 'peewee', 'PySide6'}"
-    line = "['--complete', 'slugs', '', 'hookline', '--data-dir', '/none']"
+    line = "['--complete', 'hookline --data-dir /none endpoint show ']"
     code = f"import sys, app.__main__; app.__main__.main({line}); sys.exit(str({heavy} & set(sys.modules) or ''))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr.strip()) == ("", "")

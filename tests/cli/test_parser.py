@@ -311,6 +311,7 @@ def test_every_command_can_be_found_from_the_parser() -> None:
             "backup",
             "clear",
             "compare",
+            "completion",
             "deliveries",
             "delivery",
             "doctor",

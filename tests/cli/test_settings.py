@@ -81,7 +81,7 @@ def test_values_that_cannot_be_are_refused(run: Run, key: str, value: str, told:
 @pytest.mark.usefixtures("empty_store")
 def test_a_setting_that_is_none_is_told(run: Run) -> None:
     done = run("settings", "colour")
-    assert done.code == 1
+    assert done.code == 2
     assert "hookline settings" in done.err
 
 

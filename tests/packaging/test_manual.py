@@ -9,12 +9,12 @@ import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from app.cli.parser import Parser, build_parser, parse
-from linux.completions import actions
 from linux.manual import manual_page
 from tests.cli.conftest import ROOT, Program
 from tests.cli.sending import send
@@ -45,6 +45,15 @@ def run(*command: str | Path) -> str:
     )
     assert done.returncode == 0, done.stdout
     return done.stdout
+
+
+def actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """Every option and argument of the parser and of its commands, at any depth."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                yield from actions(child)
 
 
 def test_tells_of_every_command_and_option(text: str) -> None:

@@ -36,7 +36,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser.set_defaults(run=list_refused)
     parser.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number to list (50)")
     parser.add_argument(
-        "--raw", type=whole_number, metavar="ID", help="write one refused request as received, up to 64 KiB"
+        "--raw", type=whole_number, metavar="N", help="write one refused request as received, up to 64 KiB"
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.table import Column, Table
+from app.core.resources import tunnel_ids
 from app.core.settings import Settings, is_size, meta, override_text
 from app.core.sizes import exact_size, parse_size
 
@@ -33,10 +34,30 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     parser.add_argument("value", metavar="VALUE", nargs="?", help="the new value")
 
 
+def keys() -> list[tuple[str, str]]:
+    """Every setting with its title."""
+    return [(key, meta(key).title or "") for key in Settings.__struct_fields__]
+
+
+def values(key: str) -> list[tuple[str, str]]:
+    """What a setting can be, as it is typed, if that is one of a few words."""
+    kind, or_none = _kind(key)
+    words = ("on", "off") if kind is bool else tunnel_ids() if key == "tunnel_program" else get_args(kind)
+    return [(word, "") for word in (*words, *([NONE] if or_none else []))]
+
+
+def _kind(key: str) -> tuple[Any, bool]:
+    """The type of a setting's value, and whether there may be none."""
+    kind = get_type_hints(Settings)[key]
+    if get_origin(kind) is not types.UnionType:
+        return kind, False
+    return next(one for one in get_args(kind) if one is not type(None)), True
+
+
 async def settings(call: Call) -> int:
     key, value = call.options.key, call.options.value
     if key is not None and key not in Settings.__struct_fields__:
-        raise CliError(f"There is no setting {key!r}. See hookline settings.", Exit.FAILURE)
+        raise CliError(f"There is no setting {key!r}. See hookline settings.", Exit.USAGE)
     if value is not None:
         now = await call.api.change_settings({key: parse_value(key, value)})
     else:
@@ -77,11 +98,9 @@ def text_of(key: str, value: Any) -> str:
 
 def parse_value(key: str, text: str) -> Any:
     """The value of `text`; CliError when it is invalid. The API checks the bounds."""
-    kind, title = get_type_hints(Settings)[key], meta(key).title
-    if get_origin(kind) is types.UnionType:
-        if text == NONE:
-            return None
-        kind = next(one for one in get_args(kind) if one is not type(None))
+    (kind, or_none), title = _kind(key), meta(key).title
+    if or_none and text == NONE:
+        return None
     if get_origin(kind) is Literal:
         if text not in get_args(kind):
             *others, last = get_args(kind)
