@@ -8,16 +8,13 @@ from app.core.errors import HooklineError
 
 
 class Exit(IntEnum):
-    """The exit codes of all commands."""
+    """The exit codes of all commands, as README.md and the manual page explain them."""
 
     DONE = 0
     FAILURE = 1
-    """Not found, timed out, a question was declined, or compared responses differ."""
     USAGE = 2
     ENVIRONMENT = 3
-    """Environment error: a port in use, a data folder in use by another program."""
     INTERRUPTED = 130
-    """Ctrl-C, as shells number it."""
 
 
 class CliError(HooklineError):

@@ -94,7 +94,7 @@ def test_deliveries_to_one_target(run: Run, rows: list[Delivery], folder: Path) 
     assert [(one["id"], one["target"]) for one in found] == [(other.id, other.target_id)]
     assert len(run("deliveries", "--target", str(rows[0].target_id)).out.splitlines()) == 4
     nothing = run("deliveries", "--target", "99")
-    assert (nothing.code, nothing.out) == (0, "")
+    assert (nothing.code, nothing.out, "No target has the number '99'" in nothing.err) == (1, "", True)
     assert run("deliveries", "--target", "x").code == 2
 
 

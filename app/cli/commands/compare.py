@@ -51,10 +51,11 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 async def compare(call: Call) -> int:
     options = call.options
+    slug = slug_given(options.which)
     found = call.api.compared(
-        slug_given(options.which),
+        slug,
         options.count,
-        targets=_targets(options.first, options.second),
+        targets=await _targets(call, slug),
         headers=options.headers,
         paths=options.paths,
         all_headers=options.all_headers,
@@ -75,11 +76,17 @@ async def compare(call: Call) -> int:
     return Exit.FAILURE if counts[False] else Exit.DONE
 
 
-def _targets(first: int | None, second: int | None) -> tuple[int, int] | None:
+async def _targets(call: Call, slug: str) -> tuple[int, int] | None:
+    """CliError unless none is given, or both and the endpoint has them."""
+    first, second = call.options.first, call.options.second
     if first is None:
         return None
     if second is None:
         raise CliError("Name both targets by their numbers, or none. See hookline targets SLUG.", Exit.USAGE)
+    known = {target["id"] for target in (await call.api.endpoint(slug))["targets"]}
+    for number in (first, second):
+        if number not in known:
+            raise CliError(f"Endpoint {slug!r} has no target {number}. See hookline targets {slug}.", Exit.FAILURE)
     return first, second
 
 

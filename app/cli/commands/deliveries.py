@@ -8,7 +8,7 @@ from typing import Any
 from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
 from app.cli.errors import Exit
-from app.cli.identifiers import REPLAY_HELP, replay_id, short_id, slug_given, with_short_ids
+from app.cli.identifiers import REPLAY_HELP, replay_id, short_id, slug_given, target_named, with_short_ids
 from app.cli.output import GREEN, RED, YELLOW, JsonList
 from app.cli.table import Column, Table
 from app.cli.text import brief_time, state_text, when_text
@@ -87,19 +87,22 @@ async def list_deliveries(call: Call) -> int:
     found = call.api.deliveries(
         slug, options.count, state=options.state, target=options.target, replay=replay, oldest=oldest
     )
+    printed = 0
     if call.out.as_json:
         array = JsonList(call.out)
         async for delivery in found:
             array.add(delivery)
-        array.end()
-        return Exit.DONE
-    printed = 0
-    with Table(call.out, COLUMNS) as table:
-        async for identity, delivery in with_short_ids(found):
-            _row(call, table, delivery, identity if call.out.terminal else delivery["id"])
             printed += 1
-    if not printed:
-        call.out.message(NONE_FOUND[call.options.state])
+        array.end()
+    else:
+        with Table(call.out, COLUMNS) as table:
+            async for identity, delivery in with_short_ids(found):
+                _row(call, table, delivery, identity if call.out.terminal else delivery["id"])
+                printed += 1
+    if not printed and options.target is not None:  # one that was deleted has deliveries still
+        await target_named(call.api, str(options.target))
+    if not printed and not call.out.as_json:
+        call.out.message(NONE_FOUND[options.state])
     return Exit.DONE
 
 
