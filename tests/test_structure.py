@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import gc
 import re
 import subprocess
@@ -415,3 +416,48 @@ def test_a_start_without_a_window_loads_nothing_of_it() -> None:
 )
 def test_a_start_loads_nothing_too_early(which: str, unwanted: tuple[str, ...]) -> None:
     python("-c", f"import {which}, sys; early = set({unwanted!r}) & set(sys.modules); assert not early, early")
+
+
+EXAMPLES = {"hi", "in_"}
+"""Data, and a method of another library."""
+_NAME = re.compile(r"`([a-z_][a-z0-9_]*)`")
+
+
+def test_what_a_docstring_names_exists() -> None:
+    """It is a name in the same module, a definition, an option of the command line, or a word of the API."""
+    trees = {path: ast.parse(path.read_text("utf-8")) for path in MODULES}
+    known = {*dir(builtins), *EXAMPLES, *(path.stem for path in MODULES)}
+    for tree in trees.values():
+        for node in ast.walk(tree):
+            if isinstance(node, (*Function, ast.ClassDef)):
+                known.add(node.name)
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                known.add(node.value)
+    wrong = [
+        f"{name(path)}: {word}"
+        for path, tree in trees.items()
+        for node in ast.walk(tree)
+        if isinstance(node, (*Function, ast.ClassDef))
+        for word in _NAME.findall(ast.get_docstring(node) or "")
+        if word not in known and word not in names_in(tree)
+    ]
+    assert wrong == []
+
+
+@cache
+def names_in(tree: ast.Module) -> set[str]:
+    """Of variables, parameters, attributes and imports, and the words of its strings that are no docstrings."""
+    found: set[str] = set()
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, (ast.arg, ast.keyword)):
+            found.add(node.arg or "")
+        elif isinstance(node, ast.alias):
+            found.update((node.asname or node.name).split("."))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
+            found.update(re.findall(r"\w+", node.value))
+    return found

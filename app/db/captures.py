@@ -188,7 +188,7 @@ class Captures:
         self._response_times.add(seq, ms)
 
     async def close(self) -> None:
-        """Write what `replied` collected."""
+        """Write the response times that were not written yet."""
         await self._response_times.close()
 
     async def page(

@@ -146,12 +146,12 @@ class DiskReserve:
         self._refill()
 
     def _refill(self) -> None:
-        usage, rejected = _usage(self._path.parent), self._file_size()
-        if usage is None or rejected is None:
+        usage, present = _usage(self._path.parent), self._file_size()
+        if usage is None or present is None:
             return
         total, free = usage
-        size = min(FILE_MAX, reserve_size(self._setting(), total), rejected + free - LEFT_FREE)
-        while size >= max(FILE_MIN, rejected + 1) and not _fill(self._file, size):
+        size = min(FILE_MAX, reserve_size(self._setting(), total), present + free - LEFT_FREE)
+        while size >= max(FILE_MIN, present + 1) and not _fill(self._file, size):
             size -= size // 8  # the file system needs some for itself
 
     def _allocate(self, cost: int) -> bool:
@@ -272,16 +272,16 @@ def _fill(file: Path, size: int) -> bool:
     """Extend the file to `size` allocated bytes; False, and the file is unchanged, when that fails."""
     with contextlib.suppress(OSError):
         descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-        rejected = os.fstat(descriptor).st_size
+        present = os.fstat(descriptor).st_size
         try:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(descriptor, 0, size)
             else:
-                os.lseek(descriptor, rejected, os.SEEK_SET)
-                for start in range(rejected, size, MIB):
+                os.lseek(descriptor, present, os.SEEK_SET)
+                for start in range(present, size, MIB):
                     os.write(descriptor, os.urandom(min(size - start, MIB)))  # zeros would be compressed to nothing
         except OSError:
-            os.ftruncate(descriptor, rejected)
+            os.ftruncate(descriptor, present)
             raise
         finally:
             os.close(descriptor)

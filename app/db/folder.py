@@ -55,7 +55,7 @@ class FolderLock:
 def lock_folder(folder: Path, reason: str = "") -> FolderLock:
     """Create `folder` if need be (mode 0700) and lock it; FolderInUseError or DataFolderError when that fails.
 
-    `note` says why it is this folder; it ends the message when the folder cannot be used.
+    `reason` says why it is this folder; it ends the message when the folder cannot be used.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)

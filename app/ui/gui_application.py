@@ -29,7 +29,7 @@ class GuiApplication(QApplication):
         accessible.install()
 
     def set_link_handler(self, handler: Callable[[str], None] | None) -> None:
-        """Call `take` with each link, the stored ones first; None stores them again."""
+        """Call `handler` with each link, the stored ones first; None stores them again."""
         self._handler = handler
         while handler is not None and self._links:
             handler(self._links.pop(0))

@@ -60,7 +60,7 @@ def zip_entries(data: bytes) -> list[str]:
 
 
 def msgpack_gist(data: bytes, size: int, *, declared: bool) -> str | None:
-    """`data` is a whole body. Unless `sure` that it is MessagePack, None for all but a map with keys."""
+    """`data` is a whole body. Unless it was `declared` to be MessagePack, None for all but a map with keys."""
     try:
         keys = list(_map.decode(data))
     except _NOT_MSGPACK:

@@ -75,7 +75,7 @@ def _plan(keys: tuple[str, ...]) -> _Plan:
 
 
 def object_gist(data: bytes) -> str:
-    """`data` is a whole object in UTF-8, the result `finished`. Raises one of `NOT_JSON` for anything else."""
+    """`data` is a whole object in UTF-8. Raises one of `NOT_JSON` for anything else."""
     level = _decode_object(data)
     plan = _plan(tuple(level) if len(level) <= NAMES_MAX else tuple(islice(level, NAMES_MAX + 1)))
     text, key, how, at = plan

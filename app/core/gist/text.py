@@ -120,7 +120,7 @@ def drawing_size(attributes: str) -> str:
 
 
 def _children(elements: Iterator[tuple[str, str, str]], parent: str | None = None) -> list[str]:
-    """The names of the children of the root, or of the element named `within`, each once."""
+    """The names of the children of the root, or of the element named `parent`, each once."""
     found: dict[str, None] = {}
     depth, depth_of_children, inside = 1, 1 if parent is None else 2, parent is None
     for kind, name, _ in islice(elements, ELEMENTS_MAX):

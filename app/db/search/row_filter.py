@@ -93,7 +93,7 @@ def _json(candidate: Candidate, test: JsonTest) -> bool | None:
 
 
 def _at(value: Any, path: tuple[str | None, ...], remaining: list[int]) -> Iterator[Any]:
-    """The values at `path`; at most `left[0]` steps are taken."""
+    """The values at `path`; at most `remaining[0]` steps are taken."""
     remaining[0] -= 1
     if remaining[0] < 0:
         return

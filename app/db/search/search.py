@@ -227,7 +227,7 @@ MarkedRow = tuple[int, str, int]
 
 
 def marked_rows(database: SqliteDatabase, selects: Sequence[str], place: PageKey) -> list[MarkedRow] | None:
-    """The selected requests that are older than `place`, newest first; None when more than `MOST` are selected."""
+    """The selected requests older than `place`, newest first; None when more than `MARKED_MAX` are selected."""
     numbers = " UNION ".join(f"SELECT seq FROM ({select} LIMIT {MARKED_MAX + 1})" for select in selects)
     query = f"SELECT received_at, id, seq FROM ({numbers}) AS marked CROSS JOIN capture USING (seq)"
     rows: list[MarkedRow] = raw(database).execute(query).fetchall()

@@ -240,7 +240,7 @@ class DashboardRow(PaintedButton):
         return self._contents
 
     def show_contents(self, contents: RowContents) -> None:
-        """Repaint if `facts` changed."""
+        """Repaint if they changed."""
         if contents != self._contents:
             self._show(contents)
 

@@ -24,7 +24,7 @@ _HEADING = 36
 
 
 class DashboardRows(Card):
-    """`facts` returns the current contents of an endpoint's row."""
+    """`contents` returns the current contents of an endpoint's row."""
 
     accessible_role = QAccessible.Role.List
 

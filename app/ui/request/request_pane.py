@@ -279,10 +279,10 @@ class RequestPane(QFrame):
         wanted, self._tab_wanted = self._tab_wanted, None
         if wanted is not None and wanted[0] == capture.id:
             return wanted[1]
-        capture_id = self._tab_of.get(media_type(capture.content_type))
-        if capture_id == TOKENS and self.tabs.currentIndex() != TOKENS:
-            capture_id = None  # Whether there are tokens is known only later.
-        return tab_for(capture_id, capture, query=query)
+        tab = self._tab_of.get(media_type(capture.content_type))
+        if tab == TOKENS and self.tabs.currentIndex() != TOKENS:
+            tab = None  # Whether there are tokens is known only later.
+        return tab_for(tab, capture, query=query)
 
     @Slot(int)
     def _deliveries_counted(self, count: int) -> None:

@@ -19,7 +19,7 @@ _numbers = count(1)
 
 
 class WaitingDelete:
-    """`left_ms` is the time left, None until everything is hidden. `text` tells the user what is deleted."""
+    """`remaining_ms` is the time left, None until everything is hidden. `text` tells the user what is deleted."""
 
     span: Clearing | None = None
     """The range it hides, if it does not list IDs."""

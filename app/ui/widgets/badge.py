@@ -26,7 +26,7 @@ def method_font() -> QFont:
 
 
 def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, background: str | None = None) -> None:
-    """Paint a method's badge filling `rect`: its name in its colour, on a soft shade over `ground` (default: surface).
+    """Paint a method's badge filling `rect`: its name in its colour, on a soft shade over `background`, or the surface.
 
     Nearly all webhooks are POST, so POST is muted and the other methods stand out.
     """

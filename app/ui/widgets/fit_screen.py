@@ -20,7 +20,7 @@ def room(window: QWidget) -> QSize:
 
 
 def bounded(dialog: QWidget, preferred: QSize) -> QSize:
-    """`wanted`, limited by the screen and by the window of the dialog."""
+    """`preferred`, limited by the screen and by the window of the dialog."""
     below = dialog.parentWidget()
     while below is not None and (beyond := below.parentWidget()) is not None:
         below = beyond  # The dialog it was opened from may be smaller than the window.

@@ -16,7 +16,7 @@ _OFTEN_JSON = frozenset({"javascript", "yaml"})
 
 @dataclass(frozen=True)
 class Language:
-    """`lexer` is a module and a class in it. `begins` matches the beginning of bodies without a type."""
+    """`lexer` is a module and a class in it. `start_pattern` matches the beginning of bodies without a type."""
 
     name: str
     title: str

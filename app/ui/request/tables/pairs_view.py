@@ -105,9 +105,9 @@ class PairsDelegate(QStyledItemDelegate):
     def link_rect(self, view: PairsView, cell: QRect, index: Index) -> QRect:
         """The rectangle of the link in a cell that is cut."""
         top = cell.top() + PADDING + view.lines_shown() * self._metrics.lineSpacing()
-        pattern = QFontMetrics(self._link_font).horizontalAdvance(_link_text(str(index.data(RAW))))
+        width = QFontMetrics(self._link_font).horizontalAdvance(_link_text(str(index.data(RAW))))
         left = cell.left() + metrics.SPACE_3 + (metrics.SPACE_1 if index.column() == 0 else 0)
-        return QRect(left, top, min(pattern + 2, cell.right() - left), LINK_HEIGHT)
+        return QRect(left, top, min(width + 2, cell.right() - left), LINK_HEIGHT)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
         tokens, rect, view = self._theme.tokens, option.rect, self._view
