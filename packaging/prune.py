@@ -54,6 +54,7 @@ SYSTEM = {
 EXCLUDES = [
     "PySide6.QtOpenGL",
     "PySide6.QtOpenGLWidgets",
+    "_pydatetime",
     "_pydecimal",
     "anyio._backends._trio",
     "backports.zstd._cffi",
@@ -70,6 +71,7 @@ EXCLUDES = [
     "filelock.asyncio",
     "ftplib",
     "lzma",
+    "multidict._multidict_py",
     "multiprocessing",
     "pydoc",
     "readline",
@@ -83,6 +85,9 @@ EXCLUDES = [
 
 LINUX_ONLY = ["PySide6.QtDBus"]
 """Modules that only Linux has a use for: its desktops take notifications over D-Bus."""
+
+WINDOWS_ONLY = ["asyncio.proactor_events", "asyncio.windows_events", "asyncio.windows_utils"]
+"""Modules that asyncio asks for on Windows only."""
 
 LICENCES = ("LICENSE", "LICENCE", "COPYING", "NOTICE")
 """How those files among a package's metadata begin that the program shows; its folder `licenses` stays whole."""
