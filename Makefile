@@ -4,7 +4,7 @@ BIN := .venv/bin
 TESTS := -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
 
-.PHONY: help run test test-long test-all smoke-others check sizes api bench bench-large fuzz fuzz-api soak screenshots package package-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-long test-all smoke-others check sizes api bench bench-large fuzz fuzz-api soak screenshots package package-test guide-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -67,6 +67,10 @@ package: ## make the packages for Linux, into dist/ (make package ARGS="deb rpm"
 package-test: ## try, on a bare system, what `make package` made
 	@$(PYTHON) packaging/environment.py dev --trial
 	$(BIN)/python packaging/package_test.py
+
+guide-test: ## follow the guide on a bare system, with each kind of installation (make guide-test ARGS=pip)
+	@$(PYTHON) packaging/environment.py dev --trial
+	$(BIN)/python packaging/guide_test.py $(ARGS)
 
 lock: ## write requirements/*.txt anew from pyproject.toml (make lock ARGS=--upgrade)
 	$(PYTHON) packaging/lock.py $(ARGS)

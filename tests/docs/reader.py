@@ -12,7 +12,7 @@ A page follows these rules, which read as instructions to people:
 The guide says 8787 and 3000, and no test may rely on a fixed port. So the `hookline` on PATH starts `serve` on free
 ports, servers in Python blocks get port 0 instead of 3000, and the port that they print replaces the guide's from then
 on: a `text` block captures it, or the file `runtime.json` tells it. There is no network either: what a page installs is
-left out.
+left out. packaging/guide_test.py follows the pages on a bare system instead, where all is as printed.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def test_a_message_in_a_sentence_is_the_programs() -> None:
     """Code that ends as a sentence does. `…` stands for what differs from time to time."""
     said = [tomllib.loads(file.read_text("utf-8")) for file in (ROOT / "resources" / "tunnels").glob("*.toml")]
     texts = [failure["message"] for spec in said for failure in spec.get("failures", ())]
-    for file in (ROOT / "app").rglob("*.py"):
+    for file in (*(ROOT / "app").rglob("*.py"), *(ROOT / "hookline").rglob("*.py")):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
             if isinstance(node, ast.JoinedStr):
                 parts = (part.value if isinstance(part, ast.Constant) else "…" for part in node.values)
