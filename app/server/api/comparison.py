@@ -11,10 +11,9 @@ from app.core.comparison.compared_request import ComparedRequest, ComparisonResu
 from app.core.comparison.json_path import json_path_error
 from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFields
 from app.core.model import Endpoint, PageKey
-from app.core.rules import headers_error
+from app.core.rules import HEADER_MAX, HEADER_NAME_PATTERN, headers_error
 from app.core.target import Target
 from app.server.api.parameters import (
-    PAGING,
     Parameter,
     choice,
     cursor_of,
@@ -22,6 +21,7 @@ from app.server.api.parameters import (
     flag,
     limit_of,
     number,
+    paging,
     text,
 )
 from app.server.api.problems import Problem, parameter_problem
@@ -34,9 +34,23 @@ FIRST = number("first", "The first target's ID. Absent: the endpoint's first tar
 SECOND = number("second", "The second target's ID. Absent: the endpoint's next target.")
 ONLY = choice("only", "Only requests whose responses differ.", ("different",))
 ALL_HEADERS = flag("all_headers", "Compare also headers that usually differ, such as Date.")
-IGNORE_HEADER = text("ignore_header", "The name of a header to ignore.", repeatable=True)
+IGNORE_HEADER = text(
+    "ignore_header",
+    "The name of a header to ignore.",
+    repeatable=True,
+    pattern=HEADER_NAME_PATTERN,
+    maxLength=HEADER_MAX,
+)
 IGNORE_PATH = text("ignore_path", "A JSON path to ignore, such as `data.id`.", repeatable=True)
-PARAMETERS: tuple[Parameter[Any], ...] = (FIRST, SECOND, ONLY, ALL_HEADERS, IGNORE_HEADER, IGNORE_PATH, *PAGING)
+PARAMETERS: tuple[Parameter[Any], ...] = (
+    FIRST,
+    SECOND,
+    ONLY,
+    ALL_HEADERS,
+    IGNORE_HEADER,
+    IGNORE_PATH,
+    *paging(PageKey),
+)
 PAIRS_MAX = 100
 """Pairs compared by one call: a pair of long responses takes up to a second."""
 
@@ -86,14 +100,13 @@ def _targets_of(request: web.Request, endpoint: Endpoint) -> tuple[Target, Targe
     """The targets `first` and `second`; the endpoint's first two if they are not given."""
     if len(endpoint.targets) < 2:
         raise Problem(409, "cannot-compare", f"Endpoint {endpoint.slug!r} has fewer than two targets.")
-    names = {one.name: one.of(request) for one in (FIRST, SECOND)}
+    first, second = FIRST.of(request), SECOND.of(request)
     by_id = {target.id: target for target in endpoint.targets}
-    for name, given in names.items():
+    for given in (first, second):
         if given is not None and given not in by_id:
-            raise parameter_problem(name, f"Endpoint {endpoint.slug!r} has no target {given}.")
-    first, second = names["first"], names["second"]
+            raise Problem(404, "not-found", f"Endpoint {endpoint.slug!r} has no target {given}.")
     if first is not None and first == second:
-        raise parameter_problem("second", "A target cannot be compared with itself.")
+        raise Problem(409, "cannot-compare", "A target cannot be compared with itself.")
     free = [target.id for target in endpoint.targets if target.id not in (first, second)]
     first = first if first is not None else free.pop(0)
     second = second if second is not None else free.pop(0)

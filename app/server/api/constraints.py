@@ -3,7 +3,7 @@ report violations, in sentences that name the field."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings
@@ -25,9 +25,11 @@ from app.core.rules import (
     DELAY_MAX_MS,
     DESCRIPTION_MAX,
     FORWARD_URL_MAX,
+    FRAMING,
     HEADER_NAME_PATTERN,
     NAME_MAX,
     NOTE_MAX,
+    OWN_HEADERS,
     PARALLEL_MAX,
     PAUSE_AFTER_MAX,
     RATE_LIMIT_MAX,
@@ -51,7 +53,7 @@ from app.core.settings import Settings, bounds, meta
 from app.core.target import RETRY_ON_PATTERN, RetryRule, TargetDraft
 from app.server.api.parameters import SLUG_SCHEMA
 from app.server.api.replay_schemas import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
-from app.server.api.schemas import RequestPatch, patch_name
+from app.server.api.schemas import BackupIn, RequestPatch, patch_name
 from app.server.api.settings import SettingsOut, SettingsPatch
 
 Keywords = Mapping[str, Any]
@@ -67,19 +69,33 @@ def _trimmed(char: str, least: int, most: int) -> Keywords:
     return {"pattern": rf"^\s*{some if least else f'(?:{some})?'}\s*$"}
 
 
+_VISIBLE = r"[^\x00-\x20\x7f-\xa0]"
 _URL: Keywords = {
-    "pattern": r"^([Hh][Tt][Tt][Pp][Ss]?://\S+|:?[0-9]{1,5}([/?]\S*)?|[A-Za-z0-9._-]+:[0-9]{1,5}([/?]\S*)?)$",
+    "pattern": rf"^([Hh][Tt][Tt][Pp][Ss]?://{_VISIBLE}+|([A-Za-z0-9._-]*:)?[0-9]{{1,5}}([/?]{_VISIBLE}*)?)$",
     "maxLength": FORWARD_URL_MAX,
 }
 """`3000` and `localhost:3000` stand for `http://localhost:3000`."""
 _SLUG: Keywords = {key: value for key, value in SLUG_SCHEMA.items() if key != "type"}
-_HEADER_NAME: Keywords = {"pattern": HEADER_NAME_PATTERN}
-_HEADERS: Keywords = {"prefixItems": [{"type": "string", **_HEADER_NAME}, {"type": "string"}]}
+_HEADER_VALUE = {"type": "string", "pattern": r"^[\t\x20-\x7e\x80-\xff]*$"}
+
+
+def _header_name(own: Iterable[str] = ()) -> Keywords:
+    """Any but `own`, in whatever case: JSON Schema has no flag for that."""
+    names = ("".join(f"[{one.upper()}{one}]" if one.isalpha() else one for one in name) for name in sorted(own))
+    refused = f"(?!(?:{'|'.join(names)})$)" if own else ""
+    return {"pattern": f"^{refused}{HEADER_NAME_PATTERN[1:]}"}
+
+
+def _headers(own: Iterable[str] = ()) -> Keywords:
+    return {"prefixItems": [{"type": "string", **_header_name(own)}, _HEADER_VALUE]}
+
+
 _POSITION: Keywords = {"minimum": 1}
 _PROBABILITY = _range(0, 1)
 _METHOD: Keywords = {"pattern": METHOD_PATTERN}
+_ID = "^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _BASE64: Keywords = {"pattern": "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"}
-_SENT = {"url": _URL, "method": _METHOD, "headers": _HEADERS, "body_base64": _BASE64}
+_SENT = {"url": _URL, "method": _METHOD, "headers": _headers(), "body_base64": _BASE64}
 _REPLAY = {
     "url": _URL,
     "to_endpoint": _SLUG,
@@ -103,7 +119,7 @@ OF_RECORDS: dict[type[Record], dict[str, Keywords]] = {
     },
     ResponseSettings: {
         "status": _range(STATUS_MIN, STATUS_MAX),
-        "headers": _HEADERS,
+        "headers": _headers(OWN_HEADERS),
         "body": {"maxLength": RESPONSE_BODY_MAX},
         "delay_ms": _range(0, DELAY_MAX_MS),
         "wait_ms": _range(WAIT_MIN_MS, WAIT_MAX_MS),
@@ -112,12 +128,12 @@ OF_RECORDS: dict[type[Record], dict[str, Keywords]] = {
     Auth: {},
     TargetDraft: {
         "url": _URL,
-        "set_headers": _HEADERS,
-        "add_headers": _HEADERS,
-        "remove_headers": _HEADER_NAME,
+        "set_headers": _headers(FRAMING),
+        "add_headers": _headers(FRAMING),
+        "remove_headers": _header_name({*FRAMING, "host"}),
         "timeout_ms": _range(TIMEOUT_MIN_MS, TIMEOUT_MAX_MS),
         "parallel": _range(1, PARALLEL_MAX),
-        "attempt_header": _HEADER_NAME,
+        "attempt_header": _header_name({*FRAMING, "host"}),
         "rate_limit": {"minimum": RATE_LIMIT_MIN, "maximum": RATE_LIMIT_MAX},
         "pause_after": _range(0, PAUSE_AFTER_MAX),
         "position": _POSITION,
@@ -129,17 +145,61 @@ OF_RECORDS: dict[type[Record], dict[str, Keywords]] = {
         "longest_delay_ms": _range(0, RETRY_DELAY_MAX_MS),
         "total_ms": _range(0, RETRY_TOTAL_MAX_MS),
     },
-    RequestPatch: {"note": _trimmed(r"[\s\S]", 0, NOTE_MAX)},
+    BackupIn: {"path": {"pattern": r"^(?:/|[A-Za-z]:[\\/]|\\\\)[^\x00]*$"}},
+    RequestPatch: {"note": _trimmed(r"[^\x00]", 0, NOTE_MAX)},
     ReplayRequestIn: {**_SENT, "to_endpoint": _SLUG},
     EditIn: dict(_SENT),
     ReplayEndpointIn: _REPLAY,
-    ReplayIn: {**_REPLAY, "ids": {"minItems": 1}},
+    ReplayIn: {**_REPLAY, "ids": {"minItems": 1, "items": {"type": "string", "pattern": _ID}}},
     Faults: {
         **dict.fromkeys(("duplicate", "swap", "drop", "delay", "cut_off"), _PROBABILITY),
         "delay_max_ms": _range(0, FAULT_DELAY_MAX_MS),
     },
 }
 """What the fields of records that callers send have to be; of lists of texts, what each item has to be."""
+
+_GIVEN = {"not": {"type": "null"}}
+
+
+def _unless(when: Keywords, then: Keywords) -> Keywords:
+    """Objects with the fields of `when` have to be as `then` says."""
+    return {"if": {"properties": dict(when), "required": list(when)}, "then": then}
+
+
+def _not_both(one: str, other: str) -> Keywords:
+    return {"not": {"properties": {one: _GIVEN, other: _GIVEN}, "required": [one, other]}}
+
+
+def _absent(names: Iterable[str], schema: Keywords) -> Keywords:
+    return {"properties": dict.fromkeys(names, schema)}
+
+
+_SECRET = {"required": ["secret"], "properties": {"secret": {"minLength": 1}}}
+_ONE_URL = _not_both("url", "to_endpoint")
+_ONE_BODY = _not_both("body", "body_base64")
+_NULL = {"type": "null"}
+_NO_GAPS = {"if": {"properties": {"gaps": {"const": "none"}}}, "then": _absent(("scale", "longest_gap_ms"), _NULL)}
+_PACE = (_ONE_URL, _NO_GAPS, _unless({"gaps": {"const": "original"}}, _absent(("rate",), _NULL)))
+TOGETHER: dict[type[Record], tuple[Keywords, ...]] = {
+    Auth: (
+        _unless({"kind": {"enum": ["basic", "bearer", "header"]}}, _SECRET),
+        _unless(
+            {"kind": {"const": "basic"}},
+            {"required": ["name"], "properties": {"name": {"pattern": "^[^:]+$"}}},
+        ),
+        _unless({"kind": {"const": "header"}}, {"required": ["name"], "properties": {"name": _header_name()}}),
+    ),
+    ReplayRequestIn: (_ONE_URL, _ONE_BODY),
+    EditIn: (_ONE_BODY,),
+    ReplayEndpointIn: _PACE,
+    ReplayIn: (
+        *_PACE,
+        _unless({"ids": _GIVEN}, _absent(("endpoint", "after", "before"), _NULL)),
+        _unless({"ids": _GIVEN}, _absent(("q",), {"const": ""})),
+        _unless({"edit": _GIVEN}, {"required": ["ids"], "properties": {"ids": {"type": "array", "maxItems": 1}}}),
+    ),
+}
+"""What the fields of a record have to be together."""
 
 _TIMES = frozenset({"at", "after", "before"})
 
@@ -151,15 +211,20 @@ def constrain(name: str, schema: dict[str, Any]) -> None:
             for field, keywords in fields.items():
                 if field in schema["properties"]:
                     _add(schema["properties"][field], keywords)
+    rules = [rule for record, found in TOGETHER.items() if name == record.__name__ for rule in found]
+    schema.update({"allOf": rules} if rules else {})
     for field, one in schema.get("properties", {}).items():
         if field in _TIMES or field.endswith("_at"):
             _add(one, {"format": "date-time"})
     if name in (SettingsPatch.__name__, SettingsOut.__name__):
-        for key in Settings.__struct_fields__:
-            one = schema["properties"][key]
-            one["description"] = meta(key).description
-            if (allowed := bounds(key)) is not None:
-                _add(one, _range(*allowed))
+        _constrain_settings(schema["properties"])
+
+
+def _constrain_settings(properties: dict[str, dict[str, Any]]) -> None:
+    for key in Settings.__struct_fields__:
+        properties[key]["description"] = meta(key).description
+        if (allowed := bounds(key)) is not None:
+            _add(properties[key], _range(*allowed))
 
 
 def _add(schema: dict[str, Any], keywords: Keywords) -> None:

@@ -9,16 +9,13 @@ from aiohttp import web
 
 from app.core.clock import now_us
 from app.core.delivery import Delivery, DeliveryFilter
-from app.core.errors import InvalidFieldsError
 from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.model import DeliveryState, Endpoint
-from app.core.rules import FieldError
 from app.core.waiting import no_send_now
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import (
     BEGINNING_PATTERN,
     ENDPOINT,
-    PAGING,
     Parameter,
     beginning,
     choice,
@@ -27,8 +24,8 @@ from app.server.api.parameters import (
     is_number,
     limit_of,
     number,
+    paging,
     text,
-    wrong_cursor,
 )
 from app.server.api.problems import Problem, parameter_problem
 from app.server.api.routes import ATTACHMENT, Body, Page, Returns, Route, endpoint_named, json_response, stored_request
@@ -37,7 +34,7 @@ from app.server.api.serializers import delivery_out, full_delivery_out
 from app.server.api.services import REPLAYS_KEPT, ApiServices
 
 STATES = tuple(state.value for state in DeliveryState if state is not DeliveryState.NONE)
-REQUEST = text("request", "Only those of this request. Cannot be combined with other filters.")
+REQUEST = text("request", "Only those of this request.")
 TARGET = number("target", "Only those to this target.")
 STATE = choice("state", "Only those in this state.", STATES)
 REPLAY = Parameter(
@@ -48,8 +45,12 @@ REPLAY = Parameter(
     lambda given: given if given in ("true", "false") else id_beginning(given),
 )
 BEGINNING = beginning("delivery")
-ORDER = choice("order", "Which come first: the last queued (the default), or the first.", ("newest", "oldest"))
-FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, TARGET, STATE, REPLAY, BEGINNING)
+ORDER = choice(
+    "order",
+    "Which come first: the last queued, or the first, which is the default with `request`.",
+    ("newest", "oldest"),
+)
+FILTERS: tuple[Parameter[Any], ...] = (REQUEST, ENDPOINT, TARGET, STATE, REPLAY, BEGINNING, ORDER, *paging(int))
 
 
 class DeliveryCalls:
@@ -60,11 +61,19 @@ class DeliveryCalls:
 
     def routes(self) -> list[Route]:
         one, page, full = "/deliveries/{id}", Returns(Page[DeliveryOut]), Returns(FullDeliveryOut)
-        filters, failed = (REQUEST, *FILTERS, ORDER, *PAGING), Body(RetryIn, {"endpoint": "orders"})
+        failed = Body(RetryIn, {"endpoint": "orders"})
         retried = Returns(RetriedOut)
         return [
-            Route("GET", "/deliveries", self.list, "List deliveries", page, filters, problems=("not-found",)),
-            Route("POST", "/deliveries/retry", self.retry_failed, "Retry failed deliveries", retried, body=failed),
+            Route("GET", "/deliveries", self.list, "List deliveries", page, FILTERS, problems=("not-found",)),
+            Route(
+                "POST",
+                "/deliveries/retry",
+                self.retry_failed,
+                "Retry failed deliveries",
+                retried,
+                body=failed,
+                problems=("not-found",),
+            ),
             Route("GET", one, self.read, "Read a delivery", full),
             Route("GET", f"{one}/attempts/{{number}}/body", self.body, "Download a response's body", ATTACHMENT),
             Route("POST", f"{one}/retry", self.retry, "Retry a delivery", full, problems=("cannot-retry",)),
@@ -72,29 +81,11 @@ class DeliveryCalls:
         ]
 
     async def list(self, request: web.Request) -> web.Response:
-        """Deliveries of one request, oldest first; otherwise last queued first, unless `order` is oldest: of an
-        endpoint, to a target, in a state, replays or not, of one replay, those whose ids begin with `id`, or all."""
-        of_request = REQUEST.of(request)
-        if of_request is None:
-            return await self._latest(request)
-        for other in (*FILTERS, ORDER):
-            if other.name in request.query:
-                raise parameter_problem(other.name, f"request and {other.name} cannot be combined.")
-        return await self._of_request(request, of_request)
-
-    async def _of_request(self, request: web.Request, capture_id: str) -> web.Response:
-        limit, last = limit_of(request), cursor_of(request, str)
-        capture, endpoint = await stored_request(self._services, capture_id)
-        rows = await self._services.deliveries.of_capture(capture.id)
-        ids = [row.id for row in rows]
-        if last is not None and last not in ids:
-            raise wrong_cursor()
-        rest = rows if last is None else rows[ids.index(last) + 1 :]
-        following = cursor_text(rest[limit - 1].id) if len(rest) > limit else None
-        return json_response(Page(await self._out([(row, endpoint) for row in rest[:limit]]), following))
-
-    async def _latest(self, request: web.Request) -> web.Response:
-        limit, reached = limit_of(request), cursor_of(request, int)
+        """Deliveries of a request, oldest first; otherwise last queued first, unless `order` is oldest: of an endpoint,
+        to a target, in a state, replays or not, of one replay, those whose ids begin with `id`, or all."""
+        limit, reached, of_request = limit_of(request), cursor_of(request, int), REQUEST.of(request)
+        if of_request is not None:
+            of_request = (await stored_request(self._services, of_request))[0].id
         endpoints, slug, state = self._services.endpoints, ENDPOINT.of(request), STATE.of(request)
         replays, replay_id = await self._replays(request)
         which = DeliveryFilter(
@@ -103,9 +94,10 @@ class DeliveryCalls:
             state=None if state is None else DeliveryState(state),
             replay=replays,
             replay_id=replay_id,
+            capture_ids=None if of_request is None else (of_request,),
             beginning=BEGINNING.of(request),
         )
-        oldest = ORDER.of(request) == "oldest"
+        oldest = (ORDER.of(request) or ("newest" if of_request is None else "oldest")) == "oldest"
         place = {"after": reached or 0} if oldest else {"before": reached}
         rows = await self._services.deliveries.page(which, **place, limit=limit + 1)
         following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
@@ -155,22 +147,14 @@ class DeliveryCalls:
 
     async def retry_failed(self, request: web.Request, given: RetryIn) -> web.Response:
         """Queues failed deliveries again, of an endpoint, to a target, or all; not those that were not sent."""
-        endpoint_id, errors = None, []
+        endpoint_id = None
         if given.endpoint is not None:
-            endpoint = self._services.endpoints.by_slug(given.endpoint)
-            if endpoint is None:
-                errors.append(FieldError(field="endpoint", message=f"No endpoint has the slug {given.endpoint!r}."))
-            else:
-                endpoint_id = endpoint.id
+            endpoint_id = endpoint_named(self._services.endpoints, given.endpoint).id
         if given.target is not None:
             target = self._services.targets.by_id(given.target)
-            if target is None:
-                errors.append(FieldError(field="target", message=f"No target has the ID {given.target}."))
-            elif endpoint_id not in (None, target.endpoint_id):
-                message = f"Target {given.target} belongs to another endpoint than {given.endpoint!r}."
-                errors.append(FieldError(field="target", message=message))
-        if errors:
-            raise InvalidFieldsError(errors)
+            if target is None or endpoint_id not in (None, target.endpoint_id):
+                of = "" if endpoint_id is None else f" of {given.endpoint!r}"
+                raise Problem(404, "not-found", f"No target{of} has the ID {given.target}.")
         which = DeliveryFilter(endpoint_id=endpoint_id, target_id=given.target)
         return json_response(RetriedOut(queued=await self._services.deliveries.retry(which)))
 

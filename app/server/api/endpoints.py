@@ -13,7 +13,7 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.core.target import TargetCounts
-from app.server.api.parameters import PAGING, ordered_page
+from app.server.api.parameters import After, ordered_page, paging
 from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
 from app.server.api.schemas import EndpointIn, EndpointOut, EndpointPatch
 from app.server.api.serializers import endpoint_out, merged
@@ -32,7 +32,7 @@ class EndpointCalls:
         one, changes = "/endpoints/{slug}", Body(EndpointPatch, {"retention_days": 30, "response": {"status": 204}})
         created, draft = Returns(EndpointOut, 201, headers=LOCATED), Body(EndpointIn, EXAMPLE)
         return [
-            Route("GET", "/endpoints", self.list, "List endpoints", Returns(Page[EndpointOut]), PAGING),
+            Route("GET", "/endpoints", self.list, "List endpoints", Returns(Page[EndpointOut]), paging(After)),
             Route(
                 "POST", "/endpoints", self.create, "Create an endpoint", created, body=draft, problems=("plan-limit",)
             ),

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Protocol, TypeVar, get_args
+from typing import Any, Generic, Protocol, TypeVar, get_args, get_type_hints
 from uuid import UUID
 
-import msgspec
 from aiohttp import web
+from msgspec.structs import astuple
 
 from app.core.clock import LATEST_US, parse_rfc3339
 from app.core.deletion import Mark
 from app.core.ids import BEGINNING_MIN, first_id, id_beginning, uuid7_us
 from app.core.model import Endpoint, PageKey
+from app.core.record import Record
 from app.core.redaction.headers import SecretHeaders
 from app.core.rules import SLUG_MAX, SLUG_MIN, SLUG_PATTERN
 from app.core.search.parse import parse
 from app.core.search.query import Query, QueryError
-from app.server.api.problems import Problem, parameter_problem, query_problem
+from app.server.api.problems import parameter_problem, query_problem
 
 T = TypeVar("T")
 K = TypeVar("K")
@@ -61,11 +61,11 @@ class Numbered(Protocol):
     def id(self) -> int: ...
 
 
-class After(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
+class After(Record, frozen=True):
     """A cursor: the record that ended the page, which was the `place`th."""
 
     id: int
-    place: Annotated[int, msgspec.Meta(ge=1)]
+    place: int
 
 
 def text(name: str, description: str, *, repeatable: bool = False, **schema: Any) -> Parameter[str]:
@@ -136,8 +136,23 @@ def place(name: str, description: str) -> Parameter[PageKey]:
 
 SLUG_SCHEMA = {"type": "string", "minLength": SLUG_MIN, "maxLength": SLUG_MAX, "pattern": SLUG_PATTERN}
 LIMIT = whole_number("limit", "How many items at most.", 1, LIMIT_MAX, default=LIMIT_DEFAULT)
-CURSOR = text("cursor", "Where to continue: `next` of the page before. Absent: at the beginning.")
-PAGING: tuple[Parameter[Any], ...] = (LIMIT, CURSOR)
+_CURSOR_PARTS = {int: "[0-9]{1,18}", str: "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"}
+
+
+def _cursor_pattern(key: type) -> str:
+    return r"\.".join(_CURSOR_PARTS[kind] for kind in _cursor_fields(key).values())
+
+
+def _cursor_fields(key: type) -> dict[str, type]:
+    return get_type_hints(key) if issubclass(key, Record) else {"": key}
+
+
+def paging(key: type) -> tuple[Parameter[Any], ...]:
+    """The parameters of a list whose pages end at such a `key`: a number, an ID, or a record of those."""
+    description = "Where to continue: `next` of the page before. Absent or empty: at the beginning."
+    return LIMIT, text("cursor", description, pattern=f"^(?:{_cursor_pattern(key)})?$")
+
+
 SEARCH = text("q", "A search, in the language of the window's filter, such as `method:POST status:5xx since:2h`.")
 REDACTED = flag(
     "redacted", "As agents see requests: `q` finds nothing in their secrets, and `event` and `gist` hold none."
@@ -188,22 +203,21 @@ def ordered_page(request: web.Request, rows: Sequence[N]) -> tuple[list[tuple[in
     begin = 0
     if cursor is not None:
         # Continues after that record wherever it was moved to, and after its old place if it was deleted.
-        begin = next((place for place, one in numbered if one.id == cursor.id), cursor.place - 1)
+        begin = next((place for place, one in numbered if one.id == cursor.id), max(0, cursor.place - 1))
     page = numbered[begin : begin + limit]
-    following = cursor_text(After(page[-1][1].id, page[-1][0])) if len(numbered) > begin + limit else None
+    following = cursor_text(After(id=page[-1][1].id, place=page[-1][0])) if len(numbered) > begin + limit else None
     return page, following
 
 
 def cursor_of(request: web.Request, key: type[K]) -> K | None:
     """The place where a list continues, from an earlier `next`; None for its beginning."""
     text = request.query.get("cursor")
-    if text is None:
+    if not text:
         return None
-    try:
-        raw = base64.b64decode(text.encode("ascii"), altchars=b"-_", validate=True)
-        return msgspec.json.decode(raw, type=key)
-    except (binascii.Error, UnicodeError, msgspec.DecodeError):
-        raise wrong_cursor() from None
+    if not re.fullmatch(_cursor_pattern(key), text, re.ASCII):
+        raise parameter_problem("cursor", "cursor is invalid; start again without it.")
+    parts = [kind(part) for kind, part in zip(_cursor_fields(key).values(), text.split("."), strict=True)]
+    return key(**dict(zip(_cursor_fields(key), parts, strict=True))) if issubclass(key, Record) else parts[0]
 
 
 def query_of(request: web.Request) -> Query | None:
@@ -226,9 +240,4 @@ def secret_headers_of(request: web.Request, endpoints: Iterable[Endpoint]) -> Se
 
 def cursor_text(key: object) -> str:
     """`key` as an opaque cursor."""
-    return base64.urlsafe_b64encode(msgspec.json.encode(key)).decode("ascii")
-
-
-def wrong_cursor() -> Problem:
-    """The problem for a cursor that this API did not create."""
-    return parameter_problem("cursor", "cursor is invalid; start again without it.")
+    return ".".join(map(str, astuple(key))) if isinstance(key, Record) else str(key)

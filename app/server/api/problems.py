@@ -189,10 +189,19 @@ def router_problem(request: web.BaseRequest, error: web.HTTPException) -> Proble
     return Problem(error.status, "bad-request", f"{error.reason}.")
 
 
+def _number(text: str) -> int | float:
+    """`8.0` is a whole number in JSON, as a schema's `integer` has it."""
+    value = float(text)
+    return int(value) if value.is_integer() else value
+
+
+_JSON = msgspec.json.Decoder(float_hook=_number)
+
+
 def decoded(body: bytes, shape: type[T]) -> T:
     """`body` decoded as `shape`; a Problem that names the field when it does not fit."""
     try:
-        return msgspec.json.decode(body, type=shape)
+        return msgspec.convert(_JSON.decode(body), shape)
     except msgspec.ValidationError as error:
         broken = _field_error(str(error))
         raise Problem(422, "invalid-fields", broken.message, [broken]) from None

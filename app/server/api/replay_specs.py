@@ -40,6 +40,7 @@ from app.server.api.replay_schemas import (
     ReplayOut,
     ReplayRequestIn,
 )
+from app.server.api.routes import endpoint_named
 
 R = TypeVar("R", bound=ReplayOut)
 
@@ -89,15 +90,15 @@ def endpoint_spec(endpoint_id: int, given: ReplayEndpointIn) -> ReplaySpec:
 
 def full_spec(given: ReplayIn, endpoints: EndpointRepository) -> ReplaySpec:
     """Raises InvalidFieldsError, or a Problem for an invalid search."""
-    errors = [*_source_errors(given, endpoints), *_sending_errors(given)]
+    errors = [*_source_errors(given), *_sending_errors(given)]
     if given.edit is not None:
         errors += _body_errors(given.edit, EDIT)
     if errors:
         raise InvalidFieldsError(errors)
     if given.ids is not None:
         return _spec(ChosenRequests(ids=given.ids), given, _edit(given.edit))
-    endpoint = None if given.endpoint is None else endpoints.by_slug(given.endpoint)
-    return _spec(_matching(None if endpoint is None else endpoint.id, given), given, _edit(given.edit))
+    endpoint_id = None if given.endpoint is None else endpoint_named(endpoints, given.endpoint).id
+    return _spec(_matching(endpoint_id, given), given, _edit(given.edit))
 
 
 def _spec(source: ReplaySource, given: ReplayEndpointIn, edit: RequestEdit | None = None) -> ReplaySpec:
@@ -165,11 +166,9 @@ def _body(given: ReplayRequestIn | EditIn) -> bytes | None:
     return given.body_base64 if given.body is None else given.body.encode()
 
 
-def _source_errors(given: ReplayIn, endpoints: EndpointRepository) -> list[FieldError]:
+def _source_errors(given: ReplayIn) -> list[FieldError]:
     if given.ids is None:
-        if given.endpoint is None or endpoints.by_slug(given.endpoint) is not None:
-            return []
-        return [FieldError(field="endpoint", message=f"No endpoint has the slug {given.endpoint!r}.")]
+        return []
     selecting = {"endpoint": given.endpoint, "q": given.q, "after": given.after, "before": given.before}
     errors = [_exclusive(name, "ids") for name, value in selecting.items() if value]
     for at, one in enumerate(given.ids):

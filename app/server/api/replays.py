@@ -11,7 +11,7 @@ from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import Endpoint
 from app.core.replay.spec import OtherEndpoint, OwnTargets, Replay, ReplaySpec
 from app.core.rules import FieldError
-from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
+from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.replay_schemas import (
     FullReplayOut,
@@ -40,7 +40,7 @@ class ReplayCalls:
         one = Body(ReplayRequestIn, {"url": "http://localhost:3000/hooks"}, optional=True)
         some = Body(ReplayEndpointIn, {"q": "method:POST", "gaps": "original", "scale": 0.5}, optional=True)
         any_ = Body(ReplayIn, {"endpoint": "orders", "q": "since:2h", "rate": 10.0})
-        cannot, state = ("cannot-replay",), ("replay-state",)
+        cannot, state = ("cannot-replay", "not-found"), ("replay-state",)
         return [
             Route(
                 "POST",
@@ -60,7 +60,7 @@ class ReplayCalls:
                 body=some,
                 problems=("invalid-query", *cannot),
             ),
-            Route("GET", "/replays", self.list, "List replays", Returns(Page[ReplayOut]), PAGING),
+            Route("GET", "/replays", self.list, "List replays", Returns(Page[ReplayOut]), paging(str)),
             Route(
                 "POST",
                 "/replays",
@@ -143,9 +143,11 @@ class ReplayCalls:
     async def _start(self, spec: ReplaySpec, endpoint: Endpoint | None, *, flat: bool = False) -> Replay:
         """Raises InvalidFieldsError, or a Problem. `endpoint` is the one whose targets it would go to, if just one."""
         to = spec.destination
-        if isinstance(to, OtherEndpoint) and self._services.capture_url() is None:
-            text = "Hookline is not running, so no endpoint captures. Start it with hookline, or hookline serve."
-            raise Problem(409, "cannot-replay", text)
+        if isinstance(to, OtherEndpoint):
+            endpoint_named(self._services.endpoints, to.slug)
+            if self._services.capture_url() is None:
+                text = "Hookline is not running, so no endpoint captures. Start it with hookline, or hookline serve."
+                raise Problem(409, "cannot-replay", text)
         if isinstance(to, OwnTargets) and endpoint is not None and not any(one.active for one in endpoint.targets):
             text = f"Endpoint {endpoint.slug!r} has no active target. Name a URL or another endpoint to send to."
             raise InvalidFieldsError([FieldError(field="url", message=text)])

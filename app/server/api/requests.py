@@ -11,14 +11,14 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from app.core.clock import rfc3339
-from app.core.model import Capture, Endpoint, PageKey
+from app.core.model import Capture, Endpoint, PageKey, Summary
 from app.core.redaction.headers import SecretHeaders
 from app.core.search.parse import parse
 from app.server.api.body import is_damaged, send_body
+from app.server.api.new_captures import BATCH, CaptureFilter
 from app.server.api.parameters import (
     ENDPOINT,
     KEEP,
-    PAGING,
     REDACTED,
     SEARCH,
     Parameter,
@@ -27,11 +27,11 @@ from app.server.api.parameters import (
     cursor_text,
     flag,
     limit_of,
+    paging,
     place,
     query_of,
     secret_headers_of,
 )
-from app.server.api.problems import parameter_problem
 from app.server.api.routes import (
     ATTACHMENT,
     NO_CONTENT,
@@ -51,7 +51,7 @@ S = TypeVar("S", bound=SummaryOut)
 AFTER = place("after", "Only those received after this time or request.")
 BEFORE = place("before", "Only those received before this time or request.")
 BEGINNING = beginning("request")
-FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, BEGINNING, SEARCH, REDACTED, AFTER, BEFORE, *PAGING)
+FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, BEGINNING, SEARCH, REDACTED, AFTER, BEFORE, *paging(PageKey))
 DECODED = flag("decoded", "Without the content coding, such as gzip.")
 DAMAGED = flag("damaged", "Also a damaged body, as it is stored.")
 
@@ -104,7 +104,8 @@ class RequestCalls:
         if query is None:
             rows = await services.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=begins)
         elif begins is not None:
-            raise parameter_problem("id", "id and q cannot be combined.")
+            matching = CaptureFilter(services.positions, endpoint_id, query, secret_headers)
+            rows = await _matching_of(services, begins, matching, before, limit + 1)
         else:
             if after is not None:  # so that a search does not look further
                 query = replace(query, terms=(*query.terms, *parse(f"since:{rfc3339(after.received_at)}").terms))
@@ -189,6 +190,20 @@ def _earlier(request: web.Request) -> PageKey | None:
     """Where the page begins: at the cursor or at `before`, whichever is further down."""
     places = [place for place in (cursor_of(request, PageKey), BEFORE.of(request)) if place is not None]
     return min(places, key=lambda place: (place.received_at, place.id), default=None)
+
+
+async def _matching_of(
+    services: ApiServices, beginning: str, matching: CaptureFilter, before: PageKey | None, limit: int
+) -> list[Summary]:
+    """The newest matching requests with such IDs, at least `limit` if there are so many. Few requests have them."""
+    found: list[Summary] = []
+    while True:
+        rows = await services.captures.page(matching.endpoint_id, before=before, limit=BATCH, beginning=beginning)
+        wanted = await matching.wanted(rows)
+        found += [row for row in rows if row.id in wanted]
+        if len(rows) < BATCH or len(found) >= limit:
+            return found
+        before = PageKey(received_at=rows[-1].received_at, id=rows[-1].id)
 
 
 async def full_request(services: ApiServices, capture_id: str) -> RequestOut | None:

@@ -10,9 +10,10 @@ from aiohttp import web
 from app.core.errors import StorageUnavailableError
 from app.core.model import Refusal, StorageSize
 from app.core.raw_request import slug_of
+from app.core.record import Record
 from app.server.api.account import endpoint_usage
 from app.server.api.body import attachment_headers
-from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
+from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import ATTACHMENT, Page, Returns, Route, json_response
 from app.server.api.schemas import RefusalOut, RetentionOut, StatusOut, Totals
@@ -20,7 +21,7 @@ from app.server.api.serializers import refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
 
 
-class RefusedKey(msgspec.Struct, frozen=True, array_like=True):
+class RefusedKey(Record, frozen=True):
     """A place in the refused list: the first `given` entries of microsecond `at` are on earlier pages."""
 
     at: int
@@ -37,7 +38,9 @@ class StateCalls:
         return [
             Route("GET", "/status", self.status, "Read the status", Returns(StatusOut)),
             Route("POST", "/retention/resume", self.resume, "Resume retention", Returns(RetentionOut)),
-            Route("GET", "/refused", self.refused, "List refused requests", Returns(Page[RefusalOut]), PAGING),
+            Route(
+                "GET", "/refused", self.refused, "List refused requests", Returns(Page[RefusalOut]), paging(RefusedKey)
+            ),
             Route("GET", "/refused/{id}/raw", self.raw, "Download a refused request", ATTACHMENT),
         ]
 
@@ -100,7 +103,7 @@ class StateCalls:
         if len(rows) > limit:
             at = page[-1].at
             before = key.given if key is not None and key.at == at else 0
-            following = cursor_text(RefusedKey(at, before + sum(row.at == at for row in page)))
+            following = cursor_text(RefusedKey(at=at, given=before + sum(row.at == at for row in page)))
         return json_response(Page(tuple(refusal_out(row, self._slug(row)) for row in page), following))
 
     def _slug(self, refusal: Refusal) -> str | None:

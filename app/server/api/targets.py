@@ -12,7 +12,7 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.core.target import Target
-from app.server.api.parameters import PAGING, ordered_page
+from app.server.api.parameters import After, ordered_page, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
 from app.server.api.schemas import TargetIn, TargetOut, TargetPatch
@@ -34,7 +34,7 @@ class TargetCalls:
         draft = Body(TargetIn, {"url": "http://localhost:3001/hooks", "retry": {"retries": 2}})
         changes = Body(TargetPatch, {"timeout_ms": 5_000, "position": 1})
         return [
-            Route("GET", ALL, self.list, "List an endpoint's targets", Returns(Page[TargetOut]), PAGING),
+            Route("GET", ALL, self.list, "List an endpoint's targets", Returns(Page[TargetOut]), paging(After)),
             Route("POST", ALL, self.create, "Create a target", created, body=draft),
             Route("GET", ONE, self.read, "Read a target", returns),
             Route("PATCH", ONE, self.change, "Change a target", returns, body=changes),

@@ -11,7 +11,7 @@ from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.rules import FieldError
 from app.core.tunnel.program import FoundProgram, TunnelOption, install_text
 from app.core.tunnel.tunnel import OutdatedUrl, Probe, Tunnel, TunnelUrl
-from app.server.api.parameters import PAGING, cursor_of, cursor_text, limit_of
+from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import Body, Page, Returns, Route, endpoint_named, json_response
 from app.server.api.services import ApiServices
@@ -61,7 +61,12 @@ class TunnelCalls:
                 "POST", "/tunnel/probe", self.probe, "Check the tunnel", Returns(ProbeOut), problems=("tunnel-down",)
             ),
             Route(
-                "GET", "/tunnel/history", self.history, "List the tunnel's URLs", Returns(Page[TunnelUrlOut]), PAGING
+                "GET",
+                "/tunnel/history",
+                self.history,
+                "List the tunnel's URLs",
+                Returns(Page[TunnelUrlOut]),
+                paging(int),
             ),
             Route(
                 "POST",

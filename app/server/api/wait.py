@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 
 from aiohttp import web
 
@@ -22,11 +23,11 @@ TIMEOUT_DEFAULT_S, TIMEOUT_MAX_S = 30.0, 300.0
 POSITION_HEADER = "Hookline-Position"
 
 
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]*)?(?:[eE][+-]?[0-9]+)?")
+
+
 def _seconds(given: str) -> float | None:
-    try:
-        seconds = float(given) if given.isascii() and len(given) < 20 else math.nan
-    except ValueError:
-        return None
+    seconds = float(given) if _NUMBER.fullmatch(given) else math.nan
     return seconds if 0 <= seconds <= TIMEOUT_MAX_S else None
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from app.core.errors import PortInUseError
 from app.server.api import ApiServer
+from tests import deliveries
 from tests.server.api.conftest import TOKEN, Desk, fields, problem
 
 
@@ -78,9 +79,18 @@ async def test_query_parameters_are_checked(desk: Desk) -> None:
     for limit in ("0", "501", "-1", "1.0", "", "x", "٣", "9" * 5000):
         response = await desk.client.get("/requests", params={"limit": limit})
         assert fields(response, 400, "invalid-parameter") == ["limit"]
-    for cursor in ("", "x", "AAAA", "bnVsbA==", "eyJpZCI6MX0=", "é", "MQ==" * 1000):
+    for cursor in ("x", "AAAA", "1", f"1.{'0' * 36}", "-1.", "bnVsbA==", "eyJpZCI6MX0=", "é", "MQ==" * 1000):
         response = await desk.client.get("/requests", params={"cursor": cursor})
         assert fields(response, 400, "invalid-parameter") == ["cursor"]
+
+
+async def test_an_empty_cursor_is_the_beginning_of_every_list(desk: Desk) -> None:
+    await deliveries.two_targets(desk.store, slug="orders")
+    paged = [route.path for route in desk.server.routes if any(one.name == "cursor" for one in route.parameters)]
+    assert len(paged) > 7
+    for path in paged:
+        page = await desk.client.get(path.replace("{slug}", "orders"), params={"cursor": ""})
+        assert page.status_code == 200, (path, page.text)
 
 
 async def test_a_body_beyond_two_mebibytes_is_refused(desk: Desk) -> None:

@@ -14,7 +14,7 @@ from tests.server.capture.support import Rig, Sender
 
 VALUES = {"slug": "orders", "number": "1"}
 ID = "0199c2a4-6f3b-7d10-8a51-2f0c9be41d77"
-NOT_FOUND = b'{"error":"not_found"}'
+NOT_FOUND = b'{"error":"not_found"}\n'
 
 
 @pytest.fixture

@@ -147,6 +147,7 @@ def test_every_call_of_the_page_has_a_command(routes: tuple[Route, ...]) -> None
             assert json.loads(words[-1]) == dict(route.body.example)
 
 
+ID = "0199c2a4-6f3b-7d10-8a51-2f0c9be41d77"
 PATCHES = {
     "EndpointPatch": "/endpoints/orders",
     "TargetPatch": "/endpoints/orders/targets/1",
@@ -184,7 +185,7 @@ async def test_bounds_of_numbers_are_enforced(desk: Desk, name: str) -> None:
             for part in reversed(dotted.split(".")):
                 body = {part: body}
             if name in POSTS:
-                body |= {"ids": ["0199c2a4-6f3b-7d10-8a51-2f0c9be41d77"], "url": "http://127.0.0.1:9/"}
+                body |= {"ids": [ID], "url": "http://127.0.0.1:9/"}
             if dotted in ("scale", "longest_gap_ms"):
                 body |= {"gaps": "original"}
             desk.settings = Settings()
@@ -195,6 +196,67 @@ async def test_bounds_of_numbers_are_enforced(desk: Desk, name: str) -> None:
             else:
                 named = [error["field"] for error in problem(response, 422, "invalid-fields")["errors"]]
                 assert named == [dotted], (dotted, value)
+
+
+async def test_a_whole_number_may_be_written_as_a_fraction(desk: Desk) -> None:
+    """A schema's `integer` is 8.0 as well."""
+    content = b'{"name": "8.0", "retention_days": 8.0, "response": {"status": 2.01e2}}'
+    made = await desk.client.post("/endpoints", content=content)
+    assert (made.status_code, made.json()["name"], made.json()["response"]["status"]) == (201, "8.0", 201), made.text
+    for content in (b'{"name": "a", "retention_days": 8.5}', b'{"name": "a", "retention_days": "8"}'):
+        told = problem(await desk.client.post("/endpoints", content=content), 422, "invalid-fields")
+        assert told["errors"][0]["field"] == "retention_days"
+
+
+FITTING: dict[str, list[dict[str, Any]]] = {
+    "Auth": [{}, {"kind": "none"}, {"kind": "bearer", "secret": "s"}, {"kind": "basic", "name": "u", "secret": "s"}],
+    "ReplayIn": [{}, {"endpoint": "orders", "q": "a"}, {"ids": [ID], "q": ""}, {"gaps": "original", "scale": 2}],
+}
+WRONG: dict[str, list[dict[str, Any]]] = {
+    "Auth": [
+        {"kind": "bearer"},
+        {"kind": "bearer", "secret": ""},
+        {"kind": "basic", "name": "a:b", "secret": "s"},
+        {"kind": "basic", "secret": "s"},
+        {"kind": "header", "name": "a b", "secret": "s"},
+    ],
+    "ReplayIn": [
+        {"url": "http://127.0.0.1:9/", "to_endpoint": "orders"},
+        {"scale": 2},
+        {"gaps": "original", "rate": 5},
+        {"ids": [ID], "endpoint": "orders"},
+        {"ids": [ID], "q": "a"},
+        {"edit": {"method": "PUT"}},
+        {"ids": [ID, ID], "edit": {"method": "PUT"}},
+        {"ids": [ID], "edit": {"body": "", "body_base64": ""}},
+        {"edit": {"headers": [["a", "b\nc"]]}, "ids": [ID]},
+    ],
+    "TargetDraft": [{"set_headers": [["Content-Length", "1"]]}, {"remove_headers": ["HOST"]}],
+    "BackupIn": [{"path": "here.db"}, {"path": "/here\0.db"}],
+}
+NEEDED: dict[str, tuple[str, dict[str, Any]]] = {
+    "Auth": ("/endpoints", {"name": "a"}),
+    "ReplayIn": ("/replays", {}),
+    "TargetDraft": ("/endpoints/orders/targets", {"url": "http://127.0.0.1:9/"}),
+    "BackupIn": ("/backup", {}),
+}
+
+
+@pytest.mark.parametrize("name", NEEDED)
+async def test_what_the_document_forbids_is_refused_and_what_it_allows_is_not(desk: Desk, name: str) -> None:
+    """Rules about several fields together, and about headers and paths."""
+    await desk.endpoint(slug="orders", forward_url="http://127.0.0.1:9/")
+    made = document(desk.server.routes)["components"]
+    schema = validator()({"$ref": f"#/components/schemas/{name}", "components": made})
+    path, needed = NEEDED[name]
+    for allowed, bodies in ((True, FITTING.get(name, [])), (False, WRONG[name])):
+        for body in bodies:
+            sent = {**needed, "auth": body} if name == "Auth" else {**needed, **body}
+            if name == "ReplayIn" and not {"url", "to_endpoint"} & set(body):
+                sent["url"] = "http://127.0.0.1:9/"
+            assert schema.is_valid(sent["auth"] if name == "Auth" else sent) == allowed, sent
+            answer = await desk.client.post(path, json=sent)
+            assert answer.status_code in ((201, 202) if allowed else (422,)), (sent, answer.text)
 
 
 def test_headers_that_a_caller_needs_are_documented(routes: tuple[Route, ...]) -> None:

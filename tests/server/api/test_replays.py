@@ -141,7 +141,6 @@ async def test_who_waits_is_told_when_hookline_closes(desk: Desk) -> None:
         ({"url": "ftp://x"}, ["url"]),
         ({"url": "http://127.0.0.1:8787/catch/orders"}, ["url"]),
         ({"url": "http://localhost:9", "to_endpoint": "orders"}, ["to_endpoint"]),
-        ({"to_endpoint": "nowhere"}, ["to_endpoint"]),
         ({"method": "A B", "url": "http://localhost:9"}, ["method"]),
         ({"headers": [["a b", "1"]], "url": "http://localhost:9"}, ["headers"]),
         ({"headers": {"a": "b"}}, ["headers"]),
@@ -213,6 +212,17 @@ async def test_one_request_is_edited_with_a_url_of_its_own(desk: Desk) -> None:
     assert lines(place.received) == ["DELETE /exactly"]
 
 
+async def test_an_endpoint_that_does_not_exist_is_not_found_wherever_it_is_named(desk: Desk) -> None:
+    _, (made,) = await orders(desk)
+    for path, body in (
+        ("/replays", {"endpoint": "nowhere", **TO}),
+        ("/replays", {"ids": [made.id], "to_endpoint": "nowhere"}),
+        (f"/requests/{made.id}/replay", {"to_endpoint": "nowhere"}),
+        ("/tunnel/updated", {"endpoint": "nowhere"}),
+    ):
+        assert "'nowhere'" in problem(await desk.client.post(path, json=body), 404, "not-found")["detail"]
+
+
 TO = {"url": "http://localhost:9"}
 ID = "019a0000-0000-7000-8000-000000000000"
 
@@ -220,7 +230,6 @@ ID = "019a0000-0000-7000-8000-000000000000"
 @pytest.mark.parametrize(
     ("wrong", "named"),
     [
-        ({"endpoint": "nowhere"}, ["endpoint"]),
         ({"endpoint": "orders"}, ["url"]),
         ({"ids": [], **TO}, ["ids"]),
         ({"ids": ["x"], **TO}, ["ids[0]"]),

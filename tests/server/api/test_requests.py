@@ -123,7 +123,12 @@ async def test_those_whose_ids_begin_so(desk: Desk) -> None:
     assert await found(id="ffffffff") == []
     for wrong in ("019a1b2", "019a1b2g", "%", "", ids[0] + "0"):
         assert fields(await desk.client.get("/requests", params={"id": wrong}), 400, "invalid-parameter") == ["id"]
-    assert fields(await desk.client.get("/requests?id=019a1b2c&q=x"), 400, "invalid-parameter") == ["id"]
+    assert await found(id="019a1b2c", q="method:POST") == [ids[1], ids[0]]
+    assert await found(id="019a1b2c", q="method:POST", endpoint="two") == [ids[1]]
+    assert await found(id="019a1b2c", q="method:GET") == []
+    secret = await desk.capture(one, b'{"password": "hunter2"}')
+    assert await found(id=secret.id, q="hunter2") == [secret.id]
+    assert await found(id=secret.id, q="hunter2", redacted="true") == []
 
 
 async def test_delete_one(desk: Desk) -> None:
