@@ -12,10 +12,10 @@ from app.core.bodies.formats.multipart_parts import decode
 from app.core.bodies.media_types import CSV, JSON_LINES, TSV, is_json, is_xml, media_type
 from app.core.redaction.in_form import form_secrets
 from app.core.redaction.in_json import json_secrets
-from app.core.redaction.in_multipart import multipart_secrets
+from app.core.redaction.in_multipart import multipart_secrets, part_secrets
 from app.core.redaction.in_text import is_plain, text_secrets
 from app.core.redaction.in_xml import xml_secrets
-from app.core.redaction.names import is_secret, may_name_secret
+from app.core.redaction.names import binary_may_name_secret, is_secret, may_name_secret
 from app.core.redaction.secret import HOLE, REDACTED, Find, Secret
 
 DEPTH_MAX = 4
@@ -30,6 +30,9 @@ _XML = re.compile(r"\s*+(?:\xef\xbb\xbf)?<[a-z_?!]", re.IGNORECASE)
 _FORM = re.compile(r"\s*[^\s=]*=")
 _ENCODED_FORM = re.compile(r"[\w.+%~\[\]-]++=(?![=\s]|\Z)[^\s&]*+(?:&[^\s&]*+)*+\s*+\Z", re.ASCII)
 _MULTIPART = re.compile(r"\s*+--[^\r\n]{1,70}\r?\nContent-", re.IGNORECASE)
+_MAIL = re.compile(
+    r"\s*+(?=[\w-]{1,40}+:[ ])(?:[^\r\n]++\r?\n){0,60}?content-transfer-encoding:", re.IGNORECASE | re.ASCII
+)
 _BLOCK = re.compile(
     r"^[ \t]*+(?:- )?(?:name:[ \t]*+[\"']?(?P<named>[\w.-]{1,100}+)[\"']?\r?\n[ \t]*+value:"
     r"|[\"']?(?P<name>[\w.-]{1,100}+)[\"']?[ \t]*+:[ \t]*+(?:[|>&!#][^\n]*+)?\r?\n)",
@@ -39,10 +42,14 @@ _BLOCK = re.compile(
 _SEPARATOR = re.compile(r"[,;\t|]")
 _TABLE = re.compile(r"\s*+[\w\"'-]++(?: [\w\"'-]++)?(?:[,;\t|][\w\"'-]++(?: [\w\"'-]++)?)++\r?\n[^\n,;\t|]++[,;\t|]")
 """Names with separators in the first line, and a separator in the second one."""
+_ROW = re.compile(
+    r"^[\"']?(?P<name>[\w-]{1,40}+(?:[ ][\w-]{1,40}+)?)[\"']?[,;|][^,;|\r\n]++(?=\r?\n|\Z)", re.MULTILINE | re.ASCII
+)
 _BASE64 = re.compile(
     r"\s*+(?:data:[\w/+.;=-]{0,100}?;base64,)?(?P<text>[\w+/-]{16,}+={0,2}(?:\s++[\w+/-]++={0,2})*+)\s*+\Z", re.ASCII
 )
 _URL_SAFE = str.maketrans("-_", "+/")
+BINARY_MAX = 4096
 _PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 """Byte order marks of text in two or four bytes for each character."""
@@ -123,6 +130,8 @@ def _secrets(text: str, content_type: str, depth: int = 0) -> Iterable[Secret]:
     match _format(media_type(content_type), text):
         case "multipart":
             return multipart_secrets(text, content_type, partial(_in_part, depth=depth + 1))
+        case "mail":
+            return part_secrets(text, 0, len(text), partial(_in_part, depth=depth + 1))
         case "json":
             return json_secrets(text, find)
         case "xml":
@@ -130,7 +139,8 @@ def _secrets(text: str, content_type: str, depth: int = 0) -> Iterable[Secret]:
         case "form":
             return form_secrets(text, find)
         case _:
-            return [Secret(0, len(text))] if _holds_secrets_in_base64(text, find) else text_secrets(text)
+            hidden = (depth and _is_unreadable_text(text)) or _holds_secrets_in_base64(text, find)
+            return [Secret(0, len(text))] if hidden else text_secrets(text)
 
 
 def _in_part(text: str, content_type: str, depth: int) -> Iterable[Secret]:
@@ -146,7 +156,8 @@ def _holds_secrets_in_base64(text: str, find: Find) -> bool:
         return False
     plain, decoded = decode("base64", encoded["text"].translate(_URL_SAFE).encode(), complete=False)
     if not decoded or not plain.isascii():
-        return bool(decoded) and plain.startswith(_PACKED)
+        short = plain[:BINARY_MAX]  # in many random bytes is any short name
+        return bool(decoded) and (plain.startswith(_PACKED) or binary_may_name_secret(short))
     return next(iter(find(plain.decode("ascii"))), None) is not None
 
 
@@ -154,6 +165,8 @@ def _format(kind: str, text: str) -> str:
     """What the text is, and else what it looks like: curl sends any body as a form."""
     if kind.startswith("multipart/") or _MULTIPART.match(text):
         return "multipart"
+    if kind.startswith("message/") or _MAIL.match(text):
+        return "mail"
     if _JSON.match(text) or ((is_json(kind) or kind in JSON_LINES) and not _ENCODED_FORM.match(text)):
         return "json"
     if is_xml(kind) or _XML.match(text):
@@ -174,17 +187,22 @@ def _is_unreadable(body: bytes, content_type: str) -> bool:
         return False
     if kind in CSV | TSV:
         return _names_secret_column(text)
+    return _is_unreadable_text(text) or (_is_binary(body, kind) and binary_may_name_secret(body))
+
+
+def _is_unreadable_text(text: str) -> bool:
+    """Whether it is a table or YAML that names a secret elsewhere than beside it."""
     if _TABLE.match(text) and _names_secret_column(text):
         return True
-    if any(is_secret(block[block.lastgroup or 0]) for block in _BLOCK.finditer(text)):
-        return True
-    return _is_binary(body, kind) and may_name_secret(text)
+    return any(is_secret(block[block.lastgroup or 0]) for block in _BLOCK.finditer(text))
 
 
 def _names_secret_column(text: str) -> bool:
-    """Whether the first line of a table has the name of a secret."""
+    """Whether the first line of a table has the name of a secret, or the first cell of a line with two cells. What
+    follows a tab is redacted alone."""
     first = text.removeprefix("\xef\xbb\xbf").lstrip().partition("\n")[0]
-    return any(is_secret(cell.strip("\"' \r")) for cell in _SEPARATOR.split(first))
+    cells = (*_SEPARATOR.split(first), *(row["name"] for row in _ROW.finditer(text)))
+    return any(is_secret(cell.strip("\"' \r")) for cell in cells)
 
 
 def _is_binary(body: bytes, kind: str) -> bool:

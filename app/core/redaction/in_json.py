@@ -64,6 +64,7 @@ class _Reader:
         self._depth = 0
         self._name = ""
         self._hidden_from = self._hidden_depth = -1
+        self._has_tuples = "('" in text or '("' in text  # of Python's
 
     def secrets(self) -> list[Secret]:
         for token in _TOKEN.finditer(self._text):
@@ -147,8 +148,9 @@ class _Reader:
         """`{"name": "password", "value": …}` in any order, or a list of two in a list, such as a header."""
         if level.is_list:
             is_pair = level.is_empty and len(self._levels) > 1 and self._levels[-2].is_list
-            if is_pair or level.name == _RAW_HEADERS or sent.startswith("--"):
-                self._name = _plain(sent)
+            is_tuple = self._has_tuples and (sent.startswith("('") or self._text[token.start() - 1] == "(")
+            if is_pair or is_tuple or level.name == _RAW_HEADERS or sent.startswith("--"):
+                self._name = _plain(sent).strip("('")
         elif name in _VALUED:
             level.value = Secret(token.start(), token.end(), f'"{REDACTED}"')
         elif name in _NAMING:

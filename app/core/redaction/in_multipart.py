@@ -21,13 +21,13 @@ def multipart_secrets(text: str, content_type: str, find: FindTyped) -> Iterator
     delimiter = re.compile(rf"(?:\A|\r?\n)--{re.escape(boundary)}(?:--)?[ \t]*(?=\r?\n|\Z)")
     begin = 0
     for found in delimiter.finditer(text):
-        yield from _part(text, begin, found.start(), find)
+        yield from part_secrets(text, begin, found.start(), find)
         begin = found.end()
-    yield from _part(text, begin, len(text), find)
+    yield from part_secrets(text, begin, len(text), find)
 
 
-def _part(text: str, begin: int, end: int, find: FindTyped) -> Iterator[Secret]:
-    """From the end of one boundary to the next one; also what is before the first and after the last."""
+def part_secrets(text: str, begin: int, end: int, find: FindTyped) -> Iterator[Secret]:
+    """From the end of one boundary to the next one; also what is before the first and after the last, or a mail."""
     head = _HEAD_END.search(text, begin, min(end, begin + HEAD_MAX))
     if head is None:
         yield from _moved(text_secrets(text[begin:end]), begin)

@@ -7,7 +7,7 @@ the patterns at each character.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -94,9 +94,15 @@ _VALUE = (
     r"|\\{0,9}[bru]{0,2}(?P<quote>[\"'])(?P<quoted>(?:(?!(?P=quote))[^\\\r\n]|\\.)++)"
     r"|(?:%(?:25){0,3}2[02]){0,4}(?P<word>(?:[^\s&#\"'<>\\%]|%(?!(?:25){0,3}(?:2[0236])))++))"
 )
-_SHORT = r"(?<=[a-z0-9][_.-])(?:pass|pin|otp|pw)|(?<![a-z0-9_.-])(?:pass|pin|otp|pw)(?=[ ]?=)"
-_SHORT_STEMS = ("_pin", "_otp", "_pw", "-pin", "-pw", ".pw", "pin=", "otp=", "pw=", "pin =", "otp =", "pw =")
-_CELL = r"[ ]?\t++(?P<cell>[^\t\r\n]++)"
+_SHORT = (
+    r"(?<=[a-z0-9][_.-])(?:pass|pin|otp|pw)|(?<![a-z0-9_.-])(?:pass|pin|otp|pw)(?=[ ]?=)"
+    r"|(?<![a-z0-9_.-])(?:pin|otp|pw)(?=:[ ])"
+)
+_SHORT_STEMS = (
+    *("_pin", "_otp", "_pw", "-pin", "-pw", ".pw", "pin=", "otp=", "pw=", "pin =", "otp =", "pw ="),
+    *("pin: ", "otp: ", "pw: "),
+)
+_CELL = r"[\"']?[ ]?\t++(?P<cell>[^\t\r\n]++)"
 _NEXT_LINE = r"[ \t]*+\r?\n[ \t]*+"
 _LINE_END = r"(?=[ \t]*+(?:\r?\n|\Z))"
 _IN_TEXT = (
@@ -142,36 +148,43 @@ def _pattern(first: str, words: str, after: str) -> re.Pattern[str]:
 
 class _Patterns(NamedTuple):
     """What is tried at a place: where a simple or another stem is, near a compound one, and in both cases first what is
-    tried there if the place is in the name that a line begins with."""
+    tried there if the place is in the name that a line begins with. The `stems` say whether they are of a compound."""
 
     simple: re.Pattern[str]
     compound: re.Pattern[str]
     simple_line: re.Pattern[str] | None = None
     compound_line: re.Pattern[str] | None = None
+    stems: Mapping[str, bool] = {}
 
 
 _BEFORE = rf".{{0,{COMPOUND_BEFORE}}}?"
 _FIRST = f"{_VALUES}|{_SCHEME}|{_CURL}|{_LINE}|{_IN_TUPLE}|{_IN_QUERY}|"
+_PARAMETER_STEMS, _PATH_STEMS = ([form.format(name) for name in PARAMETERS.split("|")] for form in ("{}=", "/{}/"))
+
+
+def _stems(*simple: str) -> dict[str, bool]:
+    """Also those that all patterns have."""
+    always = (*_VALUE_STEMS, "://", *SIMPLE_STEMS, *simple)
+    return {**dict.fromkeys(always, False), **dict.fromkeys(COMPOUND_STEMS, True)}
+
+
 _OF_INMOST_TEXT = _Patterns(
     _pattern(_FIRST, f"{SIMPLE}|{_SHORT}", _IN_TEXT),
     _pattern(_BEFORE, COMPOUND, _IN_TEXT),
     _pattern(f"{_HEADER}|", f"{SIMPLE}|{_SHORT}", _TO_LINE_END),
     _pattern(_BEFORE, COMPOUND, _TO_LINE_END),
+    stems=_stems("bearer ", "basic ", " -", "\n-", *_SHORT_STEMS, *_PARAMETER_STEMS),
 )
 _OF_TEXT = _OF_INMOST_TEXT._replace(simple=_pattern(f"{_URL}|{_FIRST}", f"{SIMPLE}|{_SHORT}", _IN_TEXT))
 _OF_PATH = _Patterns(
-    _pattern(f"{_USER}|{_VALUES}|{_BELOW_PARAMETER}|", SIMPLE, _IN_PATH), _pattern(_BEFORE, COMPOUND, _IN_PATH)
+    _pattern(f"{_USER}|{_VALUES}|{_BELOW_PARAMETER}|", SIMPLE, _IN_PATH),
+    _pattern(_BEFORE, COMPOUND, _IN_PATH),
+    stems=_stems(*_PATH_STEMS),
 )
-_PARAMETER_STEMS = tuple(stem for name in PARAMETERS.split("|") for stem in (f"{name}=", f"/{name}/"))
-_STEMS = {
-    **dict.fromkeys(
-        (*_VALUE_STEMS, "://", "bearer ", "basic ", " -", "\n-", *SIMPLE_STEMS, *_SHORT_STEMS, *_PARAMETER_STEMS), False
-    ),
-    **dict.fromkeys(COMPOUND_STEMS, True),
-}
-"""Where something may begin, and whether the stem is a compound's."""
 _NAME_BEFORE = re.compile(r"(?:unexpected )?[\w.-]{0,40}\Z", re.IGNORECASE)
-_PLAIN = re.compile(r"\s*+(?:(?!-|[Bb]asic )[^\s:=<{\[%&]{0,15}+(?:[ ]++|\s*+\Z))*+\Z")
+_PLAIN = re.compile(r"(?:(?!-|[Bb]asic )[^\s:=<{\[%&]{0,15}+(?:\s++|\Z))*+\Z")
+_BESIDE = re.compile(r"\S[ \"']{0,2}[\t\r\n]\s*\S")
+_NAME_STEMS = (*SIMPLE_STEMS, *COMPOUND_STEMS, *_SHORT_STEMS)
 _QUERY = re.compile("[?#]")
 DEPTH_MAX = 4
 """URLs within the parameters of URLs are read this deep."""
@@ -179,7 +192,12 @@ DEPTH_MAX = 4
 
 def is_plain(text: str) -> bool:
     """Whether the text has only words that are too short for a key, and no names with values; quick."""
-    return _PLAIN.match(text) is not None
+    if _PLAIN.match(text) is None:
+        return False
+    if _BESIDE.search(text) is None:  # neither cells nor lines
+        return True
+    lower = text.lower()
+    return not any(stem in lower for stem in _NAME_STEMS)
 
 
 def text_secrets(text: str, depth: int = 0) -> Iterator[Secret]:
@@ -219,7 +237,7 @@ def _found(text: str, patterns: _Patterns) -> Iterator[re.Match[str]]:
     if len(lower) != len(text):  # a capital letter that is written as two small ones
         lower = "".join(one.lower()[0] for one in text)
     reached = 0
-    for place, is_compound in _places(lower):
+    for place, is_compound in _places(lower, patterns.stems):
         if place < reached:
             continue
         pattern, in_line = (
@@ -233,13 +251,13 @@ def _found(text: str, patterns: _Patterns) -> Iterator[re.Match[str]]:
             reached = found.end()
 
 
-def _places(lower: str) -> list[tuple[int, bool]]:
+def _places(lower: str, stems: Mapping[str, bool]) -> list[tuple[int, bool]]:
     """Where a stem is, and whether it is a compound's, in order."""
     places = []
-    for stem in [one for one in _STEMS if one in lower]:
+    for stem in [one for one in stems if one in lower]:
         at = lower.find(stem)
         while at >= 0:
-            places.append((at, _STEMS[stem]))
+            places.append((at, stems[stem]))
             at = lower.find(stem, at + len(stem))
     return sorted(places)
 
