@@ -66,6 +66,14 @@ def test_long_texts_are_wrapped_below_themselves(monkeypatch: pytest.MonkeyPatch
     assert "".join(lines).count("word") == 20
 
 
+def test_on_a_narrow_terminal_the_text_is_below_the_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", "40")
+    lines = printed(warning("Start at sign-in", "word " * 20, "do " * 20), out=Terminal())[1].splitlines()[:-2]
+    assert lines[:2] == ["warning  Start at sign-in", "  word word word word word word word"]
+    assert max(map(len, lines)) <= 40
+
+
 def test_colours_can_be_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     assert "\x1b" not in printed(FINE, WRONG, out=Terminal())[1]

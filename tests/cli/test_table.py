@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import unicodedata
 from collections.abc import Sequence
+from importlib import import_module
 
 import pytest
 from hypothesis import given
@@ -141,3 +142,40 @@ def test_the_first_rows_of_a_long_list_measure_it_and_it_goes_on(monkeypatch: py
 
 def test_a_table_without_rows_has_no_heading(monkeypatch: pytest.MonkeyPatch) -> None:
     assert lines([], 80, monkeypatch, Screen()) == []
+
+
+WIDEST = {
+    "ID": "019a1b2c-3d4e-7f",
+    "SLUG": "5qk47a1ot3phfzsg6ntbyd13",
+    "STATE": "interrupted",
+    "METHOD": "OPTIONS",
+    **dict.fromkeys(("CREATED", "QUEUED", "RECEIVED", "SINCE", "UNTIL", "STARTED"), "2026-11-22 07:31:47"),
+    "STATUS": "503",
+    "SENT": "100000",
+    "FAILED": "100000",
+    "#": "10",
+    "SETTING": "tunnel_autostart",
+    "PROGRAM": "cloudflared-quick",
+    "INSTALLED": "via ssh",
+}
+"""Cells of columns that are never cut, by title."""
+TABLES = {
+    **dict.fromkeys(("deliveries", "delivery", "replays", "requests", "settings", "tunnel"), WIDEST),
+    "endpoint": {**WIDEST, "STATE": "off"},
+    "refused": {**WIDEST, "ID": "1000"},
+    "target": {**WIDEST, "ID": "1000", "STATE": "paused (failures)"},
+}
+
+
+@pytest.mark.parametrize("module", TABLES)
+def test_every_table_fits_40_columns(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.setenv("NO_COLOR", "1")
+    commands = vars(import_module(f"app.cli.commands.{module}")).values()
+    tables = [one for one in commands if isinstance(one, tuple) and one and isinstance(one[0], Column)]
+    assert tables
+    for columns in tables:
+        screen = Screen()
+        with Table(Output(out=screen), columns) as table:
+            table.row(*(TABLES[module].get(column.title, "x" * 50) for column in columns))
+        assert max(map(cell_count, screen.getvalue().splitlines())) <= 40

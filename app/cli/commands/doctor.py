@@ -65,13 +65,16 @@ def _print(out: Output, finding: Finding) -> None:
     if not out.terminal:
         print("\t".join(map(visible, (mark, finding.name, finding.text, finding.advice or ""))), file=out.out)
         return
-    room = max(MIN_WIDTH, shutil.get_terminal_size().columns - INDENT)
-    first, *more = textwrap.wrap(visible(finding.text), room) or [""]
-    print(f"{out.style(f'{mark:<{STATE_WIDTH}}', code)}  {finding.name:<{NAME_WIDTH}}  {first}", file=out.out)
-    for line in more:
-        print(" " * INDENT + line, file=out.out)
+    columns = shutil.get_terminal_size().columns
+    indent = INDENT if columns - INDENT >= MIN_WIDTH else 2  # on a narrow terminal the text is below the name
+    room = max(MIN_WIDTH, columns - indent)
+    lines = [*textwrap.wrap(visible(finding.text), room)]
+    head = f"{out.style(f'{mark:<{STATE_WIDTH}}', code)}  {finding.name:<{NAME_WIDTH}}"
+    print(f"{head}  {lines.pop(0)}" if indent == INDENT and lines else head.rstrip(), file=out.out)
+    for line in lines:
+        print(" " * indent + line, file=out.out)
     for line in textwrap.wrap(f"→ {visible(finding.advice)}", room, subsequent_indent="  ") if finding.advice else ():
-        print(" " * INDENT + out.style(line, DIM), file=out.out)
+        print(" " * indent + out.style(line, DIM), file=out.out)
     out.out.flush()  # a check of a large database takes its time
 
 

@@ -62,7 +62,7 @@ FIELD_NAMES = {
 }
 COLUMNS = (
     Column("SLUG"),
-    Column("NAME", least=12),
+    Column("NAME", least=7, left_out=1),
     Column("STATE"),
     Column("FORWARDING", left_out=1, empty="-"),
     Column("REQUESTS", left_out=1),

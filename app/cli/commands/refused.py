@@ -21,11 +21,11 @@ EXAMPLES = (
 )
 COLUMNS = (
     Column("ID"),
-    Column("TIME", left_out=1),
+    Column("TIME", left_out=2),
     Column("STATUS"),
-    Column("FROM", left_out=2),
-    Column("METHOD", least=6),
-    Column("TARGET", least=12),
+    Column("FROM", left_out=4),
+    Column("METHOD", least=6, left_out=3),
+    Column("TARGET", least=12, left_out=1),
     Column("REASON", least=20),
 )
 

@@ -30,7 +30,7 @@ COLUMNS = (
     Column("CREATED", left_out=2, short=brief_time, shortened=5),
     Column("STATE"),
     Column("TOTAL", left_out=4),
-    Column("SENT"),
+    Column("SENT", left_out=1),
     Column("DELIVERED", left_out=5),
     Column("FAILED", empty="0"),
     Column("REQUESTS", least=10, left_out=1),

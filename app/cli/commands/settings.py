@@ -22,6 +22,7 @@ EXAMPLES = (
     ("List the settings", "hookline settings"),
     ("Store at most 50 GB in total", "hookline settings storage_limit 50GB"),
 )
+COLUMNS = (Column("SETTING"), Column("VALUE", least=12), Column("MEANING", least=24, left_out=1))
 NONE = "none"
 SWITCH = {"on": True, "off": False, "true": True, "false": False, "yes": True, "no": False}
 
@@ -74,7 +75,7 @@ async def settings(call: Call) -> int:
 
 
 def _list(call: Call, now: dict[str, Any]) -> None:
-    with Table(call.out, (Column("SETTING"), Column("VALUE", least=12), Column("MEANING", least=24))) as table:
+    with Table(call.out, COLUMNS) as table:
         for key in Settings.__struct_fields__:
             meaning = meta(key).description or ""
             if key in now["overridden"]:

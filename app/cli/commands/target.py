@@ -37,7 +37,7 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
 }
 COLUMNS = (
     Column("ID"),
-    Column("URL", least=20),
+    Column("URL", least=14),
     Column("STATE"),
     Column("QUEUED", left_out=2, empty="0"),
     Column("RETRIES", least=8, left_out=1),

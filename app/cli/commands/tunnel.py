@@ -43,7 +43,7 @@ LIST_COLUMNS = (
 )
 HISTORY_COLUMNS = (
     Column("SINCE", short=brief_time, shortened=2),
-    Column("UNTIL", short=brief_time, shortened=2),
+    Column("UNTIL", left_out=1, short=brief_time, shortened=2),
     Column("PROGRAM", left_out=1),
     Column("URL", least=20),
 )
