@@ -82,7 +82,7 @@ def test_every_job_has_a_limit_and_no_more_rights_than_it_names(path: Path) -> N
     for name, job in jobs(path).items():
         assert "uses" in job or job["timeout-minutes"] <= 60, name
     writing = {name for name, job in jobs(path).items() if "write" in (job.get("permissions") or {}).values()}
-    assert writing <= {"publish"}
+    assert writing <= {"publish", "pypi"}
 
 
 @each
@@ -113,10 +113,21 @@ def test_the_checks_run_on_each_python_that_the_project_names_and_a_release_is_m
 
 def test_only_a_pushed_tag_is_published() -> None:
     release = jobs(ROOT / ".github" / "workflows" / "release.yml")
-    assert release["publish"]["if"] == "github.event_name == 'push'"
-    needed, waiting = set[str](), ["publish"]
-    while waiting:
-        needs = release[waiting.pop()].get("needs", [])
-        waiting += [needs] if isinstance(needs, str) else needs
-        needed.update(waiting)
-    assert needed == set(release) - {"publish"}
+    for last in ("publish", "pypi"):
+        assert release[last]["if"] == "github.event_name == 'push'"
+        needed, waiting = set[str](), [last]
+        while waiting:
+            needs = release[waiting.pop()].get("needs", [])
+            waiting += [needs] if isinstance(needs, str) else needs
+            needed.update(waiting)
+        assert needed == set(release) - {"publish", "pypi"}
+
+
+def test_wheel_and_sdist_are_uploaded_without_a_token() -> None:
+    """Trusted publishing: the job's identity is its key, and it gets nothing else."""
+    job = jobs(ROOT / ".github" / "workflows" / "release.yml")["pypi"]
+    assert (job["environment"], job["permissions"]) == ("pypi", {"id-token": "write"})
+    (download, upload) = job["steps"]
+    assert download["with"] == {"name": "python", "path": "dist"}
+    assert upload["uses"].startswith("pypa/gh-action-pypi-publish@")
+    assert "with" not in upload
