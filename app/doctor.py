@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from app.cli.connect import responds, running_api, storage_of
+from app.cli.connect import responds, running_api, storage_of, tunnel_of
+from app.cli.tunnel_views import reason_of
 from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError
@@ -16,6 +17,7 @@ from app.core.resources import resource
 from app.core.settings import Settings
 from app.core.tunnel.program import install_text, is_ssh
 from app.core.tunnel.spec import read_folder
+from app.core.tunnel.tunnel import DOWN
 from app.db import folder_checks, runtime_file, settings_file, tunnel_options
 from app.db.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
 from app.db.folder_checks import locked_by, was_unclean
@@ -27,7 +29,8 @@ from app.system import system_checks
 from app.system.autostart.autostart import autostart_for
 from hookline.running import usual_folder
 
-RUNNING, CAPTURE_PORT, API_PORT, TUNNEL = "Hookline", "Capture port", "API port", "Tunnel programs"
+RUNNING, CAPTURE_PORT, API_PORT = "Hookline", "Capture port", "API port"
+TUNNEL, TUNNEL_PROGRAMS = "Tunnel", "Tunnel programs"
 LOOPBACK = "127.0.0.1"
 
 
@@ -53,7 +56,8 @@ def checks(folder: Path, *, full: bool) -> list[Check]:
         (RUNNING, partial(_check_running, folder)),
         (CAPTURE_PORT, partial(_check_port, CAPTURE_PORT, capture, "port", capture_port, pid)),
         (API_PORT, partial(_check_port, API_PORT, api, "api_port", api_port, pid)),
-        (TUNNEL, partial(_check_tunnel, folder, settings.tunnel_program)),
+        (TUNNEL, partial(_check_tunnel, folder)),
+        (TUNNEL_PROGRAMS, partial(_check_tunnel_programs, folder, settings.tunnel_program)),
         (DATABASE, partial(check_database, folder, full=full)),
         (INDEX, partial(check_index, folder, in_use=in_use)),
         (FORWARDING, partial(check_forwarding, folder)),
@@ -103,23 +107,36 @@ def _check_port(name: str, address: tuple[str, int], setting: str, taken: int | 
     return found
 
 
-def _check_tunnel(folder: Path, chosen: str | None) -> Finding:
+def _check_tunnel(folder: Path) -> Finding:
+    """How the tunnel of the running Hookline is."""
+    address = running_api(folder)
+    tunnel = asyncio.run(tunnel_of(address)) if address is not None else None
+    if tunnel is None:
+        return ok(TUNNEL, "not running")
+    if tunnel["state"] in DOWN:
+        return problem(TUNNEL, f"{tunnel['state']}. {reason_of(tunnel)}".strip(), "See hookline tunnel status.")
+    return ok(TUNNEL, f"{tunnel['state']}, {tunnel['url']}" if tunnel["url"] else tunnel["state"])
+
+
+def _check_tunnel_programs(folder: Path, chosen: str | None) -> Finding:
     """Which tunnel programs are installed, and which services ssh reaches; a warning if the one in the settings cannot
     be run."""
     specs, saved = read_folder(resource("tunnels")), tunnel_options.load(folder)
     paths = {name: installed_path(spec, saved.get(name, {})) for name, spec in specs.items()}
     if chosen is not None and chosen not in specs:
         text = f"The setting tunnel_program names {chosen!r}, which is no tunnel program."
-        return warning(TUNNEL, text, "See hookline tunnel list.")
+        return warning(TUNNEL_PROGRAMS, text, "See hookline tunnel list.")
     if chosen is not None and paths[chosen] is None:
         program = specs[chosen].program
-        return warning(TUNNEL, f"{program.name}, which the settings name, is not installed.", install_text(program))
+        return warning(
+            TUNNEL_PROGRAMS, f"{program.name}, which the settings name, is not installed.", install_text(program)
+        )
     found = [(specs[name].program.name, is_ssh(path)) for name, path in paths.items() if path is not None]
     found.sort(key=lambda one: one[0].casefold())
     installed = ", ".join(name for name, by_ssh in found if not by_ssh)
     via_ssh = ", ".join(name for name, by_ssh in found if by_ssh)
     text = f"installed: {installed}" if installed else "none is installed"
-    return ok(TUNNEL, f"{text}; via ssh: {via_ssh}" if via_ssh else text)
+    return ok(TUNNEL_PROGRAMS, f"{text}; via ssh: {via_ssh}" if via_ssh else text)
 
 
 def _locked_by(folder: Path) -> tuple[bool, int | None]:

@@ -22,7 +22,7 @@ from app.core.events import Captured, DeliveryChanged, StorageLimitChanged, Tunn
 from app.core.model import Endpoint, EndpointDraft, Summary
 from app.core.raw_request import below_slug
 from app.core.text import limit_text, size_text
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.db import runtime_file
 from app.db.folder import set_aside
 from app.leases import Leases
@@ -157,8 +157,9 @@ async def _ensure_endpoint(application: Application, name: str) -> Endpoint:
 def _print_endpoints(application: Application, endpoints: Sequence[Endpoint]) -> None:
     for endpoint in endpoints:
         url = application.addresses.capture_url(endpoint)
+        mark = url_mark(application.tunnels.url_state)
         state = "" if endpoint.active else "  (switched off: senders get 503)"
-        _say(f"{endpoint.name}: {url}{state}")
+        _say(f"{endpoint.name}: {url}{f'  ({mark})' if mark else ''}{state}")
         _say(f"  {ready_curl(url)}")
         for target in endpoint.targets:
             _say(f"  forwarded to {target.url}")
@@ -192,19 +193,21 @@ def _report(text: str) -> None:
 
 
 class TunnelReport:
-    """Prints each new public URL of the tunnel with the endpoints' URLs, and what goes wrong."""
+    """Prints each new public URL of the tunnel with the endpoints' URLs once it works, and what goes wrong."""
 
     def __init__(self, application: Application, endpoints: Sequence[Endpoint]) -> None:
         self._application, self._endpoints = application, endpoints
+        self._url: str | None = None
         self._problem: str | None = None
 
     def show(self, event: TunnelChanged) -> None:
         tunnel = event.tunnel
-        if event.url_changed and tunnel.state is TunnelState.UP:
+        if tunnel.state is TunnelState.UP and tunnel.url != self._url:
+            self._url = tunnel.url
             _say(f"tunnel {tunnel.url}")
             _print_endpoints(self._application, self._endpoints)
         if tunnel.problem is not None and tunnel.problem != self._problem:
-            _report(f"tunnel: {tunnel.problem}")
+            _report(tunnel.sentence)
         self._problem = tunnel.problem
 
 

@@ -16,7 +16,7 @@ from app.application import Application
 from app.core.errors import InvalidFieldsError
 from app.core.events import TunnelChanged
 from app.core.target import TargetDraft
-from app.core.tunnel.tunnel import Tunnel, TunnelState
+from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from app.services import services_of
 from tests.e2e.senders import post
 from tests.factories import draft
@@ -54,8 +54,8 @@ async def until(application: Application, wanted: Callable[[Tunnel], bool]) -> T
     return application.tunnels.tunnel
 
 
-def up(tunnel: Tunnel) -> bool:
-    return tunnel.state is TunnelState.UP
+def connected(tunnel: Tunnel) -> bool:
+    return tunnel.state in CONNECTED
 
 
 async def test_capture_urls_follow_the_tunnel(application: Application) -> None:
@@ -68,7 +68,7 @@ async def test_capture_urls_follow_the_tunnel(application: Application) -> None:
     application.bus.subscribe(TunnelChanged, seen.append)
     await use(application, "in pieces")
     await services.tunnels.start("own")
-    await until(application, up)
+    await until(application, connected)
     assert services.capture_url(endpoint) == f"{URL}/catch/orders"
     assert services.about.base_url == URL
     assert application.addresses.local_url(endpoint) == local
@@ -80,14 +80,14 @@ async def test_capture_urls_follow_the_tunnel(application: Application) -> None:
     with pytest.raises(InvalidFieldsError, match="loop"):  # it may be the tunnel's again
         await services.targets.create(endpoint.id, TargetDraft(url=f"{URL}/catch/orders"))
     changes = [event.tunnel.state for event in seen if event.url_changed]
-    assert changes == [TunnelState.UP, TunnelState.STOPPING]
+    assert changes == [TunnelState.CHECKING, TunnelState.STOPPING]
 
 
 async def test_a_test_request_goes_through_the_tunnel(application: Application) -> None:
     endpoint = await application.store.endpoints.create(draft(slug="orders"))
     await use(application, "relay")
     await application.tunnels.start("own")
-    tunnel = await until(application, up)
+    tunnel = await until(application, connected)
     sent = await services_of(application).send_test(endpoint)
     assert (sent.status, sent.place, sent.public) == (200, tunnel.url, True)
 
@@ -96,9 +96,9 @@ async def test_the_tunnel_follows_the_capture_port(application: Application) -> 
     endpoint = await application.store.endpoints.create(draft(slug="orders"))
     await use(application, "relay")
     await application.tunnels.start("own")
-    first = (await until(application, up)).url
+    first = (await until(application, connected)).url
     await application.apply_settings(msgspec.structs.replace(application.settings, port=free_port()))
-    second = (await until(application, lambda tunnel: up(tunnel) and tunnel.url != first)).url
+    second = (await until(application, lambda tunnel: connected(tunnel) and tunnel.url != first)).url
     assert (await asyncio.to_thread(post, f"{second}/catch/orders", b"{}")).status == 200
     assert application.addresses.capture_url(endpoint) == f"{second}/catch/orders"
 
@@ -126,7 +126,7 @@ async def test_the_program_ends_with_hookline(tmp_path: Path) -> None:
     await application.listen()
     await use(application, "leaves children")
     await application.tunnels.start("own")
-    tunnel = await until(application, lambda tunnel: up(tunnel) and len(tunnel.output) >= 4)
+    tunnel = await until(application, lambda tunnel: connected(tunnel) and len(tunnel.output) >= 4)
     processes = [int(line.split()[1]) for line in tunnel.output if line.startswith(("child", "me"))]
     assert len(processes) == 3
     await application.close()

@@ -11,6 +11,7 @@ from app.cli.blocking import run_blocking
 from app.cli.client import ApiClient
 from app.cli.errors import CliError, Exit
 from app.cli.services import CliServices
+from app.cli.tunnel_views import TunnelView
 from app.core.errors import FolderInUseError
 from hookline.errors import NoResponseError
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running
@@ -89,6 +90,15 @@ async def storage_of(address: ApiAddress) -> str | None:
     async with ApiClient(address) as api:
         try:
             return (await api.status())["storage"]
+        except CliError:
+            return None
+
+
+async def tunnel_of(address: ApiAddress) -> TunnelView | None:
+    """The program's tunnel; None if it does not say."""
+    async with ApiClient(address) as api:
+        try:
+            return await api.tunnel()
         except CliError:
             return None
 

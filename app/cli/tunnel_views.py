@@ -38,6 +38,12 @@ class TunnelView(TypedDict):
     output: list[str]
 
 
+def reason_of(tunnel: TunnelView) -> str:
+    """Why it is not up, "" if that is not known."""
+    probed = tunnel["probe"]["problem"] if tunnel["probe"] is not None else None
+    return tunnel["problem"] or probed or ""
+
+
 class TunnelOptionView(TypedDict):
     """An option of a program; `value` is None for a secret."""
 

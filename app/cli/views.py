@@ -74,9 +74,11 @@ class AuthView(TypedDict):
 
 
 class EndpointView(TypedDict):
-    """An endpoint. `last_request_at` is None while it holds no request."""
+    """An endpoint. `last_request_at` is None while it holds no request; `tunnel` is the state of the tunnel whose URL
+    `url` begins with."""
 
     slug: str
+    tunnel: str | None
     position: int
     name: str
     description: str
@@ -366,6 +368,7 @@ class StatusView(AccountView):
     version: str
     capture_url: str | None
     base_url: str
+    tunnel: str | None
     retention: RetentionView
     counts: TotalsView
     database_bytes: int | None

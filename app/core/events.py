@@ -191,7 +191,7 @@ class FileTrouble(Event, frozen=True):
 class TunnelChanged(Event, frozen=True):
     """The tunnel's state, URL, last probe or list of outdated URLs changed. Lines of its output alone publish this at
     most ten times a second. `previous` is what it was before. `url_changed`: capture URLs begin with another base URL
-    now."""
+    now, or whether they work is another."""
 
     tunnel: Tunnel
     previous: Tunnel

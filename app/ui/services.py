@@ -28,7 +28,7 @@ from app.core.repositories import (
 )
 from app.core.settings import Settings
 from app.core.tunnel.program import FoundProgram
-from app.core.tunnel.tunnel import Probe, Tunnel, TunnelUrl
+from app.core.tunnel.tunnel import Probe, Tunnel, TunnelState, TunnelUrl
 
 
 class AboutService(Protocol):
@@ -94,13 +94,16 @@ class TunnelControl(Protocol):
 
     `configure` saves the options of a program (an empty text removes one); `start` starts that program, after
     stopping another. Both raise InvalidFieldsError, whose fields are the options' names; `start` also NotFoundError for
-    a program that is not in the catalogue or not installed. `probe` raises NotFoundError while the tunnel is not up.
-    `copied` is told which endpoint's capture URL the user copied; `updated` that the provider has the new URL of this
-    endpoint. `history` are the URLs, newest first.
+    a program that is not in the catalogue or not installed. `probe` raises NotFoundError while the tunnel has no
+    URL. `url_state` is the tunnel's state if capture URLs begin with its URL. `copied` is told which endpoint's capture
+    URL the user copied; `updated` that the provider has the new URL of this endpoint. `history` are the URLs, newest
+    first.
     """
 
     @property
     def tunnel(self) -> Tunnel: ...
+    @property
+    def url_state(self) -> TunnelState | None: ...
     async def programs(self) -> Sequence[FoundProgram]: ...
     async def configure(self, program_id: str, values: Mapping[str, str]) -> None: ...
     async def start(self, program_id: str) -> Tunnel: ...

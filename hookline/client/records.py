@@ -15,7 +15,7 @@ from hookline.headers import Headers
 
 DeliveryState = Literal["none", "queued", "delivered", "not_sent", "failed"]
 ReplayState = Literal["queued", "running", "paused", "done", "cancelled", "interrupted"]
-TunnelState = Literal["off", "starting", "up", "restarting", "failed", "stopping"]
+TunnelState = Literal["off", "starting", "checking", "up", "unreachable", "restarting", "failed", "stopping"]
 WhenFull = Literal["delete_oldest", "stop_capturing"]
 
 
@@ -96,10 +96,12 @@ class Target(Record, frozen=True):
 
 
 class Endpoint(Record, frozen=True):
-    """An endpoint. Senders use `url`; `position` is its place in the list, from 1."""
+    """An endpoint. Senders use `url`; `tunnel` is the state of the tunnel whose URL that begins with, None for any
+    other URL; `position` is its place in the list, from 1."""
 
     slug: str
     url: str
+    tunnel: TunnelState | None
     position: int
     name: str
     description: str
@@ -402,12 +404,13 @@ class EndpointChange(Record, frozen=True):
     change: Literal["created", "changed", "deleted"]
     slug: str
     url: str
+    tunnel: TunnelState | None
     name: str
     active: bool
 
 
 class TunnelChange(Record, frozen=True):
-    """The tunnel as it is now: `url` is its public URL while it is up, and the last one while it is started again;
+    """The tunnel as it is now: `url` is its public URL while it has one, and the last one while it is started again;
     `problem` says what went wrong last, and what to do."""
 
     state: TunnelState
@@ -464,6 +467,7 @@ class Status(Record, frozen=True):
     version: str
     capture_url: str | None
     base_url: str
+    tunnel: TunnelState | None
     plan: Literal["free", "pro"]
     endpoints: EndpointUsage
     counts: Totals

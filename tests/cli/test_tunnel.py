@@ -22,7 +22,8 @@ def lt(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "bin"
     folder.mkdir()
     script = folder / "lt"
-    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "{SCRIPT}" relay "$2" 203.0.113.7\n')
+    relay = f'exec "{sys.executable}" "{SCRIPT}" relay "$2" 203.0.113.7 "{tmp_path / "broken"}"'
+    script.write_text(f"#!/bin/sh\n{relay}\n")
     script.chmod(0o700)
     monkeypatch.setenv("PATH", f"{folder}{os.pathsep}{os.environ['PATH']}")
     return script
@@ -34,7 +35,7 @@ def test_a_tunnel_from_start_to_stop(serve: Callable[..., Program], run: Run) ->
     assert run("tunnel", "status").out == "Tunnel: off\n"
     started = run("tunnel", "start", "localtunnel")
     url = started.out.strip()
-    assert (started.code, started.err) == (0, "")
+    assert started.code == 0
     assert url.startswith("http://127.0.0.1:")
     endpoint = run("endpoint", "list", "--json").json[0]
     assert endpoint["url"] == f"{url}/catch/{endpoint['slug']}"
@@ -56,6 +57,41 @@ def test_a_tunnel_from_start_to_stop(serve: Callable[..., Program], run: Run) ->
     assert run("tunnel", "stop").out == "Stopped.\n"
     assert run("tunnel", "stop").out == "No tunnel is running.\n"
     assert run("tunnel", "probe").code == 3
+
+
+@pytest.mark.usefixtures("lt")
+def test_a_url_that_nobody_reaches_is_marked_wherever_it_is_shown(
+    serve: Callable[..., Program], run: Run, tmp_path: Path
+) -> None:
+    serve("--endpoint", "Orders")
+    url = run("tunnel", "start", "localtunnel").out.strip()
+    assert run("tunnel", "probe").code == 0
+    endpoint = run("endpoint", "list", "--json").json[0]
+    assert endpoint["tunnel"] == run("status", "--json").json["tunnel"] == "up"
+    assert run("tunnel", "status").code == 0
+    assert run("endpoint", "list").out.splitlines()[0].endswith(endpoint["url"])
+    problem = "127.0.0.1 responds with 502: its service does not reach Hookline through the tunnel."
+    (tmp_path / "broken").write_bytes(b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+    assert run("tunnel", "probe").code == 1
+    for status in (run("tunnel", "status"), run("tunnel", "status", "--json")):
+        assert (status.code, status.err) == (1, "")
+    assert run("tunnel", "status").out.startswith(f"Tunnel: unreachable\nProgram: localtunnel\nURL: {url}\n")
+    assert run("tunnel", "status", "--json").json["state"] == "unreachable"
+    marked = f"{endpoint['url']} (tunnel: unreachable)"
+    assert run("endpoint", "list").out.splitlines()[0].endswith(marked)
+    assert f"{marked}\n" in run("endpoint", "show", endpoint["slug"]).out
+    assert run("endpoint", "list", "--json").json[0]["tunnel"] == "unreachable"
+    status = run("status").out
+    assert f"{url} (tunnel: unreachable)\n" in status
+    assert f"Tunnel: unreachable. {problem}\n" in status
+    doctor = run("doctor")
+    assert doctor.code == 1
+    assert f"unreachable. {problem}" in doctor.out
+    (tmp_path / "broken").unlink()
+    assert run("tunnel", "probe").code == 0
+    assert run("tunnel", "status").code == 0
+    run("tunnel", "stop")
+    assert run("endpoint", "list", "--json").json[0]["tunnel"] is None
 
 
 @pytest.mark.usefixtures("lt")
@@ -128,4 +164,8 @@ def test_a_tunnel_that_fails_ends_the_command_with_its_reason(
     done = run("tunnel", "start", "localtunnel")
     assert done.code == 3
     assert done.err.startswith("hookline: A firewall blocks the connection to 203.0.113.9:1234.")
-    assert "Tunnel: failed\n" in run("tunnel", "status").out
+    status = run("tunnel", "status")
+    assert status.code == 1
+    assert status.out.startswith("Tunnel: failed\n")
+    assert "Tunnel: failed. A firewall blocks" in run("status").out
+    assert run("doctor").code == 1

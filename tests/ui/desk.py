@@ -16,7 +16,6 @@ from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers.provider import ProviderMark
 from app.core.settings import Settings, check
-from app.core.tunnel.tunnel import TunnelState
 from app.db.restore_staging import RestoreStaging
 from app.db.store import Store
 from app.server.refused import RefusedLog
@@ -126,7 +125,7 @@ class Desk:
 
     def base_url(self) -> str:
         tunnel = self.tunnels.tunnel
-        return (tunnel.url if tunnel.state is TunnelState.UP else None) or self.settings.base_url or BASE
+        return (tunnel.url if self.tunnels.url_state else None) or self.settings.base_url or BASE
 
     def capture_url(self, endpoint: Endpoint) -> str:
         return f"{self.base_url()}/catch/{endpoint.slug}"

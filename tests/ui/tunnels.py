@@ -12,7 +12,7 @@ from app.core.errors import HooklineError, NotFoundError
 from app.core.events import Bus, TunnelChanged
 from app.core.tunnel.options import saved_after, shown_values
 from app.core.tunnel.program import FoundProgram, TunnelOption, TunnelProgram
-from app.core.tunnel.tunnel import OutdatedUrl, Probe, Tunnel, TunnelState, TunnelUrl
+from app.core.tunnel.tunnel import CONNECTED, OutdatedUrl, Probe, Tunnel, TunnelState, TunnelUrl, connected_state
 
 URL = "https://swift-lake-reads-books.trycloudflare.com"
 _INSTALL = "Download it from the website and put it on your PATH."
@@ -70,7 +70,7 @@ class FakeTunnels:
         """It is up with this URL."""
         known = {"program": self.tunnel.program or self.found[0].program.id, "problem": None, "restart_at": None}
         up = {"state": TunnelState.UP, "url": url, "up_since": now_us()}
-        return self.change(url_changed=url != self.tunnel.url, **{**known, **up, **fields})
+        return self.change(**{"url_changed": url != self.tunnel.url, **known, **up, **fields})
 
     def outdate(self, *endpoint_ids: int, url: str = URL) -> Tunnel:
         """It comes up with this URL, and those of these endpoints were copied before."""
@@ -78,6 +78,10 @@ class FakeTunnels:
             OutdatedUrl(endpoint_id=one, url=f"https://old.example/catch/{one}", copied_at=0) for one in endpoint_ids
         )
         return self.come_up(url, outdated=tuple(old))
+
+    @property
+    def url_state(self) -> TunnelState | None:
+        return self.tunnel.state if self.tunnel.state in CONNECTED else None
 
     async def programs(self) -> Sequence[FoundProgram]:
         self._call("programs")
@@ -103,10 +107,13 @@ class FakeTunnels:
 
     async def probe(self) -> Probe:
         self._call("probe")
-        if self.tunnel.state is not TunnelState.UP:
-            raise NotFoundError("The tunnel is not up.")
-        probe = replace(self.next_probe, at=now_us())
-        self.change(probe=probe, problem=probe.problem)
+        if self.tunnel.state not in CONNECTED:
+            raise NotFoundError("The tunnel has no URL.")
+        return self.probed(replace(self.next_probe, at=now_us()))
+
+    def probed(self, probe: Probe) -> Probe:
+        """A probe arrived, or did not, which is an alarm."""
+        self.change(probe=probe, problem=probe.problem, state=connected_state(probe, new=False), url_changed=True)
         return probe
 
     async def copied(self, endpoint_id: int) -> None:

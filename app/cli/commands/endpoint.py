@@ -19,6 +19,7 @@ from app.cli.text import when_text
 from app.cli.views import AuthView, EndpointFields, EndpointResponseView, EndpointView
 from app.core.rules import NAME_MAX
 from app.core.text import count_of, ms_text, size_text, use_text
+from app.core.tunnel.tunnel import marked_url
 
 HELP = "list, create and change endpoints"
 NAME_HELP = f"a label, 1 to {NAME_MAX} characters"
@@ -103,7 +104,7 @@ async def list_all(call: Call) -> int:
             state, code = ("on", GREEN) if endpoint["active"] else ("off", DIM)
             count, last = str(endpoint["request_count"]), when_text(endpoint["last_request_at"])
             forwarding = worst_state(endpoint["targets"])
-            row = (endpoint["slug"], endpoint["name"], state, forwarding, count, last, endpoint["url"])
+            row = (endpoint["slug"], endpoint["name"], state, forwarding, count, last, url_text(endpoint))
             table.row(*row, codes=("", "", code, CODES.get(forwarding, RED)))
     return Exit.DONE
 
@@ -190,8 +191,13 @@ def _print(out: Output, endpoint: EndpointView) -> int:
     return Exit.DONE
 
 
+def url_text(endpoint: EndpointView) -> str:
+    """Its URL, marked while it begins with that of a tunnel that is not up."""
+    return marked_url(endpoint["url"], endpoint["tunnel"])
+
+
 def _describe(out: Output, endpoint: EndpointView) -> None:
-    out.field("URL", endpoint["url"])
+    out.field("URL", url_text(endpoint))
     out.field("Name", endpoint["name"])
     out.field("Slug", endpoint["slug"])
     if endpoint["description"]:

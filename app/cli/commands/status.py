@@ -14,6 +14,7 @@ from app.cli.errors import CliError, Exit
 from app.cli.text import seconds_text
 from app.cli.views import StorageView
 from app.core.text import size_text, use_text
+from app.core.tunnel.tunnel import marked_url
 
 HELP = "show whether Hookline is running, where it captures, and what is stored"
 DETAILS = f"{HELP}. With --wait, it waits first until Hookline captures; exit code 1 if it does not in time."
@@ -63,7 +64,7 @@ async def show_status(call: Call) -> int:
         out.field("Running", f"process {status['pid']}, version {status['version']}, for {uptime}")
         out.field("Captures at", status["capture_url"])
         if status["base_url"] != status["capture_url"]:
-            out.field("Base URL", status["base_url"])
+            out.field("Base URL", marked_url(status["base_url"], status["tunnel"]))
         out.field("Refused", f"{counts['refused']:,}")
     out.field("Plan", status["plan"])
     out.field("Endpoints", endpoints_text(status["endpoints"]))

@@ -15,10 +15,11 @@ from app.cli.noun import Noun
 from app.cli.output import GREEN, RED, JsonList, Output
 from app.cli.table import Column, Table
 from app.cli.text import brief_time, when_text
-from app.cli.tunnel_views import ProbeView, TunnelProgramView, TunnelView
+from app.cli.tunnel_views import ProbeView, TunnelProgramView, TunnelView, reason_of
 from app.core.resources import tunnel_ids
 from app.core.text import ms_text
 from app.core.tunnel.program import is_ssh
+from app.core.tunnel.tunnel import CONNECTED, DOWN, url_mark
 
 HELP = "make the capture port reachable from the internet"
 POLL_S = 0.2
@@ -32,7 +33,10 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
         ("Use any other program", "hookline tunnel start own --set 'command=tmole {port}'"),
         ("Read a secret from a file", "hookline tunnel start ngrok --set authtoken=@token.txt"),
     ),
-    "status": (("Print the public URL", "hookline tunnel status --json | jq -r .url"),),
+    "status": (
+        ("Print the public URL", "hookline tunnel status --json | jq -r .url"),
+        ("Start the tunnel again unless it works", "hookline tunnel status || hookline tunnel start ngrok"),
+    ),
 }
 LIST_COLUMNS = (
     Column("PROGRAM"),
@@ -58,7 +62,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     _add_program(begin)
     begin.add_argument("--set", dest="values", action="append", default=[], metavar="NAME=VALUE", help=_VALUE_HELP)
     verb("stop", stop, "stop the tunnel")
-    verb("status", show_status, "show the state of the tunnel, its public URL and outdated URLs")
+    verb("status", show_status, "show the state of the tunnel, its public URL and outdated URLs; 1 if it failed")
     verb("probe", probe, "check that the public URL reaches this Hookline")
     history = verb("history", show_history, "list the public URLs that the tunnel had")
     history.add_argument("-n", dest="count", type=row_count, metavar="N", default=50, help="maximum number (50)")
@@ -119,21 +123,29 @@ async def start(call: Call) -> int:
         await call.api.set_tunnel_options(options.program, values)
     tunnel = await call.api.start_tunnel(options.program)
     if call.out.terminal:
-        for program in await call.api.tunnel_programs():
-            if program["id"] == options.program:
-                for warning in program["warnings"]:
-                    call.out.message(warning)
+        await _print_warnings(call, options.program)
     while tunnel["state"] in WORKING:
         await asyncio.sleep(POLL_S)
         tunnel = await call.api.tunnel()
+    if tunnel["state"] not in CONNECTED:
+        raise CliError(tunnel["problem"] or "The tunnel was stopped before it had a URL.", Exit.ENVIRONMENT)
     if tunnel["state"] != "up":
-        raise CliError(tunnel["problem"] or "The tunnel was stopped before it was up.", Exit.ENVIRONMENT)
+        call.out.message(
+            f"The URL is not known to work yet ({url_mark(tunnel['state'])}). Check it: hookline tunnel probe"
+        )
     if call.out.as_json:
         call.out.json(tunnel)
     else:
         call.out.line(tunnel["url"] or "")
         _show_outdated(call.out, tunnel)
     return Exit.DONE
+
+
+async def _print_warnings(call: Call, program_id: str) -> None:
+    for program in await call.api.tunnel_programs():
+        if program["id"] == program_id:
+            for warning in program["warnings"]:
+                call.out.message(warning)
 
 
 async def stop(call: Call) -> int:
@@ -147,10 +159,17 @@ async def stop(call: Call) -> int:
 
 
 async def show_status(call: Call) -> int:
+    """Exit code 1 if the tunnel failed, or the last probe did."""
     tunnel, out = await call.api.tunnel(), call.out
     if out.as_json:
         out.json(tunnel)
-        return Exit.DONE
+    else:
+        _print_status(out, tunnel)
+    is_wrong = tunnel["state"] in DOWN or (tunnel["state"] == "checking" and reason_of(tunnel))
+    return Exit.FAILURE if is_wrong else Exit.DONE
+
+
+def _print_status(out: Output, tunnel: TunnelView) -> None:
     again = f" at {when_text(tunnel['restart_at'])}" if tunnel["restart_at"] else ""
     out.field("Tunnel", tunnel["state"] + again)
     if tunnel["program"] and tunnel["state"] != "off":
@@ -163,13 +182,12 @@ async def show_status(call: Call) -> int:
         out.field("Restarts", str(tunnel["restarts"]))
     if tunnel["probe"]:
         out.field("Last check", f"{_probe_text(tunnel['probe'])} ({when_text(tunnel['probe']['at'])})")
-    if tunnel["problem"]:
+    if tunnel["problem"] and (tunnel["probe"] is None or tunnel["problem"] != tunnel["probe"]["problem"]):
         out.field("Problem", tunnel["problem"])
     _show_outdated(out, tunnel)
     if tunnel["state"] in ("failed", "restarting"):
         for line in tunnel["output"]:
             out.line(f"  {line}")
-    return Exit.DONE
 
 
 async def probe(call: Call) -> int:

@@ -13,6 +13,7 @@ class StatusShape:
     running: bool
     capture_url: str | None
     base_url: str
+    tunnel: str | None
     plan: str
     requests: int
     problems: list[str]
@@ -20,12 +21,14 @@ class StatusShape:
 
 @dataclass(frozen=True)
 class EndpointShape:
-    """An endpoint. Requests to `url` are captured while it is `active`, and forwarded to the `targets`."""
+    """An endpoint. Requests to `url` are captured while it is `active`, and forwarded to the `targets`. If `url` begins
+    with a tunnel's URL, `tunnel` is its state, and the URL works only while that is up."""
 
     slug: str
     name: str
     description: str
     url: str
+    tunnel: str | None
     active: bool
     retention_days: int
     request_count: int

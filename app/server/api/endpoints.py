@@ -90,4 +90,5 @@ class EndpointCalls:
             ids = [one.id for one in services.endpoints.all()]
             position = ids.index(endpoint.id) + 1 if endpoint.id in ids else len(ids)  # deleted just now
         counts, use = services.captures.counts(endpoint.id), services.limits.use_of(endpoint.id)
-        return endpoint_out(endpoint, services.endpoint_url(endpoint), position, counts, use, of_targets=of_targets)
+        url, tunnel = services.endpoint_url(endpoint), services.tunnels.url_state
+        return endpoint_out(endpoint, url, position, counts, use, tunnel=tunnel, of_targets=of_targets)

@@ -28,11 +28,12 @@ class GapOut(Record, frozen=True):
 
 
 class EndpointChangeOut(Record, frozen=True):
-    """An endpoint that was created, changed or deleted, as it is now or was last."""
+    """An endpoint that was created, changed or deleted, as it is now or was last. `tunnel` as in EndpointOut."""
 
     change: Literal["created", "changed", "deleted"]
     slug: str
     url: str
+    tunnel: TunnelState | None
     name: str
     active: bool
 

@@ -185,6 +185,11 @@ class EventTexts:
     ) -> tuple[str, EndpointChangeOut]:
         url = self._services.endpoint_url(endpoint)
         shape = EndpointChangeOut(
-            change=change, slug=endpoint.slug, url=url, name=endpoint.name, active=endpoint.active
+            change=change,
+            slug=endpoint.slug,
+            url=url,
+            tunnel=self._services.tunnels.url_state,
+            name=endpoint.name,
+            active=endpoint.active,
         )
         return endpoint.slug, shape

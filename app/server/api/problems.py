@@ -73,7 +73,7 @@ KINDS = {
     "storage-unavailable": Kind(503, "Requests cannot be stored right now"),
     "too-many-connections": Kind(503, "Too many calls are in progress"),
     "too-many-followers": Kind(503, "Too many callers wait for events"),
-    "tunnel-down": Kind(409, "The tunnel is not up"),
+    "tunnel-down": Kind(409, "The tunnel has no URL"),
     "unauthorized": Kind(401, "The token is missing or wrong"),
 }
 """All problems by the last part of their type. Only `bad-request` has other statuses too: what aiohttp refuses."""

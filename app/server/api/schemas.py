@@ -12,6 +12,7 @@ from app.core.delivery import AttemptTrigger, FailureKind, Timing
 from app.core.model import Auth, DeliveryState, EndpointDraft, Forward, Plan, ResponseSettings, WhenFull
 from app.core.record import Headers, Record
 from app.core.target import PausedBy, TargetDraft
+from app.core.tunnel.tunnel import TunnelState
 from app.core.waiting import WaitReason
 
 EndpointIn = EndpointDraft
@@ -104,12 +105,14 @@ class TargetOut(TargetDraft, frozen=True, kw_only=True):
 
 
 class EndpointOut(Record, frozen=True):
-    """An endpoint with its capture URL and its counts. `position` is its place in the list, from 1.
+    """An endpoint with its capture URL and its counts. `tunnel` is the state of the tunnel whose URL `url` begins with,
+    null for any other URL: it works only while that is `up`. `position` is its place in the list, from 1.
     `storage_limit_reached`: its oldest requests are being deleted for its limit, or capturing has stopped, as
     `when_full` says."""
 
     slug: str
     url: str
+    tunnel: TunnelState | None
     position: int
     name: str
     description: str
@@ -394,7 +397,7 @@ BackupOut = Backup
 
 class StatusOut(Record, frozen=True):
     """The program's status. `storage` is `ok`, or says why storing fails; `warnings` are other problems,
-    such as paused targets.
+    such as paused targets. `tunnel` is the state of the tunnel whose URL `base_url` is, null if it is another.
 
     `database_bytes` is null while the database cannot be read.
     """
@@ -402,6 +405,7 @@ class StatusOut(Record, frozen=True):
     version: str
     capture_url: str | None
     base_url: str
+    tunnel: TunnelState | None
     plan: Plan
     endpoints: EndpointUsage
     counts: Totals

@@ -16,7 +16,7 @@ from app.core.clock_problem import ClockProblem
 from app.core.delivery import Attempt, Delivery
 from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
 from app.core.target import Target, TargetCounts
-from app.core.tunnel.tunnel import Tunnel
+from app.core.tunnel.tunnel import Tunnel, TunnelState
 from app.core.waiting import wait_of
 from app.server.api.event_schemas import TunnelChangeOut
 from app.server.api.schemas import (
@@ -57,13 +57,16 @@ def endpoint_out(
     counts: Counts,
     use: StorageUse,
     *,
+    tunnel: TunnelState | None,
     of_targets: Mapping[int, TargetCounts],
 ) -> EndpointOut:
-    """`endpoint`, which is at `position` in the list. `of_targets` has the counts of its targets."""
+    """`endpoint`, which is at `position` in the list. `tunnel` is the state of
+    the tunnel that `url` begins with, `of_targets` has the counts of its targets."""
     return _from_record(
         EndpointOut,
         endpoint,
         url=url,
+        tunnel=tunnel,
         position=position,
         request_count=counts.total,
         unread_count=counts.unread,

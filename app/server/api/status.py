@@ -11,6 +11,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.model import Refusal, StorageSize
 from app.core.raw_request import slug_of
 from app.core.record import Record
+from app.core.tunnel.tunnel import DOWN
 from app.server.api.account import endpoint_usage
 from app.server.api.body import attachment_headers
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
@@ -58,6 +59,7 @@ class StateCalls:
                 version=services.version,
                 capture_url=services.capture_url(),
                 base_url=services.base_url(),
+                tunnel=services.tunnels.url_state,
                 plan=plan,
                 endpoints=endpoint_usage(services, plan),
                 counts=Totals(
@@ -70,7 +72,7 @@ class StateCalls:
                 uptime_seconds=round(services.uptime_s(), 3),
                 pid=os.getpid(),
                 storage=services.storage_trouble() or "ok",
-                warnings=(*services.warnings(), *await self._target_troubles()),
+                warnings=(*services.warnings(), *self._tunnel_trouble(), *await self._target_troubles()),
                 retention=retention_out(problem),
             )
         )
@@ -85,6 +87,10 @@ class StateCalls:
             return await self._services.retention.size()
         except StorageUnavailableError:
             return None
+
+    def _tunnel_trouble(self) -> list[str]:
+        tunnel = self._services.tunnels.tunnel
+        return [tunnel.sentence] if tunnel.state in DOWN else []
 
     async def _target_troubles(self) -> list[str]:
         try:

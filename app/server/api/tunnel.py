@@ -112,7 +112,7 @@ class TunnelCalls:
         return self._out(await self._services.tunnels.stop())
 
     async def probe(self, request: web.Request) -> web.Response:
-        """Checks that the public URL reaches this Hookline; 409 unless the tunnel is up."""
+        """Checks that the public URL reaches this Hookline; 409 unless the tunnel has one."""
         try:
             return json_response(_probe_out(await self._services.tunnels.probe()))
         except NotFoundError as error:

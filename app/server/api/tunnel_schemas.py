@@ -36,9 +36,12 @@ class OutdatedUrlOut(Record, frozen=True):
 
 
 class TunnelOut(Record, frozen=True):
-    """The tunnel. `url` is its public URL while it is `up`, and the last one while it is `restarting` at `restart_at`.
+    """The tunnel. It is `checking` from when it has a URL until a first probe arrives through that, `up` while the last
+    one arrived, else `unreachable`. `url` is its public URL in these states, and the last one while it is
+    `restarting` at `restart_at`.
 
-    `problem` says what went wrong last, and what to do. `output` are the last lines of the program.
+    `problem` says what went wrong last, and what to do; that it is unreachable, once two probes in a row have failed.
+    `output` are the last lines of the program.
     """
 
     state: TunnelState

@@ -18,7 +18,7 @@ from app.core.repositories import EndpointRepository, TunnelRepository
 from app.core.tunnel.options import saved_after, shown_values, values_to_run
 from app.core.tunnel.program import AddressHeader, FoundProgram
 from app.core.tunnel.spec import ProgramSpec
-from app.core.tunnel.tunnel import Probe, Tunnel, TunnelState, TunnelUrl
+from app.core.tunnel.tunnel import CONNECTED, DOWN, Probe, Tunnel, TunnelState, TunnelUrl, connected_state
 from app.server.probe_key import ProbeKey
 from app.server.tunnel.copied_urls import CopiedUrls
 from app.server.tunnel.launch import Launch, installed_path
@@ -70,7 +70,7 @@ class TunnelService:
         self._copied_urls = CopiedUrls(repository, endpoints)
         self._last_url: str | None = None
         self._bases: dict[str, None] = {}
-        self._published_base: str | None = None
+        self._published: tuple[str | None, TunnelState | None] = None, None
         bus.subscribe(EndpointRemoved, self._forget_endpoint)
 
     async def load(self) -> None:
@@ -90,13 +90,18 @@ class TunnelService:
 
     @property
     def base(self) -> str | None:
-        """What capture URLs begin with because of the tunnel: its URL while it is up, and while it is started again
-        if it comes back with the same one."""
+        """What capture URLs begin with because of the tunnel: its URL while it is connected, and while it is started
+        again if it comes back with the same one."""
         tunnel, session = self._tunnel, self._session
-        if tunnel.state is TunnelState.UP:
+        if tunnel.state in CONNECTED:
             return tunnel.url
         again = tunnel.state is TunnelState.RESTARTING or (tunnel.state is TunnelState.STARTING and tunnel.restarts > 0)
         return tunnel.url if again and session is not None and session.launch.keeps_url else None
+
+    @property
+    def url_state(self) -> TunnelState | None:
+        """The tunnel's state if capture URLs begin with its URL: they work only while it is up."""
+        return None if self.base is None else self._tunnel.state
 
     @property
     def bases(self) -> Sequence[str]:
@@ -105,8 +110,8 @@ class TunnelService:
 
     @property
     def address_header(self) -> AddressHeader | None:
-        """The header to believe about clients' addresses; None unless the tunnel is up and sends one."""
-        if self._tunnel.state is not TunnelState.UP or self._session is None:
+        """The header to believe about clients' addresses; None unless the tunnel is connected and sends one."""
+        if self._tunnel.state not in CONNECTED or self._session is None:
             return None
         return self._session.launch.address_header
 
@@ -172,8 +177,8 @@ class TunnelService:
 
     async def probe(self) -> Probe:
         session = self._session
-        if session is None or self._tunnel.state is not TunnelState.UP:
-            raise NotFoundError("The tunnel is not up, so there is nothing to check.")
+        if session is None or self._tunnel.state not in CONNECTED:
+            raise NotFoundError(f"The tunnel is {self._tunnel.state}, so there is nothing to check.")
         return await session.probe_now()
 
     async def port_changed(self) -> None:
@@ -214,9 +219,15 @@ class TunnelService:
         self._last_url = url
         self._bases[url] = None
         outdated = self._copied_urls.outdated(self._last_url)
-        self.change(
-            state=TunnelState.UP, url=url, up_since=at, restart_at=None, problem=None, probe=None, outdated=outdated
-        )
+        state = connected_state(None, new=True)
+        self.change(state=state, url=url, up_since=None, restart_at=None, problem=None, probe=None, outdated=outdated)
+
+    def probed(self, probe: Probe, *, new: bool, alarm: bool) -> None:
+        """A request through the URL arrived, or did not. `alarm`: it should have, and not for the first time."""
+        state = connected_state(probe, new=new)
+        up_since = (self._tunnel.up_since or probe.at) if state is TunnelState.UP else None
+        problem = probe.problem if alarm or probe.problem is None else self._tunnel.problem
+        self.change(state=state, probe=probe, problem=problem, up_since=up_since)
 
     async def went_down(self) -> None:
         """The tunnel's URL does not work any more."""
@@ -241,8 +252,11 @@ class TunnelService:
         if tunnel == self._tunnel:
             return
         previous, self._tunnel = self._tunnel, tunnel
-        base = self.base
-        changed, self._published_base = base != self._published_base, base
+        if tunnel.state is not previous.state:
+            level = logging.WARNING if tunnel.state in DOWN else logging.INFO
+            log.log(level, "%s (%s)", tunnel.sentence, tunnel.program)
+        published = self.base, self.url_state
+        changed, self._published = published != self._published, published
         self._bus.publish(TunnelChanged(tunnel=tunnel, previous=previous, url_changed=changed))
 
     def _forget_endpoint(self, event: EndpointRemoved) -> None:

@@ -15,7 +15,7 @@ from app.core.clock import now_us
 from app.core.gist.words import shortened
 from app.core.tunnel.backoff import STEADY_S, restart_delay_s
 from app.core.tunnel.output import WORDS_MAX, known_url
-from app.core.tunnel.tunnel import Probe, TunnelState
+from app.core.tunnel.tunnel import CONNECTED, Probe, TunnelState
 from app.server.forward.lazy_sender import load
 from app.server.probe_key import ProbeKey
 from app.server.tunnel.launch import Launch, Started
@@ -77,7 +77,8 @@ class Session:
         self._was_up = False
         self._up_s = 0.0
         self._failed_probes = 0
-        self._proved = False
+        self._patient_until = 0.0
+        """On the monotonic clock: the URL is new, and may need until then to work."""
         self._wake = asyncio.Event()
         self._probing = asyncio.Lock()
         self._publishing: asyncio.TimerHandle | None = None
@@ -102,7 +103,7 @@ class Session:
                 return Probe(at=now_us(), ms=None, problem="The tunnel has no URL now.")
             headers = self.launch.spec.probe.headers
             result = await probe(url, self._probe_key, headers, self._timing.probe_timeout)
-            if self._service.tunnel.url == url and self._service.tunnel.state is TunnelState.UP:
+            if self._service.tunnel.url == url and self._service.tunnel.state in CONNECTED:
                 self._probed(result.probe, unresolved=result.unresolved)
         return result.probe
 
@@ -136,7 +137,7 @@ class Session:
 
     async def _run_once(self) -> End:
         name = self.launch.name
-        self._failed_probes, self._proved = 0, False
+        self._failed_probes = 0
         address = self._service.local_address()
         if address is None:
             return End("Hookline's capture port is closed.", retry=True)
@@ -204,7 +205,8 @@ class Session:
                     return end
                 if run.reading.url is not None and run.reading.url != url:
                     url = run.reading.url
-                    self._failed_probes, self._proved = 0, False
+                    self._failed_probes = 0
+                    self._patient_until = time.monotonic() + self._timing.patience
                     self._wake.set()
                     await self._service.went_up(url)
                 await run.changed.wait()
@@ -237,31 +239,26 @@ class Session:
 
     async def _probe_repeatedly(self, run: TunnelRun) -> None:
         spec, timing = self.launch.spec, self._timing
-        began = time.monotonic()
         await asyncio.sleep(spec.probe.first_s if timing.first_probe is None else timing.first_probe)
         while True:
             self._wake.clear()
             probe = await self.probe_now()
             if self._failed_probes >= RESTART_AFTER:
                 run.changed.set()
-            new = not self._proved and time.monotonic() - began < timing.patience
             pause = timing.probe
             if probe.problem is not None:
+                new = time.monotonic() < self._patient_until
                 pause = min(timing.probe_again, 2.0 * timing.unit) if new else timing.probe_again
-                if not new:
-                    self._proved = True  # patience is over: from now on failures are an alarm
             await self._pause(pause)
 
     def _probed(self, probe: Probe, *, unresolved: bool) -> None:
+        new = time.monotonic() < self._patient_until
         if probe.problem is None:
-            self._failed_probes, self._proved = 0, True
-            self._service.change(probe=probe, problem=None)
-            return
-        if self._proved:
+            self._failed_probes, self._patient_until = 0, 0.0
+        elif not new and not (unresolved and self._failed_probes >= ALARM_AFTER):
             # Without a connection of this computer's own nothing is known about the tunnel.
-            self._failed_probes += 0 if unresolved and self._failed_probes >= ALARM_AFTER else 1
-        alarm = self._failed_probes >= ALARM_AFTER
-        self._service.change(probe=probe, problem=probe.problem if alarm else self._service.tunnel.problem)
+            self._failed_probes += 1
+        self._service.probed(probe, new=new, alarm=self._failed_probes >= ALARM_AFTER)
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but not longer than the computer sleeps or the URL stays the same."""

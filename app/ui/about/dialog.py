@@ -11,6 +11,7 @@ from shiboken6 import isValid
 from app.core.about import Fact
 from app.core.errors import HooklineError
 from app.core.events import TunnelChanged
+from app.core.tunnel.tunnel import url_mark
 from app.ui.about.licences import LicencesDialog
 from app.ui.commands.command import Command
 from app.ui.services import Services
@@ -64,7 +65,8 @@ class AboutDialog(Dialog):
         self._collecting = False
         self.title.hide()  # The name beside the mark already says it.
         self.folder = FolderField(services.data_folder, theme, self)
-        self.base_url = CopyField(services.about.base_url, theme, self, what="URL")
+        self.base_url = CopyField("", theme, self, what="URL")
+        self._show_base_url()
         self.installation = ElidedLabel(services.about.installation, "", self, Qt.TextElideMode.ElideMiddle)
         self.built_on = label(" · ".join(f"{name} {version}" for name, version in self._versions()), "", self)
         self.licences_button = Button("Licences", theme, self)
@@ -115,7 +117,10 @@ class AboutDialog(Dialog):
 
     def _tunnel_changed(self, event: TunnelChanged) -> None:
         if event.url_changed:
-            self.base_url.set_text(self._services.about.base_url)
+            self._show_base_url()
+
+    def _show_base_url(self) -> None:
+        self.base_url.set_text(self._services.about.base_url, url_mark(self._services.tunnels.url_state))
 
     async def _copy_diagnostics(self) -> None:
         status, kind = "Copied the diagnostics. They contain no secrets.", "success"

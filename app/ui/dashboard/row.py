@@ -102,12 +102,13 @@ OUTCOMES = {
 
 @dataclass(frozen=True)
 class RowContents:
-    """The contents of a row. `last` is the age of the latest request as text, `use` the endpoint's use of its own
-    storage limit.
+    """The contents of a row. `mark` says why `url` may not work, `last` is the age of the latest request as text, `use`
+    the endpoint's use of its own storage limit.
     """
 
     endpoint: Endpoint
     url: str
+    mark: str
     counts: Counts
     outcome: DeliveryState
     activity: tuple[int, ...]
@@ -161,9 +162,9 @@ def _paint_name(painter: QPainter, contents: RowContents, url: UrlLine, room: QR
     colour = tokens.text if endpoint.active else tokens.text_muted
     used = _text(painter, top, endpoint.name, colour, ui_font(BASE, QFont.Weight.DemiBold))
     rest = top.adjusted(used + 10, 0, 0, 0)
-    if full:
+    if warnings := " · ".join(filter(None, (full, contents.mark.capitalize()))):
         colour = tokens.danger if contents.use.capturing_stopped else tokens.warning
-        _text(painter, rest, full, colour, ui_font(SMALL, QFont.Weight.DemiBold))
+        _text(painter, rest, warnings, colour, ui_font(SMALL, QFont.Weight.DemiBold))
     elif endpoint.description:
         _text(painter, rest, " ".join(endpoint.description.split()), tokens.text_faint, ui_font(SMALL))
     url_room = UrlLine.room(room)
@@ -248,7 +249,12 @@ class DashboardRow(PaintedButton):
         self._contents = contents
         endpoint = contents.endpoint
         self.setAccessibleName(endpoint.name)
-        words = (full_text(contents.use), endpoint.description, count_of(contents.counts.total, "request"))
+        words = (
+            contents.mark,
+            full_text(contents.use),
+            endpoint.description,
+            count_of(contents.counts.total, "request"),
+        )
         self.setAccessibleDescription(" ".join(filter(None, words)))
         self.switch.setAccessibleName(f"{endpoint.name} active")
         self.menu_button.setAccessibleName(f"More actions for {endpoint.name}")

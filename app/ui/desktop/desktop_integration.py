@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMainWindow
 
 from app.core.launch_request import LaunchAction
 from app.core.links import EndpointLink, RequestLink
+from app.core.tunnel.tunnel import TunnelState
 from app.ui.desktop.notifications import ListingPage, Notifications, WindowFocus
 from app.ui.desktop.notifier import NotificationService, Notifier
 from app.ui.desktop.text import TUNNEL_KEY, Notice, tooltip, window_title
@@ -65,7 +66,7 @@ class Desktop(QObject):
         super().__init__(window)
         self._services, self._window, self._pause, self._tray = services, window, pause, tray
         self._memory = QSettings(_file(services.data_folder), QSettings.Format.IniFormat)
-        self._shown_state: tuple[int, bool] | None = None
+        self._shown_state: tuple[int, bool, TunnelState] | None = None
         self._icon, self._icon_state = QIcon(), ("", False)
         self._has_tray, self._misses, self._awaiting_tray = False, 0, False
         self.choices = choices
@@ -144,7 +145,7 @@ class Desktop(QObject):
     @Slot()
     def refresh(self) -> None:
         """Show the count in badge, title and icon."""
-        shown_state = (self.unread.total, self._pause.on)
+        shown_state = (self.unread.total, self._pause.on, self._services.tunnels.tunnel.state)
         if shown_state != self._shown_state:
             self._shown_state = shown_state
             self._window.setWindowTitle(window_title(self.unread.total))
@@ -158,7 +159,8 @@ class Desktop(QObject):
             state = (badge_text(unread), paused)
             if self._icon.isNull() or state != self._icon_state:
                 self._icon, self._icon_state = tray_icon(unread, paused=paused, mask=IS_MAC), state
-            self._tray.show(self._icon, tooltip(unread, self._services.listening(), paused=paused))
+            tunnel = self._services.tunnels.tunnel.state
+            self._tray.show(self._icon, tooltip(unread, self._services.listening(), tunnel, paused=paused))
 
     def _hide_minimized(self) -> None:
         """At sign-in the tray may start after Hookline: a minimized window that was not used yet is hidden now."""
@@ -175,6 +177,7 @@ class Desktop(QObject):
         self.unread.changed.connect(self.refresh)
         self._pause.changed.connect(self.refresh)
         qt_events.settings_changed.connect(self._show_icon)
+        qt_events.tunnel_changed.connect(self.refresh)
         qt_events.endpoint_removed.connect(self.choices.forget)
         qt_events.endpoint_removed.connect(self.notices.endpoint_deleted)
         self.menu.show_requested.connect(self._show_window)

@@ -12,6 +12,7 @@ from app.core.record import Record
 from app.core.target import Target
 from app.core.target_text import paused_text
 from app.core.text import count_of, sender_line
+from app.core.tunnel.tunnel import TunnelState
 from app.ui.desktop.tray_icon import badge_text
 
 NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX, PAUSED_MAX = 60, 20, 80, 60, 200
@@ -55,14 +56,16 @@ def paused_notice(endpoint: Endpoint, target: Target) -> Notice:
     return Notice(key=endpoint.slug, title=shortened(escape(endpoint.name), NAME_MAX), text=text)
 
 
-def tooltip(unread: int, listening: str | None, *, paused: bool) -> str:
-    """`Hookline · 12 unread · paused · listening on 127.0.0.1:8787`."""
+def tooltip(unread: int, listening: str | None, tunnel: TunnelState, *, paused: bool) -> str:
+    """`Hookline · 12 unread · paused · listening on 127.0.0.1:8787 · tunnel: up`."""
     parts = ["Hookline"]
     if unread:
         parts.append(f"{unread:,} unread")
     if paused:
         parts.append("paused")
     parts.append(f"listening on {listening}" if listening else "not listening")
+    if tunnel is not TunnelState.OFF:
+        parts.append(f"tunnel: {tunnel}")
     return " · ".join(parts)[:TOOLTIP_MAX]
 
 

@@ -16,6 +16,7 @@ from app.core.links import link_to_endpoint
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import create_refusal
 from app.core.text import sent_text
+from app.core.tunnel.tunnel import url_mark
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.notification_settings import NotificationSettings
@@ -149,7 +150,7 @@ class EndpointActions(QObject):
         """Copy its capture URL."""
         QGuiApplication.clipboard().setText(self._services.capture_url(endpoint))
         self.note_copied(endpoint)
-        self.announced.emit(f"Copied the URL of “{endpoint.name}”.")
+        self.announced.emit(f"Copied the URL of “{endpoint.name}”.{self._doubt()}")
 
     @Slot(object)
     def note_copied(self, endpoint: Endpoint) -> None:
@@ -171,7 +172,12 @@ class EndpointActions(QObject):
         """Copy a curl command that sends it a request."""
         QGuiApplication.clipboard().setText(ready_curl(self._services.capture_url(endpoint)))
         self.note_copied(endpoint)
-        self.announced.emit("Copied as curl.")
+        self.announced.emit(f"Copied as curl.{self._doubt()}")
+
+    def _doubt(self) -> str:
+        """Whether a copied capture URL works now."""
+        mark = url_mark(self._services.tunnels.url_state)
+        return f" Its URL does not work now ({mark})." if mark else ""
 
     def open(self, endpoint: Endpoint) -> None:
         """Request that the window shows its requests."""

@@ -13,6 +13,7 @@ from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.events import Subscriptions, TunnelChanged
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors
+from app.core.tunnel.tunnel import url_mark
 from app.ui.endpoints.endpoint_form import EndpointForm
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.services import Services
@@ -221,12 +222,15 @@ class EndpointDialog(EditDialog):
 
     def _show_url(self, *, slug_is_valid: bool) -> None:
         if self._endpoint is not None:
-            self.url.set_text(self._services.capture_url(self._endpoint))
+            self._set_url(self._endpoint)
             return
         slug = self.form.draft().slug
         self.url.setVisible(slug is not None and slug_is_valid)
         if slug is not None and slug_is_valid:
-            self.url.set_text(self._services.capture_url(_preview(self.form.draft(), slug)))
+            self._set_url(_preview(self.form.draft(), slug))
+
+    def _set_url(self, endpoint: Endpoint) -> None:
+        self.url.set_text(self._services.capture_url(endpoint), url_mark(self._services.tunnels.url_state))
 
     def _tunnel_changed(self, event: TunnelChanged) -> None:
         if event.url_changed:

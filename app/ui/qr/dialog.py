@@ -15,7 +15,7 @@ from app.core.bodies.escape import escape
 from app.core.errors import HooklineError
 from app.core.events import EndpointRemoved, SettingsChanged, Subscriptions, TunnelChanged
 from app.core.model import Endpoint
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
 from app.ui.qr.code import QrCode, file_of, kind_of
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -108,21 +108,21 @@ class QrDialog(Dialog):
         """Show the capture URL as it is now."""
         url = self._services.capture_url(self._endpoint)
         if url != self.url.text():
-            self.url.set_text(url)
             self.code.show_text(url)
+        self.url.set_text(url, url_mark(self._services.tunnels.url_state))
         self.warning.show_text(self._warning(url) if is_loopback(url) else "")
         busy = BUSY.get(self._services.tunnels.tunnel.state)
-        self.tunnel_button.setText(busy or ("Show tunnel" if self._is_up() else "Start tunnel"))
+        self.tunnel_button.setText(busy or ("Show tunnel" if self._has_url() else "Start tunnel"))
         self.tunnel_button.setEnabled(busy is None)
 
-    def _is_up(self) -> bool:
-        return self._services.tunnels.tunnel.state is TunnelState.UP
+    def _has_url(self) -> bool:
+        return self._services.tunnels.tunnel.state in CONNECTED
 
     def _warning(self, url: str) -> str:
-        """A tunnel to a server on this computer is up and has a URL that leads no further."""
+        """A tunnel to a server on this computer has a URL that leads no further."""
         text = f"Other devices cannot reach {urlsplit(url).hostname or ''}."
-        if self._is_up():
-            return f"{text} The tunnel is up, but its URL leads to this computer. Use another tunnel program or server."
+        if self._has_url():
+            return f"{text} The tunnel’s URL leads to this computer. Use another tunnel program or server."
         text += " A tunnel gives the endpoint a public URL."
         tunnel = self._services.tunnels.tunnel
         failed = tunnel.state is TunnelState.FAILED and tunnel.problem
@@ -158,7 +158,7 @@ class QrDialog(Dialog):
 
     @Slot()
     def _request_tunnel(self) -> None:
-        if self._is_up():
+        if self._has_url():
             self.page_requested.emit()
         else:
             self.tunnel_requested.emit()

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import Endpoint
 from app.core.settings import Settings
-from app.core.tunnel.tunnel import TunnelState
+from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
 from app.ui.commands.command import Command
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -93,7 +93,9 @@ class TunnelActions(QObject):
         """Copy the capture URL that an endpoint has now."""
         QGuiApplication.clipboard().setText(self._services.capture_url(endpoint))
         self._tasks.start(self._tunnels.copied(endpoint.id), "note a copied URL")
-        self.announced.emit(f"Copied the new URL of “{endpoint.name}”. Give it to the provider, then press Done.")
+        mark = url_mark(self._tunnels.url_state)
+        advice = f"It does not work now ({mark})." if mark else "Give it to the provider, then press Done."
+        self.announced.emit(f"Copied the new URL of “{endpoint.name}”. {advice}")
 
     def mark_updated(self, endpoint_id: int) -> None:
         """The provider has the new URL."""
@@ -159,4 +161,4 @@ class TunnelActions(QObject):
         return None if self._tunnels.tunnel.state in RUNNING else "The tunnel is not running."
 
     def _cannot_check(self) -> str | None:
-        return None if self._tunnels.tunnel.state is TunnelState.UP else "The tunnel is not up."
+        return None if self._tunnels.tunnel.state in CONNECTED else "The tunnel has no URL."

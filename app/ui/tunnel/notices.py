@@ -9,19 +9,19 @@ from PySide6.QtCore import QObject, Signal
 from app.core.bodies.escape import escape
 from app.core.events import TunnelChanged
 from app.core.gist.words import shortened
-from app.core.tunnel.tunnel import Tunnel, TunnelState
+from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from app.ui.desktop.text import TUNNEL_KEY, Notice
 from app.ui.messages import Message, MessageAction, MessageTone
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.tunnel.actions import TunnelActions
-from app.ui.tunnel.words import host_of, is_unreachable, shown
+from app.ui.tunnel.words import host_of, shown
 
 KEY = "tunnel"
 TEXT_MAX = 200
 NAMES_MAX = 3
 _FAILED, _RESTARTS = "The tunnel failed.", "The tunnel ended by itself and is being restarted."
-_UNREACHABLE = "The tunnel is up, but requests through it do not arrive."
+_UNREACHABLE = "The tunnel is unreachable."
 
 
 class TunnelNotices(QObject):
@@ -41,7 +41,7 @@ class TunnelNotices(QObject):
         """It ended by itself since it was last up."""
         self._before = Tunnel()
         self._subscription = services.bus.subscribe(TunnelChanged, self._changed)
-        self._follow(services.tunnels.tunnel, url_changed=False)
+        self._follow(services.tunnels.tunnel)
 
     def stop(self) -> None:
         self._subscription.end()
@@ -51,28 +51,28 @@ class TunnelNotices(QObject):
         self._messages.withdraw(KEY)
 
     def _changed(self, event: TunnelChanged) -> None:
-        self._follow(event.tunnel, url_changed=event.url_changed)
+        self._follow(event.tunnel)
 
-    def _follow(self, tunnel: Tunnel, *, url_changed: bool) -> None:
+    def _follow(self, tunnel: Tunnel) -> None:
         before, self._before = self._before, tunnel
-        news = (tunnel.state, is_unreachable(tunnel)) != (before.state, is_unreachable(before))
-        if tunnel.state is TunnelState.UP:
+        news = _said_of(tunnel) != _said_of(before)
+        if tunnel.state in CONNECTED:
             moved = self._last_url is not None and tunnel.url != self._last_url
             self._last_url = tunnel.url
             if news or moved:
-                self._up(tunnel, moved=moved, renamed=moved and before.state is TunnelState.UP)
-            if url_changed and tunnel.outdated:
+                self._connected(tunnel, moved=moved, renamed=moved and before.state in CONNECTED)
+            if tunnel.url != before.url and tunnel.outdated:
                 self._tell_outdated(tunnel)
         elif news:
             self._down(tunnel)
 
-    def _up(self, tunnel: Tunnel, *, moved: bool, renamed: bool) -> None:
-        """It is up with another URL than before (`moved`), which it got while it was up (`renamed`)."""
+    def _connected(self, tunnel: Tunnel, *, moved: bool, renamed: bool) -> None:
+        """It has a URL, another one than before (`moved`), which it got while it had that (`renamed`)."""
         host = host_of(tunnel.url or "")
         interrupted, self._interrupted = self._interrupted, False
-        if is_unreachable(tunnel):
+        if _is_alarm(tunnel):
             self._post(_UNREACHABLE, tunnel.problem, "warning")
-            self._notify("The tunnel is not reachable", tunnel.problem or _UNREACHABLE)
+            self._notify(_UNREACHABLE.rstrip("."), tunnel.problem or _UNREACHABLE)
         elif tunnel.outdated:
             self._messages.withdraw(KEY)  # the bar with the outdated URLs says it
         elif interrupted and not moved:
@@ -116,6 +116,18 @@ class TunnelNotices(QObject):
 
     def _notify(self, title: str, text: str) -> None:
         self.notice_ready.emit(Notice(key=TUNNEL_KEY, title=title, text=shortened(shown(text), TEXT_MAX)))
+
+
+def _is_alarm(tunnel: Tunnel) -> bool:
+    """Whether more than one probe in a row did not arrive."""
+    return tunnel.state is TunnelState.UNREACHABLE and tunnel.problem is not None
+
+
+def _said_of(tunnel: Tunnel) -> str:
+    """What is news if it is another than before; one failed probe is none."""
+    if tunnel.state in CONNECTED:
+        return "alarm" if _is_alarm(tunnel) else "connected"
+    return tunnel.state
 
 
 def _no() -> bool:

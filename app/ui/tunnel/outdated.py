@@ -12,7 +12,7 @@ from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import Endpoint
 from app.core.text import ago, count_of
-from app.core.tunnel.tunnel import OutdatedUrl, Tunnel, TunnelState
+from app.core.tunnel.tunnel import CONNECTED, OutdatedUrl, Tunnel
 from app.ui.services import Services
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
@@ -25,15 +25,15 @@ ROW = 40
 ROWS_MAX = 4
 BAR_ROWS = 3
 ADVICE = "Give each provider the new URL. Until then its requests do not arrive."
-LATER_ADVICE = "Once the tunnel is up, give each provider the new URL. Until then its requests do not arrive."
-NOT_UP = "The tunnel is not up."
+LATER_ADVICE = "Once the tunnel has a URL, give each provider the new URL. Until then its requests do not arrive."
+NOT_UP = "The tunnel has no URL."
 TICK_MS = 1_000
 
 
 def title_text(count: int, *, up: bool) -> str:
     """`The tunnel’s URL changed: 2 URLs that you copied no longer work`; without a tunnel there is no new URL yet."""
     which = "a URL that you copied no longer works" if count == 1 else f"{count} URLs that you copied no longer work"
-    return f"{'The tunnel’s URL changed' if up else 'The tunnel is not up'}: {which}"
+    return f"{'The tunnel’s URL changed' if up else 'The tunnel has no URL'}: {which}"
 
 
 class OutdatedRow(QWidget):
@@ -118,12 +118,12 @@ class OutdatedRows(QWidget):
         """Show the outdated URLs of endpoints that still exist; whether anything changed."""
         known = [(one, self._services.endpoints.by_id(one.endpoint_id)) for one in tunnel.outdated]
         there = [(url, endpoint) for url, endpoint in known if endpoint is not None]
-        shown = (tunnel.state is TunnelState.UP, *((url, endpoint.name) for url, endpoint in there))
+        shown = (tunnel.state in CONNECTED, *((url, endpoint.name) for url, endpoint in there))
         if shown == self._shown:
             return False
         self._shown = shown
         self.count = len(there)
-        self._rebuild(there[: self._most], up=tunnel.state is TunnelState.UP)
+        self._rebuild(there[: self._most], up=tunnel.state in CONNECTED)
         return True
 
     def _rebuild(self, there: Sequence[tuple[OutdatedUrl, Endpoint]], *, up: bool) -> None:
@@ -189,7 +189,7 @@ class OutdatedCard(Card):
 
     def show_tunnel(self, tunnel: Tunnel) -> None:
         if self.rows.show_tunnel(tunnel):
-            up = tunnel.state is TunnelState.UP
+            up = tunnel.state in CONNECTED
             self.title.setText(title_text(self.rows.count, up=up))
             self.advice.setText(ADVICE if up else LATER_ADVICE)
             self._area.fit()
@@ -250,7 +250,7 @@ class OutdatedBar(QFrame):
         if self.rows.show_tunnel(tunnel):
             self._outdated = frozenset(tunnel.outdated)
             more = self.rows.count - len(self.rows.rows)
-            up = tunnel.state is TunnelState.UP
+            up = tunnel.state in CONNECTED
             advice = ADVICE if up else LATER_ADVICE
             self.title.setText(title_text(self.rows.count, up=up))
             self.advice.setText(advice)

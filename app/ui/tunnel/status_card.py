@@ -9,12 +9,12 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QW
 from app.core.settings import meta
 from app.core.text import exact_time
 from app.core.tunnel.program import TunnelProgram
-from app.core.tunnel.tunnel import Tunnel, TunnelState
+from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from app.ui.services import Services
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.actions import TunnelActions
-from app.ui.tunnel.words import RUNNING, facts_of, is_unreachable, mark_of, probe_text, shown, title_of
+from app.ui.tunnel.words import RUNNING, facts_of, mark_of, probe_text, shown, title_of
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import Card, line
 from app.ui.widgets.copy_field import CopyField
@@ -23,7 +23,8 @@ from app.ui.widgets.notice_box import NoticeBox, NoticeTone
 from app.ui.widgets.switch import Switch
 
 ICON = 28
-_WARNED = frozenset({TunnelState.STARTING, TunnelState.UP})
+_BUSY = frozenset({TunnelState.STARTING, TunnelState.CHECKING})
+_WARNED = CONNECTED | {TunnelState.STARTING}
 AUTOSTART = meta("tunnel_autostart").title or ""
 _USE_URL = "Your endpoints’ URLs now begin with it. Give providers an endpoint’s URL, not this one."
 _NO_PROGRAM = "Start a program below; it can then be started with Hookline."
@@ -40,7 +41,7 @@ class StatusCard(Card):
         super().__init__(parent)
         self._services, self._actions, self._theme = services, actions, theme
         self._mark: tuple[str, str] | None = None
-        self._announced: tuple[TunnelState, bool] | None = None
+        self._announced: TunnelState | None = None
         self._icon = QLabel(self)
         self._icon.setFixedSize(ICON, ICON)
         self.title = ElidedLabel("", "title", self)
@@ -78,18 +79,17 @@ class StatusCard(Card):
         facts = facts_of(tunnel, name, now_us) if state is not TunnelState.OFF else self._reach()
         self.facts.setText(facts)
         self.facts.setVisible(bool(facts))
-        up = state is TunnelState.UP
-        since = f"\nUp since {exact_time(tunnel.up_since)}" if up and tunnel.up_since is not None else ""
+        connected = state in CONNECTED
+        since = f"\nUp since {exact_time(tunnel.up_since)}" if tunnel.up_since is not None else ""
         self.facts.set_meaning(facts + since)
-        self.progress.setVisible(state is TunnelState.STARTING)
-        self.url.setVisible(tunnel.url is not None and state in (TunnelState.UP, TunnelState.RESTARTING))
+        self.progress.setVisible(state in _BUSY)
+        self.url.setVisible(tunnel.url is not None and (connected or state is TunnelState.RESTARTING))
         if tunnel.url is not None and tunnel.url != self.url.text():
             self.url.set_text(tunnel.url)
         self.probe.setText(probe_text(tunnel.probe, now_us))
-        self.probe.setVisible(up)
-        has_problem = state is not TunnelState.OFF
+        self.probe.setVisible(connected)
         tone: NoticeTone = "danger" if state is TunnelState.FAILED else "warning"
-        self.problem.show_text(shown(tunnel.problem or "") if has_problem else "", tone)
+        self.problem.show_text(shown(tunnel.reason or "") if state is not TunnelState.OFF else "", tone)
         self.warning.show_text(shown("\n".join(program.warnings)) if program is not None and state in _WARNED else "")
         self.hint.setText(self._hint(tunnel))
         self.hint.setVisible(bool(self.hint.text()))
@@ -100,12 +100,12 @@ class StatusCard(Card):
     def _show_buttons(self, tunnel: Tunnel) -> None:
         buttons, state = (self.stop, self.again, self.check, self.output), tunnel.state
         had_focus = any(button.hasFocus() for button in buttons)
-        self.check.setVisible(state is TunnelState.UP)
+        self.check.setVisible(state in CONNECTED)
         # Disabled meanwhile, it would lose the focus.
         self.check.setText("Checking…" if self._actions.checking else "Check now")
         self.stop.setVisible(state in RUNNING)
         self.again.setVisible(state is TunnelState.FAILED)
-        self.output.setVisible(bool(tunnel.output) and (state is TunnelState.FAILED or is_unreachable(tunnel)))
+        self.output.setVisible(bool(tunnel.output) and state in (TunnelState.FAILED, TunnelState.UNREACHABLE))
         if had_focus and not any(button.hasFocus() for button in buttons):
             left = next((button for button in buttons if not button.isHidden()), None)
             if left is not None:
@@ -128,7 +128,7 @@ class StatusCard(Card):
         return f"Capture URLs begin with {self._services.about.base_url}"
 
     def _hint(self, tunnel: Tunnel) -> str:
-        if tunnel.state is not TunnelState.UP:
+        if tunnel.state not in CONNECTED:
             return ""
         base = self._services.settings().base_url
         return f"{_USE_URL} Without the tunnel they begin with {base}." if base else _USE_URL
@@ -145,11 +145,10 @@ class StatusCard(Card):
 
     def _announce(self, tunnel: Tunnel) -> None:
         """Tell screen readers each new state, not each second."""
-        news = tunnel.state, is_unreachable(tunnel)
-        if self._announced not in (None, news):
-            text = f"{self.title.text()}. {shown(tunnel.problem or '')}".strip()
+        if self._announced not in (None, tunnel.state):
+            text = f"{self.title.text()}. {shown(tunnel.reason or '')}".strip()
             QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
-        self._announced = news
+        self._announced = tunnel.state
 
     def _lay_out(self) -> None:
         words = QVBoxLayout()

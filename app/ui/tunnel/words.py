@@ -8,25 +8,28 @@ from urllib.parse import urlsplit
 from app.core.bodies.escape import escape
 from app.core.text import ago, clock_time, count_of, day_text, span_text
 from app.core.tunnel.program import FoundProgram
-from app.core.tunnel.tunnel import Probe, Tunnel, TunnelState
+from app.core.tunnel.tunnel import CONNECTED, Probe, Tunnel, TunnelState
 
-RUNNING = frozenset({TunnelState.STARTING, TunnelState.UP, TunnelState.RESTARTING})
+RUNNING = CONNECTED | {TunnelState.STARTING, TunnelState.RESTARTING}
 """Its program runs, or is about to run again."""
 _MARKS = {
     TunnelState.OFF: ("off", "text_muted"),
     TunnelState.STARTING: ("starting", "accent_text"),
+    TunnelState.CHECKING: ("starting", "accent_text"),
     TunnelState.UP: ("check-circle", "success"),
+    TunnelState.UNREACHABLE: ("warning", "warning"),
     TunnelState.RESTARTING: ("retry", "warning"),
     TunnelState.FAILED: ("failed", "danger"),
     TunnelState.STOPPING: ("starting", "text_muted"),
 }
+_PASSING = frozenset({TunnelState.STARTING, TunnelState.CHECKING, TunnelState.STOPPING})
 _APOSTROPHE = re.compile(r"(?<=\w)'(?=\w)|(?<=s)'(?= [a-z])")
 _TIMES = {1: "once", 2: "twice"}
 
 
 def mark_of(tunnel: Tunnel) -> tuple[str, str]:
     """The icon and its colour token."""
-    return ("warning", "warning") if is_unreachable(tunnel) else _MARKS[tunnel.state]
+    return _MARKS[tunnel.state]
 
 
 def is_usable(found: FoundProgram) -> bool:
@@ -39,41 +42,33 @@ def shown(text: str) -> str:
     return _APOSTROPHE.sub("’", "\n".join(map(escape, text.split("\n"))))
 
 
-def is_unreachable(tunnel: Tunnel) -> bool:
-    """Whether it has a URL, through which the last probe did not arrive."""
-    return tunnel.state is TunnelState.UP and tunnel.problem is not None
-
-
 def short_text(tunnel: Tunnel, now_us: int) -> str:
     """For the sidebar: `Tunnel: off`, `a-b.example.com`, `Restarting in 8 s`, which fits beside its icon."""
-    if is_unreachable(tunnel):
-        return "Tunnel: not reachable"
     if tunnel.state is TunnelState.UP:
         return host_of(tunnel.url or "")
     if tunnel.state is TunnelState.RESTARTING:
         return f"Restarting {_in_seconds(tunnel.restart_at, now_us)}"
-    dots = "…" if tunnel.state in (TunnelState.STARTING, TunnelState.STOPPING) else ""
-    return f"Tunnel: {tunnel.state.value}{dots}"
+    return f"Tunnel: {tunnel.state}{'…' if tunnel.state in _PASSING else ''}"
 
 
 def sentence(tunnel: Tunnel) -> str:
     """For screen readers and the tooltip of `short_text`; it does not count down."""
-    text = f"Tunnel: {tunnel.state.value}"
-    if tunnel.state is TunnelState.UP and tunnel.url is not None:
+    text = f"Tunnel: {tunnel.state}"
+    if tunnel.state in CONNECTED and tunnel.url is not None:
         text += f", {escape(tunnel.url)}"
-    return f"{text}. {shown(tunnel.problem)}" if tunnel.problem else text
+    return f"{text}. {shown(tunnel.reason)}" if tunnel.reason else text
 
 
 def title_of(tunnel: Tunnel, program: str, now_us: int) -> str:
     """The heading of the page's first card."""
-    if is_unreachable(tunnel):
-        return "The tunnel is up, but not reachable"
     if tunnel.state is TunnelState.RESTARTING:
         return f"The tunnel ended. Restarting {_in_seconds(tunnel.restart_at, now_us)}"
     return {
         TunnelState.OFF: "The tunnel is off",
         TunnelState.STARTING: f"Starting {program}…",
+        TunnelState.CHECKING: "Checking the tunnel…",
         TunnelState.UP: "The tunnel is up",
+        TunnelState.UNREACHABLE: "The tunnel is unreachable",
         TunnelState.FAILED: "The tunnel failed",
         TunnelState.STOPPING: f"Stopping {program}…",
     }[tunnel.state]
@@ -81,7 +76,8 @@ def title_of(tunnel: Tunnel, program: str, now_us: int) -> str:
 
 def facts_of(tunnel: Tunnel, program: str, now_us: int) -> str:
     """`ngrok · up for 5 minutes, since 14:02 · restarted twice`."""
-    facts = [program] if tunnel.state in (TunnelState.UP, TunnelState.RESTARTING, TunnelState.FAILED) else []
+    named = tunnel.state in (*CONNECTED, TunnelState.RESTARTING, TunnelState.FAILED)
+    facts = [program] if named else []
     if tunnel.state is TunnelState.UP and tunnel.up_since is not None:
         facts.append(f"up for {span_text(now_us - tunnel.up_since)}, since {moment(tunnel.up_since, now_us)}")
     if tunnel.state is TunnelState.STARTING and tunnel.started_at is not None:

@@ -12,6 +12,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.metrics import CONTROL
 from app.ui.theme.theme import Theme
+from app.ui.widgets.badge import Pill
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.open_folder import open_folder
@@ -60,6 +61,8 @@ class CopyField(QFrame):
             self.setFixedHeight(CONTROL)
         self._label = ElidedLabel(text, "", self, Qt.TextElideMode.ElideMiddle)
         self._label.setFont(mono_font())
+        self.mark = Pill("", "warning", self)
+        self.mark.hide()
         self._button = CopyButton(text, what, theme, self)
         self._copied = label("Copied", "success", self)
         self._copied.hide()
@@ -70,6 +73,7 @@ class CopyField(QFrame):
         row.setContentsMargins(*((8, 1, 2, 1) if framed else (0, 0, 0, 0)))
         row.setSpacing(4)
         row.addWidget(self._label, 0 if not framed else 1)
+        row.addWidget(self.mark)
         row.addWidget(self._copied)
         row.addWidget(self._button)
         if not framed:
@@ -80,8 +84,11 @@ class CopyField(QFrame):
         """The full text."""
         return self._label.text()
 
-    def set_text(self, text: str) -> None:
-        """Show and copy another text."""
+    def set_text(self, text: str, mark: str = "") -> None:
+        """Show and copy another text; a `mark` beside it, which is not copied, says why it may not work."""
+        self.mark.setText(mark)
+        self.mark.setVisible(bool(mark))
+        self.setAccessibleDescription(mark)
         self._label.setText(text)
         self._label.updateGeometry()
         self._button.text_to_copy = text

@@ -22,7 +22,8 @@ STREAM = (
     ": nothing new\nid: r-3-0\n\n"
     'id: r-4-0\nevent: gap\ndata: {"types":["refused"],"reason":"a\u2028b\x85c"}\n\n'
     "id: r-5-0\nevent: newer\ndata: {}\n\n"
-    'id: r-6-0\nevent: endpoint\ndata: {"change":"deleted","slug":"a","url":"","name":"A","active":true,"new":1}\n\n'
+    'id: r-6-0\nevent: endpoint\ndata: {"change":"deleted","slug":"a","url":"","tunnel":null,"name":"A",'
+    '"active":true,"new":1}\n\n'
 ).encode()
 
 

@@ -74,23 +74,23 @@ async def test_the_tunnel_is_told_when_its_state_or_url_changes(desk: Desk) -> N
     await desk.endpoint(slug="orders")
     async with events(desk.client, types="tunnel") as reader, events(desk.client, endpoint="orders") as of_one:
         await desk.client.post("/tunnel/start", json={"program": "stand-in"})
-        started, up = await reader.take(2)
+        started, checking = await reader.take(2)
         desk.tunnels.change(output=("a line",))
         desk.tunnels.change(problem="It did not come back.")
         problem_found = await reader.next()
         await desk.client.post("/tunnel/stop")
         stopping, off = await reader.take(2)
         same = await of_one.take(5)
-    assert [one.data for one in (started, up)] == [
+    assert [one.data for one in (started, checking)] == [
         {"state": "starting", "program": "stand-in", "url": None, "problem": None},
-        {"state": "up", "program": "stand-in", "url": URL, "problem": None},
+        {"state": "checking", "program": "stand-in", "url": URL, "problem": None},
     ]
-    assert (problem_found.data["state"], problem_found.data["problem"]) == ("up", "It did not come back.")
+    assert (problem_found.data["state"], problem_found.data["problem"]) == ("checking", "It did not come back.")
     assert (stopping.data["state"], off.data["state"], off.data["url"]) == ("stopping", "off", None)
     assert [(one.type, one.id) for one in same] == [
-        ("tunnel", one.id) for one in (started, up, problem_found, stopping, off)
+        ("tunnel", one.id) for one in (started, checking, problem_found, stopping, off)
     ]
-    async with events(desk.client, up.id, types="tunnel") as reader:
+    async with events(desk.client, checking.id, types="tunnel") as reader:
         assert (await reader.next()).data == problem_found.data
 
 

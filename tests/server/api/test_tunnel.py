@@ -40,8 +40,8 @@ async def test_a_tunnel_from_start_to_stop(desk: Desk) -> None:
     assert started.status_code == 202
     assert started.json()["state"] == "starting"
     tunnel = await until_up(desk)
-    assert (tunnel["state"], tunnel["url"], tunnel["program"]) == ("up", URL, "stand-in")
-    assert tunnel["started_at"] <= tunnel["up_since"]
+    assert (tunnel["state"], tunnel["url"], tunnel["program"]) == ("checking", URL, "stand-in")
+    assert (tunnel["up_since"], tunnel["probe"]) == (None, None)
     stopped = await desk.client.post("/tunnel/stop")
     assert (stopped.status_code, stopped.json()["state"]) == (200, "off")
     history = (await desk.client.get("/tunnel/history")).json()

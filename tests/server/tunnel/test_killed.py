@@ -19,14 +19,13 @@ import asyncio, json, os, sys
 from pathlib import Path
 from tests.server.tunnel.conftest import TunnelRig
 from tests.tunnels import spec
-from app.core.tunnel.tunnel import TunnelState
 
 async def main():
     rig = TunnelRig(Path(sys.argv[1]))
     await rig.open()
     service = await rig.use(spec("leaves children"))
     await service.start("stand-in")
-    tunnel = await rig.until(lambda tunnel: tunnel.state is TunnelState.UP and len(tunnel.output) >= 4)
+    tunnel = await rig.until(lambda tunnel: tunnel.url is not None and len(tunnel.output) >= 4)
     processes = [int(line.split()[1]) for line in tunnel.output if line.startswith(("child", "me"))]
     folders = [str(folder) for folder in Path(os.environ["TMPDIR"]).glob("hookline-tunnel-*")]
     print(json.dumps([processes, folders]), flush=True)

@@ -14,7 +14,7 @@ import pytest
 
 from app.core.errors import NotFoundError
 from app.core.tunnel.spec import ProbeSpec
-from app.core.tunnel.tunnel import Tunnel, TunnelState
+from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from app.server.probe_key import ProbeKey
 from app.server.tunnel import session
 from app.server.tunnel.probe import probe
@@ -25,8 +25,8 @@ from tests.tunnels import spec
 BROKEN = b"HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
 
 
-def up(tunnel: Tunnel) -> bool:
-    return tunnel.state is TunnelState.UP
+def connected(tunnel: Tunnel) -> bool:
+    return tunnel.state in CONNECTED
 
 
 @asynccontextmanager
@@ -105,14 +105,15 @@ async def test_a_response_that_does_not_come() -> None:
 
 async def test_a_probe_through_the_tunnel_is_counted_nowhere(rig: TunnelRig) -> None:
     service = await rig.use(spec("relay"))
-    with pytest.raises(NotFoundError, match="not up"):
+    with pytest.raises(NotFoundError, match="The tunnel is off"):
         await service.probe()
     await service.start("stand-in")
-    await rig.until(up)
+    await rig.until(connected)
     result = await service.probe()
     assert result.problem is None
     assert result.ms is not None
     assert service.tunnel.probe == result
+    assert service.tunnel.state is TunnelState.UP
     assert rig.refused.total == 0
     assert await rig.store.captures.page(None) == []
 
@@ -136,6 +137,32 @@ async def test_only_the_exact_target_gets_a_proof(rig: TunnelRig) -> None:
     assert ProbeKey().proof_for(target) is None
 
 
+async def test_it_is_up_only_while_the_last_probe_arrived(rig: TunnelRig, caplog: pytest.LogCaptureFixture) -> None:
+    broken = rig.folder / "broken"
+    service = await rig.use(spec("relay", "", str(broken)))
+    await service.start("stand-in")
+    tunnel = await rig.until(connected)
+    assert (tunnel.state, tunnel.up_since, service.url_state) == (TunnelState.CHECKING, None, TunnelState.CHECKING)
+    await service.probe()
+    assert (service.tunnel.state, service.url_state) == (TunnelState.UP, TunnelState.UP)
+    up_since = service.tunnel.up_since
+    await service.probe()
+    assert service.tunnel.up_since == up_since is not None
+    broken.write_bytes(BROKEN)
+    probe = await service.probe()
+    tunnel = service.tunnel
+    assert (tunnel.state, tunnel.up_since, tunnel.problem) == (TunnelState.UNREACHABLE, None, None)
+    assert tunnel.reason == probe.problem
+    assert (service.base, service.url_state) == (tunnel.url, TunnelState.UNREACHABLE)
+    assert "WARNING" in caplog.text
+    assert f"Tunnel: unreachable. {probe.problem} (stand-in)" in caplog.text
+    broken.unlink()
+    await service.probe()
+    assert service.tunnel.state is TunnelState.UP
+    changes = [event.tunnel.state.value for event in rig.events if event.url_changed]
+    assert changes == ["checking", "up", "unreachable", "up"]
+
+
 async def test_two_failures_in_a_row_are_an_alarm_until_it_works_again(rig: TunnelRig) -> None:
     broken = rig.folder / "broken"
     service = await rig.use(spec("relay", "", str(broken)), first_probe=0.01, probe=0.05, probe_again=0.05)
@@ -144,7 +171,7 @@ async def test_two_failures_in_a_row_are_an_alarm_until_it_works_again(rig: Tunn
     seen = len(rig.events)
     broken.write_bytes(BROKEN)
     tunnel = await rig.until(lambda tunnel: tunnel.problem is not None)
-    assert tunnel.state is TunnelState.UP
+    assert tunnel.state is TunnelState.UNREACHABLE
     assert tunnel.problem == "127.0.0.1 responds with 502: its service does not reach Hookline through the tunnel."
     failed = {event.tunnel.probe.at for event in rig.events[seen:] if event.tunnel.probe and event.tunnel.probe.problem}
     assert len(failed) == 2
@@ -164,7 +191,7 @@ async def test_a_new_url_gets_some_time_until_it_works(rig: TunnelRig) -> None:
         return len(probes) >= 4
 
     tunnel = await rig.until(counted)
-    assert tunnel.problem is None
+    assert (tunnel.state, tunnel.problem) == (TunnelState.CHECKING, None)
     assert tunnel.probe is not None
     assert tunnel.probe.problem is not None
     broken.unlink()
@@ -181,7 +208,7 @@ async def test_a_program_that_does_not_notice_is_started_again(rig: TunnelRig) -
     tunnel = await rig.until(lambda tunnel: tunnel.state is TunnelState.RESTARTING)
     assert (tunnel.problem or "").startswith("The public URL has stopped working, so python")
     broken.unlink()
-    await rig.until(lambda tunnel: up(tunnel) and tunnel.probe is not None and tunnel.probe.problem is None)
+    await rig.until(lambda tunnel: tunnel.state is TunnelState.UP)
 
 
 async def test_after_a_sleep_of_the_computer_it_probes_at_once(rig: TunnelRig, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,7 +235,7 @@ async def test_the_clients_address_is_the_one_the_tunnel_names(
     await rig.store.endpoints.create(factories.draft(slug="orders"))
     service = await rig.use(spec("relay", client))
     await service.start("stand-in")
-    tunnel = await rig.until(up)
+    tunnel = await rig.until(connected)
     headers = dict(line.split(": ") for line in sent.split("\r\n") if line)
     new_connections = httpx.Limits(max_keepalive_connections=0)  # the stand-in adds its header to a connection's first
     async with httpx.AsyncClient(trust_env=False, limits=new_connections) as http_client:

@@ -12,17 +12,17 @@ import pytest
 
 from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError
 from app.core.tunnel.spec import RunSpec
-from app.core.tunnel.tunnel import Tunnel, TunnelState
+from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from tests import factories
 from tests.server.tunnel.conftest import TunnelRig
 from tests.stand_in_tunnel import URL
 from tests.tunnels import ended, is_running, spec, without_program
 
-UP, FAILED, OFF = TunnelState.UP, TunnelState.FAILED, TunnelState.OFF
+CHECKING, FAILED, OFF = TunnelState.CHECKING, TunnelState.FAILED, TunnelState.OFF
 
 
-def up(tunnel: Tunnel) -> bool:
-    return tunnel.state is UP
+def connected(tunnel: Tunnel) -> bool:
+    return tunnel.state in CONNECTED
 
 
 def failed(tunnel: Tunnel) -> bool:
@@ -43,16 +43,16 @@ async def test_a_program_that_works_is_up_and_can_be_stopped(rig: TunnelRig, mod
     service = await rig.use(spec(mode, *([str(rig.folder / "never")] if mode == "renames" else [])))
     started = await service.start("stand-in")
     assert (started.state, started.program, started.url) == (TunnelState.STARTING, "stand-in", None)
-    tunnel = await rig.until(up)
+    tunnel = await rig.until(connected)
     assert tunnel.url == service.base == URL
     assert tunnel.problem is None
     process = service._session._run._process.pid  # type: ignore[union-attr]
     stopped = await service.stop()
     assert (stopped.state, stopped.url, service.base) == (OFF, None, None)
     assert not is_running(process)
-    assert states(rig) == ["starting", "up", "stopping", "off"]
+    assert states(rig) == ["starting", "checking", "stopping", "off"]
     changes = [event.tunnel.state for event in rig.events if event.url_changed]
-    assert changes == [UP, TunnelState.STOPPING]
+    assert changes == [CHECKING, TunnelState.STOPPING]
 
 
 @pytest.mark.parametrize(
@@ -100,8 +100,8 @@ async def test_without_a_capture_port_there_is_no_tunnel(rig: TunnelRig) -> None
 async def test_a_program_that_ended_is_started_again_and_that_is_said(rig: TunnelRig) -> None:
     service = await rig.use(spec("dies once", str(rig.folder / "marker")))
     await service.start("stand-in")
-    tunnel = await rig.until(lambda tunnel: up(tunnel) and tunnel.restarts == 1)
-    assert states(rig) == ["starting", "up", "restarting", "starting", "up"]
+    tunnel = await rig.until(lambda tunnel: connected(tunnel) and tunnel.restarts == 1)
+    assert states(rig) == ["starting", "checking", "restarting", "starting", "checking"]
     waiting = next(event.tunnel for event in rig.events if event.tunnel.state is TunnelState.RESTARTING)
     assert waiting.restart_at is not None
     assert "ended by itself with exit code 3" in (waiting.problem or "")
@@ -145,7 +145,7 @@ async def test_a_url_that_changes_while_it_runs(rig: TunnelRig) -> None:
     endpoint = await rig.store.endpoints.create(factories.draft(slug="orders"))
     service = await rig.use(spec("renames", str(rig.folder / "now")))
     await service.start("stand-in")
-    await rig.until(up)
+    await rig.until(connected)
     await service.copied(endpoint.id)
     assert service.tunnel.outdated == ()
     (rig.folder / "now").touch()
@@ -166,7 +166,7 @@ async def test_an_endpoint_that_is_deleted_is_not_outdated(rig: TunnelRig) -> No
     endpoint = await rig.store.endpoints.create(factories.draft(slug="orders"))
     service = await rig.use(spec("renames", str(rig.folder / "now")))
     await service.start("stand-in")
-    await rig.until(up)
+    await rig.until(connected)
     await service.copied(endpoint.id)
     (rig.folder / "now").touch()
     await rig.until(lambda tunnel: len(tunnel.outdated) == 1)
@@ -177,11 +177,11 @@ async def test_an_endpoint_that_is_deleted_is_not_outdated(rig: TunnelRig) -> No
 async def test_a_second_start_ends_the_first_program(rig: TunnelRig) -> None:
     service = await rig.use(spec("in pieces"), spec("in pieces", name="other"))
     await service.start("stand-in")
-    await rig.until(up)
+    await rig.until(connected)
     process = service._session._run._process.pid  # type: ignore[union-attr]
     await service.start("other")
     assert not is_running(process)
-    assert (await rig.until(up)).program == "other"
+    assert (await rig.until(connected)).program == "other"
     assert [one.program for one in await service.history()] == ["other", "stand-in"]
 
 
@@ -199,8 +199,8 @@ async def test_the_programs_input_does_not_end(rig: TunnelRig) -> None:
     service = await rig.use(spec("reads"))
     await service.start("stand-in")
     process = service._session
-    tunnel = await rig.until(up)
-    assert tunnel.state is UP
+    tunnel = await rig.until(connected)
+    assert tunnel.state is CHECKING
     assert process is service._session
     assert (await service.stop()).state is OFF
 
@@ -208,7 +208,7 @@ async def test_the_programs_input_does_not_end(rig: TunnelRig) -> None:
 async def test_what_a_program_leaves_behind_is_ended(rig: TunnelRig) -> None:
     service = await rig.use(spec("leaves children"))
     await service.start("stand-in")
-    tunnel = await rig.until(lambda tunnel: up(tunnel) and len(tunnel.output) >= 4)
+    tunnel = await rig.until(lambda tunnel: connected(tunnel) and len(tunnel.output) >= 4)
     processes = [int(line.split()[1]) for line in tunnel.output if line.startswith(("child", "me"))]
     assert len(processes) == 3
     assert all(map(is_running, processes))
@@ -224,7 +224,7 @@ async def test_a_known_url_needs_no_output(rig: TunnelRig) -> None:
     )
     service = await rig.use(known)
     await service.start("stand-in")
-    assert (await rig.until(up)).url == "https://hooks.example.com"
+    assert (await rig.until(connected)).url == "https://hooks.example.com"
 
 
 async def test_options_of_two_programs_that_are_saved_at_once_are_both_kept(rig: TunnelRig) -> None:
@@ -265,7 +265,7 @@ async def test_a_secret_in_the_output_is_hidden(rig: TunnelRig) -> None:
 async def test_a_flood_is_read_to_its_last_lines(rig: TunnelRig) -> None:
     service = await rig.use(spec("floods"))
     await service.start("stand-in")
-    tunnel = await rig.until(lambda tunnel: up(tunnel) and len(tunnel.output) > 20)
+    tunnel = await rig.until(lambda tunnel: connected(tunnel) and len(tunnel.output) > 20)
     assert len(tunnel.output) <= 50
     assert set(tunnel.output[-1]) <= {"x", "y"}
 
@@ -283,7 +283,7 @@ async def test_the_programs_files_are_its_owners_and_go_with_it(rig: TunnelRig, 
     service = await rig.use(with_file)
     await service.configure("stand-in", {"key": "s3cret-key"})
     await service.start("stand-in")
-    await rig.until(up)
+    await rig.until(connected)
     path, mode, text = report.read_text().split()
     assert (mode, text) == ("0o700", "s3cret-key")
     folder = os.path.dirname(path)

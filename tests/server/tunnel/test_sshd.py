@@ -20,7 +20,7 @@ import pytest
 from app.core.resources import resource
 from app.core.tunnel.program import AddressHeader
 from app.core.tunnel.spec import read_folder
-from app.core.tunnel.tunnel import Tunnel, TunnelState
+from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from tests import factories
 from tests.server.tunnel.conftest import TunnelRig
 
@@ -145,8 +145,8 @@ def options(sshd: Sshd, **more: str) -> dict[str, str]:
     }
 
 
-def up(tunnel: Tunnel) -> bool:
-    return tunnel.state is TunnelState.UP
+def connected(tunnel: Tunnel) -> bool:
+    return tunnel.state in CONNECTED
 
 
 async def test_requests_come_through_and_the_tunnel_comes_back_with_its_server(rig: TunnelRig, sshd: Sshd) -> None:
@@ -154,7 +154,7 @@ async def test_requests_come_through_and_the_tunnel_comes_back_with_its_server(r
     service = await rig.use(SPEC, unit=0.05, probe=600, first_probe=0.01)
     await service.configure("ssh", options(sshd, remote_port=str(sshd.remote_port)))
     await service.start("ssh")
-    tunnel = await rig.until(up)
+    tunnel = await rig.until(connected)
     assert tunnel.url == service.base == f"http://127.0.0.1:{sshd.remote_port}"
     assert not [line for line in tunnel.output if line.startswith("debug1:")]
     async with httpx.AsyncClient(trust_env=False) as client:
@@ -179,7 +179,7 @@ async def test_requests_come_through_and_the_tunnel_comes_back_with_its_server(r
     told = {event.tunnel.problem for event in rig.events[seen:] if event.tunnel.state is TunnelState.RESTARTING}
     assert any("does not accept SSH connections" in (problem or "") for problem in told)
     await sshd.start()
-    tunnel = await rig.until(up)
+    tunnel = await rig.until(connected)
     assert tunnel.problem is None
     async with httpx.AsyncClient(trust_env=False) as client:
         assert (await client.post(f"{tunnel.url}/catch/orders", content=b"two")).status_code == 200
@@ -197,7 +197,7 @@ async def test_a_port_that_the_server_chooses_and_a_proxy_that_names_the_client(
     service = await rig.use(msgspec.structs.replace(SPEC, program=program))
     await service.configure("ssh", options(sshd))
     await service.start("ssh")
-    tunnel = await rig.until(up)
+    tunnel = await rig.until(connected)
     async with httpx.AsyncClient(trust_env=False) as client:  # as a web server on the SSH server would send it
         await client.post(f"{tunnel.url}/catch/orders", content=b"one", headers={"X-Real-IP": "203.0.113.7"})
     (row,) = await rig.store.captures.page(None)

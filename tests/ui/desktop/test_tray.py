@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.core.tunnel.tunnel import Probe, TunnelState
 from app.ui.desktop.desktop_integration import MISSES
 from app.ui.desktop.text import tooltip
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
@@ -68,9 +69,18 @@ class TestCounts:
                 shown.desk.place = None
                 await shown.desk.apply(shown.desk.settings)
                 assert shown.tray.tooltip == "Hookline · not listening"
+                shown.desk.tunnels.come_up()
+                assert shown.tray.tooltip == "Hookline · not listening · tunnel: up"
+                shown.desk.tunnels.probed(Probe(at=1, ms=None, problem="Nothing came back."))
+                assert shown.tray.tooltip == "Hookline · not listening · tunnel: unreachable"
 
         run(scene())
-        assert len(tooltip(10**9, "[2001:db8:85a3:8d3:1319:8a2e:370:7348]:65535" * 3, paused=True)) <= 127
+        assert (
+            len(
+                tooltip(10**9, "[2001:db8:85a3:8d3:1319:8a2e:370:7348]:65535" * 3, TunnelState.UNREACHABLE, paused=True)
+            )
+            <= 127
+        )
 
 
 class TestMenu:

@@ -192,7 +192,7 @@ class TestLoopback:
         async def scene() -> None:
             async with qr_of(tmp_path, "http://localhost:9001") as (desk, window, dialog):
                 assert dialog.warning.text.text() == (
-                    "Other devices cannot reach localhost. The tunnel is up, but its URL leads to this computer."
+                    "Other devices cannot reach localhost. The tunnel’s URL leads to this computer."
                     " Use another tunnel program or server."
                 )
                 assert dialog.tunnel_button.text() == "Show tunnel"

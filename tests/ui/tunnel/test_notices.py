@@ -11,7 +11,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtGui import QGuiApplication
 
 from app.core.clock import now_us
-from app.core.tunnel.tunnel import OutdatedUrl, TunnelState
+from app.core.tunnel.tunnel import OutdatedUrl, Probe, TunnelState
 from app.ui.messages import Message
 from app.ui.shell.sidebar import DASHBOARD, TUNNEL
 from app.ui.tunnel.notices import KEY
@@ -108,11 +108,14 @@ class TestMessages:
         async def scene() -> None:
             async with shown(tmp_path) as (desk, _):
                 desk.tunnels.come_up()
-                desk.tunnels.change(problem="Another page came back.")
+                failed = Probe(at=1, ms=None, problem="Another page came back.")
+                desk.tunnels.change(state=TunnelState.UNREACHABLE, probe=failed)
+                assert message_of(desk) is None, "one probe is no alarm"
+                desk.tunnels.probed(failed)
                 message = message_of(desk)
                 assert message is not None
                 assert message.advice == "Another page came back."
-                desk.tunnels.change(problem=None)
+                desk.tunnels.probed(Probe(at=2, ms=84.0))
                 assert message_of(desk) is None
 
         run(scene())
@@ -194,8 +197,8 @@ class TestOutdatedUrls:
                 desk.tunnels.outdate(desk.store.endpoints.all()[0].id)
                 desk.tunnels.change(state=TunnelState.OFF)
                 for one in (bar, card):
-                    assert one.title.text() == "The tunnel is not up: a URL that you copied no longer works"
-                    assert one.advice.text().startswith("Once the tunnel is up, give each provider the new URL.")
+                    assert one.title.text() == "The tunnel has no URL: a URL that you copied no longer works"
+                    assert one.advice.text().startswith("Once the tunnel has a URL, give each provider the new URL.")
                 desk.tunnels.come_up()
                 for one in (bar, card):
                     assert one.title.text().startswith("The tunnel’s URL changed")

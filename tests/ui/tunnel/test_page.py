@@ -84,7 +84,7 @@ class TestRunning:
                 card.check.click()
                 assert card.check.text() == "Checking…"
                 await until(lambda: card.check.text() == "Check now")
-                assert card.title.text() == "The tunnel is up, but not reachable"
+                assert card.title.text() == "The tunnel is unreachable"
                 assert card.problem.text.text() == "Somebody else’s page came back."
                 desk.tunnels.next_probe = Probe(at=0, ms=5.0)
                 card.check.click()

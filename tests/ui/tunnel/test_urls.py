@@ -77,6 +77,43 @@ def test_every_place_follows_the_tunnel(run: Scene, tmp_path: Path) -> None:
     run(scene())
 
 
+def test_a_url_that_nobody_reaches_is_marked_wherever_it_is_shown(run: Scene, tmp_path: Path) -> None:
+    async def scene() -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            endpoint = desk.store.endpoints.all()[0]
+            await of_form(desk, window)
+            await of_targets(desk, window)
+            await of_about(desk, window)
+            form, targets = window.findChildren(EndpointDialog)[-1], window.findChildren(TargetsDialog)[-1]
+            about, row = window.findChildren(AboutDialog)[-1], window.dashboard.rows.row(endpoint.id)
+            assert row is not None
+            window.show_endpoint(endpoint.id)
+            said: list[str] = []
+            window.endpoint_actions.announced.connect(said.append)
+            texts: tuple[Callable[[], str], ...] = (
+                window.requests.header.url.mark.text,
+                window.requests.list_area.empty._state.text.text,
+                lambda: row.contents.mark,
+                window.dashboard._place.text,
+                form.url.mark.text,
+                targets.subtitle.text,
+                about.base_url.mark.text,
+            )
+            for state in (TunnelState.CHECKING, TunnelState.UNREACHABLE):
+                desk.tunnels.come_up(state=state, url_changed=True)
+                assert [f"tunnel: {state}" in text() for text in texts] == [True] * len(texts)
+                assert window.requests.header.url.mark.isVisible()
+                window.endpoint_actions.copy_url(endpoint)
+                assert said[-1].endswith(f"Its URL does not work now (tunnel: {state}).")
+            desk.tunnels.come_up(url_changed=True)
+            assert ["tunnel: " in text() for text in texts] == [False] * len(texts)
+            assert not window.requests.header.url.mark.isVisible()
+            for dialog in (form, targets, about):
+                dialog.done(0)
+
+    run(scene())
+
+
 def test_every_copy_is_noted(run: Scene, tmp_path: Path) -> None:
     async def scene() -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.tunnel.tunnel import Probe, Tunnel, TunnelState
@@ -17,6 +18,7 @@ def up(**fields: object) -> Tunnel:
     return Tunnel(state=TunnelState.UP, program="ngrok", url=URL, **fields)  # type: ignore[arg-type]
 
 
+UNREACHABLE = replace(up(), state=TunnelState.UNREACHABLE, probe=Probe(at=NOW, ms=None, problem="It is gone."))
 RESTARTING = Tunnel(state=TunnelState.RESTARTING, url=URL, restart_at=NOW + 7_400_000, restarts=1)
 
 
@@ -26,7 +28,8 @@ RESTARTING = Tunnel(state=TunnelState.RESTARTING, url=URL, restart_at=NOW + 7_40
         (Tunnel(), "Tunnel: off"),
         (Tunnel(state=TunnelState.STARTING), "Tunnel: starting…"),
         (up(), "a-b-c.trycloudflare.com"),
-        (up(problem="No answer."), "Tunnel: not reachable"),
+        (replace(up(), state=TunnelState.CHECKING), "Tunnel: checking…"),
+        (UNREACHABLE, "Tunnel: unreachable"),
         (RESTARTING, "Restarting in 8 s"),
         (Tunnel(state=TunnelState.RESTARTING, restart_at=NOW - 1), "Restarting now"),
         (Tunnel(state=TunnelState.RESTARTING, restart_at=NOW + 4 * MINUTE), "Restarting in 4 min"),
@@ -39,14 +42,14 @@ def test_the_sidebar_says_it_in_a_few_words(tunnel: Tunnel, text: str) -> None:
 
 
 def test_states_differ_in_shape_not_only_in_colour() -> None:
-    states = [Tunnel(), Tunnel(state=TunnelState.STARTING), up(), up(problem="?"), RESTARTING]
+    states = [Tunnel(), Tunnel(state=TunnelState.STARTING), up(), UNREACHABLE, RESTARTING]
     states.append(Tunnel(state=TunnelState.FAILED))
     assert len({mark_of(tunnel)[0] for tunnel in states}) == len(states)
 
 
 def test_screen_readers_hear_the_url_and_the_problem_but_no_countdown() -> None:
     assert sentence(up()) == f"Tunnel: up, {URL}"
-    assert sentence(up(problem="It is gone.")) == f"Tunnel: up, {URL}. It is gone."
+    assert sentence(UNREACHABLE) == f"Tunnel: unreachable, {URL}. It is gone."
     assert sentence(RESTARTING) == "Tunnel: restarting"
 
 

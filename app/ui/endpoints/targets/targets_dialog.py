@@ -15,6 +15,7 @@ from app.core.events import EndpointRemoved, EndpointSaved, Subscriptions, Tunne
 from app.core.model import DeliveryState, Endpoint
 from app.core.target import TargetDraft
 from app.core.text import count_of
+from app.core.tunnel.tunnel import marked_url
 from app.ui.endpoints.targets.queued_counts import QueuedCounts
 from app.ui.endpoints.targets.target_edits import TargetEdit, TargetEdits
 from app.ui.endpoints.targets.target_form import TargetForms
@@ -88,7 +89,8 @@ class TargetsDialog(EditDialog):
         super().done(result)
 
     def _show_url(self) -> None:
-        self.subtitle.setText(f"{escape(self._endpoint.name)} · {self._services.capture_url(self._endpoint)}")
+        url = marked_url(self._services.capture_url(self._endpoint), self._services.tunnels.url_state)
+        self.subtitle.setText(f"{escape(self._endpoint.name)} · {url}")
 
     def _tunnel_changed(self, event: TunnelChanged) -> None:
         if event.url_changed:

@@ -72,8 +72,8 @@ class EndpointHeader(QFrame):
             for button in words:
                 button.setText("")
 
-    def show_endpoint(self, endpoint: Endpoint | None, url: str) -> None:
-        """Show `endpoint` with its capture URL; None stands for all requests."""
+    def show_endpoint(self, endpoint: Endpoint | None, url: str, mark: str) -> None:
+        """Show `endpoint` with its capture URL and the mark beside that; None stands for all requests."""
         own = endpoint is not None
         if endpoint is not None:
             self.notify.slug = endpoint.slug
@@ -86,7 +86,7 @@ class EndpointHeader(QFrame):
         text = endpoint.description if endpoint else "Requests to all endpoints, newest first."
         self.description.setText(escape(text.replace("\n", " ")))
         self.description.setVisible(bool(text))
-        self.url.set_text(url)
+        self.url.set_text(url, mark)
         for widget in (self.url, self.qr, self.edit, self.test, self.more):
             widget.setVisible(own)
         self._fit_buttons()

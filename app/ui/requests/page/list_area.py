@@ -77,14 +77,17 @@ class EmptyList(QWidget):
         # A layout that centres its items does not ask a wrapped label how high it is.
         self.command.setFixedHeight(max(0, self.command.heightForWidth(width)))
 
-    def show_endpoint(self, url: str | None, active: bool) -> None:
-        """Say how to send the first request to `url`; None while all endpoints are listed."""
+    def show_endpoint(self, url: str | None, active: bool, mark: str) -> None:
+        """Say how to send the first request to `url`, and why that may not work (`mark`); None while all endpoints are
+        listed."""
         own = url is not None
         if not own:
             title, text = "No requests yet", "Requests to any of your endpoints appear here as they arrive."
         elif active:
             title = "Waiting for the first request"
             text = "Give this URL to a provider, or run this in a terminal. The request appears here by itself."
+            if mark:
+                text = f"{text} The URL does not work now ({mark})."
         else:
             title, text = "Switched off", "While this endpoint is off, nothing is captured and senders get 503."
         self._state.title.setText(title)

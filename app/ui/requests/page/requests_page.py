@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions, TunnelChanged
 from app.core.model import Capture, Endpoint
+from app.core.tunnel.tunnel import url_mark
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.endpoints.targets.paused_notice import PausedNotice
@@ -302,9 +303,10 @@ class RequestsPage(QWidget):
     def _show_header(self) -> None:
         endpoint = self._endpoint
         url = self._services.capture_url(endpoint) if endpoint else None
-        self.header.show_endpoint(endpoint, url or "")
+        mark = url_mark(self._services.tunnels.url_state)
+        self.header.show_endpoint(endpoint, url or "", mark)
         self.paused_notice.show_endpoint(endpoint)
-        self.list_area.empty.show_endpoint(url, endpoint is None or endpoint.active)
+        self.list_area.empty.show_endpoint(url, endpoint is None or endpoint.active, mark)
         names = {one.id: escape(one.name) for one in self._services.endpoints.all()}
         self.list.request_delegate.names = names if self.endpoint_id is None else None
         self.list.viewport().update()
