@@ -24,6 +24,7 @@ from app.db.store import Store
 from tests.db.helpers import eventually
 from tests.e2e.senders import post
 from tests.factories import capture, draft
+from tests.support import free_port
 
 pytestmark = pytest.mark.smoke
 
@@ -37,11 +38,6 @@ async def application(tmp_path: Path) -> AsyncIterator[Application]:
     await running.listen()
     yield running
     await running.close()
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 async def test_a_new_port_is_taken_and_the_old_one_let_go(application: Application) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import socket
 import sys
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -21,6 +20,7 @@ from app.services import services_of
 from tests.e2e.senders import post
 from tests.factories import draft
 from tests.stand_in_tunnel import URL
+from tests.support import free_port
 from tests.tunnels import SCRIPT, ended
 
 MANUAL = "https://hooks.example.com"
@@ -101,11 +101,6 @@ async def test_the_tunnel_follows_the_capture_port(application: Application) -> 
     second = (await until(application, lambda tunnel: connected(tunnel) and tunnel.url != first)).url
     assert (await asyncio.to_thread(post, f"{second}/catch/orders", b"{}")).status == 200
     assert application.addresses.capture_url(endpoint) == f"{second}/catch/orders"
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 async def test_a_tunnel_that_cannot_start_with_hookline_does_not_stop_it(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from app.db.store import Store
 from app.doctor import checks, examine
 from tests import damage, factories
 from tests.db.helpers import add_many, last_seen
+from tests.support import free_port
 
 
 def by_name(folder: Path, *, full: bool = False) -> dict[str, Finding]:
@@ -57,11 +58,6 @@ async def data(tmp_path: Path) -> Path:
 def settings(folder: Path, **values: object) -> None:
     given = {"port": free_port(), "api_port": free_port(), **values}
     (folder / "settings.json").write_text(json.dumps(given))
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def files(folder: Path) -> dict[str, tuple[int, int]]:

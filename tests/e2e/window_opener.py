@@ -8,7 +8,6 @@ from __future__ import annotations
 import asyncio
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from app.cli.options import WindowOptions
@@ -17,15 +16,7 @@ from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from tests import factories
 from tests.e2e.senders import post
-
-PATIENCE_S, LOOK_S = 15.0, 0.02
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait until it holds."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not condition():  # noqa: ASYNC110
-            await asyncio.sleep(LOOK_S)
+from tests.support import until
 
 
 async def show(ready: Ready) -> None:

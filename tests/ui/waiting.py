@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
 
 from PySide6.QtWidgets import QWidget
 
-
-async def until(predicate: Callable[[], object], timeout: float = 20.0) -> None:
-    """Return as soon as `predicate()` is true; AssertionError after `timeout` seconds."""
-    loop = asyncio.get_running_loop()
-    end = loop.time() + timeout
-    while not predicate():
-        assert loop.time() < end, f"still not so after {timeout:g} s"
-        await asyncio.sleep(0.005)
+from tests.support import until
 
 
 async def settle(rounds: int = 3) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import os
-import socket
 import sqlite3
 from contextlib import closing
 
@@ -21,12 +20,7 @@ from app.server.forward.lazy_sender import LazySender
 from tests import damage
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, answering, silent, target
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+from tests.support import free_port
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD"])

@@ -14,6 +14,7 @@ from app.core.delivery import FailureKind
 from app.core.model import PART_SIZE
 from tests.server.forward.scripted import Desk, Peer, Script, once, scripted
 from tests.server.forward.targets import OK
+from tests.support import free_port
 
 STATUS = b"HTTP/1.1 200 OK\r\n"
 CHUNKED = STATUS + b"Transfer-Encoding: chunked\r\n\r\n"
@@ -24,12 +25,6 @@ async def desk() -> AsyncIterator[Desk]:
     desk = Desk()
     yield desk
     await desk.sender.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from app.server.forward import forwarder, target_queue
 from tests.db.helpers import query
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, Target, target
+from tests.support import until
 
 Ended = Sequence[tuple[Delivery, Sequence[tuple[Attempt, bytes]]]]
 
@@ -73,12 +74,6 @@ class Gate:
 def begun(stage: Stage) -> int:
     ((number,),) = query(stage.folder, "SELECT count(*) FROM delivery WHERE sending_at IS NOT NULL")
     return int(number)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - the file tells nobody
-            await asyncio.sleep(0.005)
 
 
 async def captured(stage: Stage, endpoint: Endpoint, number: int) -> None:

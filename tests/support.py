@@ -1,0 +1,22 @@
+"""What tests of several folders need: a port nobody has, and a way to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from collections.abc import Callable
+
+
+def free_port() -> int:
+    """A port of 127.0.0.1 that nobody listens on now."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+async def until(predicate: Callable[[], object], timeout: float = 20.0) -> None:
+    """Return as soon as `predicate()` is true, which nothing announces; AssertionError after `timeout` seconds."""
+    loop = asyncio.get_running_loop()
+    end = loop.time() + timeout
+    while not predicate():
+        assert loop.time() < end, f"still not so after {timeout:g} s"
+        await asyncio.sleep(0.005)
