@@ -72,7 +72,7 @@ class Reader:
     def __init__(self, bus: str) -> None:
         with closing(open_dbus_connection(bus)) as session:
             where = DBusAddress("/org/a11y/bus", "org.a11y.Bus", "org.a11y.Bus")
-            address = session.send_and_get_response(new_method_call(where, "GetAddress"), timeout=PATIENCE_S).body[0]
+            address = session.send_and_get_reply(new_method_call(where, "GetAddress"), timeout=PATIENCE_S).body[0]
         self._bus: DBusConnection = open_dbus_connection(address)
 
     def __enter__(self) -> Reader:
@@ -121,17 +121,17 @@ class Reader:
     def _pid(self, name: str) -> int:
         where = DBusAddress("/org/freedesktop/DBus", "org.freedesktop.DBus", "org.freedesktop.DBus")
         message = new_method_call(where, "GetConnectionUnixProcessID", "s", (name,))
-        return int(self._bus.send_and_get_response(message, timeout=PATIENCE_S).body[0])
+        return int(self._bus.send_and_get_reply(message, timeout=PATIENCE_S).body[0])
 
     def _call(self, name: str, path: str, method: str) -> Any:
         message = new_method_call(DBusAddress(path, name, ACCESSIBLE), method)
-        response = self._bus.send_and_get_response(message, timeout=PATIENCE_S)
+        response = self._bus.send_and_get_reply(message, timeout=PATIENCE_S)
         assert response.header.message_type.name == "method_return", f"{method} of {path}: {response.body}"
         return response.body
 
     def _property(self, name: str, path: str, which: str) -> str:
         message = Properties(DBusAddress(path, name, ACCESSIBLE)).get(which)
-        return str(self._bus.send_and_get_response(message, timeout=PATIENCE_S).body[0][1])
+        return str(self._bus.send_and_get_reply(message, timeout=PATIENCE_S).body[0][1])
 
 
 def dump(nodes: list[Node], file: Path) -> None:
