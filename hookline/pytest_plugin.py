@@ -48,7 +48,7 @@ def hookline(hookline_instance: Instance, request: pytest.FixtureRequest) -> Ite
 
     if not hookline_instance.running:
         pytest.fail(f"Hookline has ended. {hookline_instance.trouble()}", pytrace=False)
-    given = Hookline(hookline_instance.client, hookline_instance.address, hookline_instance.shared_folder)
+    given = Hookline(hookline_instance)
     request.node.stash[GIVEN] = given
     yield given
     given.close()

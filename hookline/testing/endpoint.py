@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from typing import Any, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from hookline.calls import Steps, page_call
-from hookline.client.client import AsyncClient, Client
+from hookline.client.client import AsyncClient
 from hookline.client.records import Endpoint, Refusal, Request
 from hookline.errors import NotFoundError
-from hookline.running import ApiAddress
 from hookline.testing.matchers import Expected, MatcherArguments, Matchers
-from hookline.testing.near_misses import miss_message, read_nearest, title
+from hookline.testing.near_misses import miss_message, read_nearest, unwanted_message
 from hookline.testing.responder import Respond, Responder, Response, Rule, in_turn
 from hookline.testing.search import SeenRequests, search
+
+if TYPE_CHECKING:  # those who import the names for annotations need none of what it starts
+    from hookline.testing.instance import Instance
 
 TIMEOUT_S = 5.0
 REFUSED_SHOWN = 3
@@ -24,9 +26,10 @@ RESPONDER_MS = 30_000
 class HooklineEndpoint:
     """Give `url`, or a path below it, to the code under test."""
 
-    def __init__(self, client: Client, address: ApiAddress, record: Endpoint, position: str) -> None:
+    def __init__(self, instance: Instance, record: Endpoint, position: str, url: str) -> None:
         """`position` is from before the endpoint was made."""
-        self._client, self._address, self._record = client, address, record
+        self._client, self._address = instance.client, instance.address
+        self._record, self._url = record, url
         self._seen = SeenRequests(record.slug, position)
         self._responder: Responder | None = None
         self._errors: list[BaseException] = []
@@ -35,7 +38,7 @@ class HooklineEndpoint:
 
     @property
     def url(self) -> str:
-        return self._record.url
+        return self._url
 
     @property
     def slug(self) -> str:
@@ -246,8 +249,7 @@ class HooklineEndpoint:
         __tracebackhide__ = True
         found = yield from search(self._seen, matchers, 1, within, after)
         if found:
-            text = f"A request came to {self.url} that should not:\n  {matchers}\n{title(found[0])}\n{found[0].text}"
-            raise AssertionError(text)
+            raise AssertionError(unwanted_message(self.url, matchers, found[0]))
 
     def _end_responder(self) -> None:
         if self._responder is not None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import ssl
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from filelock import BaseFileLock, FileLock, Timeout
 
-from hookline.client.client import Client
 from hookline.client.endpoints import NewEndpointFields
 from hookline.client.records import Endpoint
 from hookline.errors import ProblemError
-from hookline.running import ApiAddress
 from hookline.testing.endpoint import HooklineEndpoint
+
+if TYPE_CHECKING:
+    from hookline.testing.instance import Instance
 
 SLUG_S = 60.0
 
@@ -22,26 +24,39 @@ SLUG_S = 60.0
 class Hookline:
     """The endpoints of one test; they are deleted after it. `client` is for what they cannot do."""
 
-    def __init__(self, client: Client, address: ApiAddress, folder: Path) -> None:
-        """`folder` is shared by all processes that use this Hookline."""
-        self.client, self._address, self._folder = client, address, folder
+    def __init__(self, instance: Instance) -> None:
+        self.client, self._instance = instance.client, instance
         self._endpoints: list[HooklineEndpoint] = []
         self._locks: list[BaseFileLock] = []
 
     @property
     def api_url(self) -> str:
         """Where the local API is, for programs that use it themselves; see `token`."""
-        return self._address.url
+        return self._instance.address.url
 
     @property
     def token(self) -> str:
-        return self._address.token
+        return self._instance.address.token
 
-    def endpoint(self, name: str = "Test", **fields: Unpack[NewEndpointFields]) -> HooklineEndpoint:
-        """A new endpoint with a URL of its own."""
+    @property
+    def ssl_context(self) -> ssl.SSLContext:
+        """For the code under test: it trusts the authority of endpoints with HTTPS, and no other."""
+        return self._instance.https.client_context
+
+    @property
+    def ca_file(self) -> Path:
+        """The same authority's certificate as a file, for what takes a path."""
+        return self._instance.https.ca_file
+
+    def endpoint(
+        self, name: str = "Test", *, https: bool = False, **fields: Unpack[NewEndpointFields]
+    ) -> HooklineEndpoint:
+        """A new endpoint with a URL of its own; with `https` that begins so, see `ssl_context`. ImportError without the
+        extra `https`."""
+        base = self._instance.https.url if https else self._instance.url
         position = self.client.requests.position()
         record = self._create(name, fields)
-        made = HooklineEndpoint(self.client, self._address, record, position)
+        made = HooklineEndpoint(self._instance, record, position, record.url.replace(self._instance.url, base, 1))
         self._endpoints.append(made)
         return made
 
@@ -50,7 +65,7 @@ class Hookline:
         slug = fields.get("slug")
         if slug is None or slug in [endpoint.slug for endpoint in self._endpoints]:
             return self.client.endpoints.create(name, **fields)
-        lock = FileLock(self._folder / f"{sha256(slug.encode()).hexdigest()}.lock", thread_local=False)
+        lock = FileLock(self._instance.shared_folder / f"{sha256(slug.encode()).hexdigest()}.lock", thread_local=False)
         with suppress(Timeout):
             lock.acquire(timeout=SLUG_S)
             self._locks.append(lock)

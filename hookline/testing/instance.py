@@ -23,6 +23,7 @@ from filelock import FileLock
 from hookline.calls import Call, nothing
 from hookline.client.client import Client
 from hookline.running import FOLDER_VARIABLE, find_running
+from hookline.testing.https import HttpsPort
 
 PROGRAM = Path(__file__).resolve().parents[1] / "__main__.py"
 START_S, STOP_S = 60.0, 15.0
@@ -53,6 +54,7 @@ class Instance:
         folder.mkdir(parents=True, exist_ok=True)
         self.shared_folder = folder
         self._process: subprocess.Popen[str] | None = None
+        self._https: HttpsPort | None = None
         with FileLock(folder / "lock"):
             self._started, self._lease = _joined(folder / "started.json") or self._start(folder)
             self.url, self.data_dir = self._started.url, self._started.data_dir
@@ -62,6 +64,13 @@ class Instance:
             self.client = Client(*address)
             if self._process is not None:  # The free plan allows ten endpoints.
                 self.client.send(Call("PATCH", "/account", nothing, content={"plan": "pro"}))
+
+    @property
+    def https(self) -> HttpsPort:
+        """The port of this process for HTTPS, opened when it is first asked for."""
+        if self._https is None:
+            self._https = HttpsPort(self.url, self.shared_folder / f"authority-{os.getpid()}.pem")
+        return self._https
 
     @property
     def running(self) -> bool:
@@ -80,6 +89,9 @@ class Instance:
 
     def stop(self) -> None:
         """End the lease. The last one waits until the program has ended, and deletes its data. Idempotent."""
+        https, self._https = self._https, None
+        if https is not None:
+            https.close()
         self.client.close()
         with suppress(OSError):
             self._end_lease()

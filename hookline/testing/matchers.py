@@ -7,6 +7,7 @@ import json as json_module
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import Any, TypedDict
 
 from hookline.client.records import Request
@@ -17,7 +18,9 @@ Expected = str | re.Pattern[str] | Callable[[str], bool]
 Predicate = Callable[[Request], object]
 
 SHOWN = 500
-"""Characters of a value in a message."""
+"""Characters of a value, or of a line, in a message."""
+AROUND, DIFFERENCE_LINES = 2, 500
+"""Lines of JSON: shown around a difference, and compared at most, from the first that differs."""
 
 
 class MatcherArguments(TypedDict, total=False):
@@ -63,7 +66,10 @@ class JsonMismatch(Mismatch):
     def lines(self) -> list[str]:
         """The lines that differ, with some around them."""
         first, second = _json_lines(self.expected), _json_lines(self.actual)
-        return list(difflib.unified_diff(first, second, "expected", "actual", n=2, lineterm=""))
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second, strict=False)))
+        part = slice(max(0, same - AROUND), same + DIFFERENCE_LINES)
+        lines = difflib.unified_diff(first[part], second[part], "expected", "actual", n=AROUND, lineterm="")
+        return [cut(line) for line in lines]
 
     def distance(self) -> float:
         changed = sum(line.startswith(("+", "-")) for line in self.lines()) - len(("---", "+++"))
@@ -143,10 +149,10 @@ class Matchers:
                 said = given["predicate"](request)
             except Exception as error:
                 text = str(error).partition("\n")[0]
-                yield Unusable("predicate", None, f"raised {type(error).__name__}: {text}")
+                yield Unusable("predicate", None, cut(f"raised {type(error).__name__}: {text}"))
             else:
                 if not said:
-                    yield Unusable("predicate", None, f"{shown(given['predicate'])} returned {said!r}")
+                    yield Unusable("predicate", None, f"{shown(given['predicate'])} returned {shown(said)}")
 
     def _check_json(self, request: Request) -> Iterator[Mismatch]:
         given = self._given
@@ -189,11 +195,15 @@ def _equal(expected: Any, actual: Any) -> bool:
 def shown(value: Any) -> str:
     """A value in a message: patterns as /…/, functions by their names."""
     if isinstance(value, re.Pattern):
-        return f"/{value.pattern}/"
+        return cut(f"/{value.pattern}/")
     if callable(value):
-        return getattr(value, "__name__", repr(value))
-    text = repr(value)
-    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"
+        return cut(getattr(value, "__name__", "") or repr(value))
+    return cut(repr(value))
+
+
+def cut(text: str, most: int = SHOWN) -> str:
+    """The beginning of a text."""
+    return text if len(text) <= most else f"{text[:most]}… ({len(text) - most:,} characters more)"
 
 
 def _json_lines(value: Any) -> list[str]:

@@ -9,11 +9,13 @@ from hookline.calls import Steps
 from hookline.client.records import Refusal, Request
 from hookline.client.requests import with_body
 from hookline.errors import NotFoundError
-from hookline.testing.matchers import Matchers, Mismatch
+from hookline.testing.matchers import SHOWN, Matchers, Mismatch, cut
 
 NEAREST = 3
-LINES = 40
-"""Of one difference."""
+LINES, MISMATCHES = 40, 10
+"""Of one difference, and of one request."""
+WHOLE = 10_000
+"""Characters of a message."""
 
 
 def read_nearest(seen: Sequence[Request], matchers: Matchers) -> Steps[list[Request]]:
@@ -34,7 +36,7 @@ def miss_message(
 ) -> str:
     """`arrived` requests came to `url`, `nearest` are the most similar of them; `waited` says for how long, and for how
     many."""
-    lines = [f"{waited} at {url}:", f"  {matchers}"]
+    lines = [f"{waited} at {url}:", f"  {cut(str(matchers), 4 * SHOWN)}"]
     if not arrived:
         lines.append("No request arrived there.")
     else:
@@ -43,17 +45,23 @@ def miss_message(
     for place, request in enumerate(nearest, 1):
         lines += ["", f"{place}. {title(request)}", *_mismatch_lines(request, matchers)]
     if refused:
-        lines += ["", "Hookline refused:"]
-        lines += [f"  {one.status} {one.method} {one.target}: {one.reason}" for one in refused]
-    return "\n".join(lines)
+        lines += ["", "Hookline refused, from this test or one that ran at the same time:"]
+        lines += [f"  {one.status} {one.method} {cut(one.target)}: {cut(one.reason)}" for one in refused]
+    return cut("\n".join(lines), WHOLE)
+
+
+def unwanted_message(url: str, matchers: Matchers, request: Request) -> str:
+    """`request` came to `url` and should not have."""
+    lines = [f"A request came to {url} that should not:", f"  {cut(str(matchers), 4 * SHOWN)}"]
+    return cut("\n".join([*lines, title(request), request.text]), WHOLE)
 
 
 def title(request: Request) -> str:
     """A request in one line."""
-    kind = request.content_type or "no content type"
-    cut = "" if request.complete else ", the sender disconnected"
+    kind = cut(request.content_type) or "no content type"
+    end = "" if request.complete else ", the sender disconnected"
     size = "1 byte" if request.size == 1 else f"{request.size:,} bytes"
-    return f"{request.method} {request.target_below} ({kind}, {size}{cut})"
+    return f"{cut(request.method)} {cut(request.target_below)} ({kind}, {size}{end})"
 
 
 def _distance(mismatches: Sequence[Mismatch]) -> float:
@@ -65,8 +73,10 @@ def _mismatch_lines(request: Request, matchers: Matchers) -> list[str]:
     if not wrong:
         return ["   matches"]
     lines = [f"   {matchers.count - len(wrong)} of {matchers.count} match"] if matchers.count > 1 else []
-    for mismatch in wrong:
+    for mismatch in wrong[:MISMATCHES]:
         said = mismatch.lines()
         more = [f"… {len(said) - LINES} more lines"] if len(said) > LINES else []
-        lines += [f"   {mismatch.what}", indent("\n".join([*said[:LINES], *more]), "     ")]
+        lines += [f"   {cut(mismatch.what)}", indent("\n".join([*said[:LINES], *more]), "     ")]
+    if len(wrong) > MISMATCHES:
+        lines.append(f"   … {len(wrong) - MISMATCHES} more differences")
     return lines

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import re
+import ssl
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +15,8 @@ import httpx
 import pytest
 
 from hookline.testing import Hookline, HooklineEndpoint, Request, Response
+from hookline.testing.https import HttpsPort
+from hookline.testing.matchers import MatcherArguments
 from tests.hookline.sending import send
 
 
@@ -173,7 +178,7 @@ def test_nothing_at_all_is_said_with_what_was_refused(hookline: Hookline, endpoi
         "  any request\n"
         "No request arrived there.\n"
         "\n"
-        "Hookline refused:\n"
+        "Hookline refused, from this test or one that ran at the same time:\n"
         f"  404 POST /catch/{endpoint.slug}-typo: No endpoint has this path."
     )
 
@@ -273,3 +278,49 @@ def test_what_a_function_raises_goes_to_sender_and_test(endpoint: HooklineEndpoi
     with pytest.raises(TypeError):
         endpoint.raise_errors()
     endpoint.raise_errors()
+
+
+def test_https_with_an_authority_of_its_own(hookline: Hookline) -> None:
+    endpoint = hookline.endpoint(https=True, slug="secure")
+    assert re.fullmatch(r"https://127\.0\.0\.1:\d+/catch/secure", endpoint.url)
+    body = bytes(range(256)) * 4_096
+    endpoint.respond(lambda request: Response(201, body=request.body))
+    with httpx.Client(verify=hookline.ssl_context, trust_env=False, timeout=30) as client:
+        assert client.post(f"{endpoint.url}/a", content=body).content == body
+        assert client.post(f"{endpoint.url}/b", headers={"Connection": "close"}).status_code == 201
+    assert [request.path for request in endpoint.wait_for(count=2)] == ["/a", "/b"]
+    with httpx.Client(trust_env=False) as client, pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+        client.post(endpoint.url)
+    trusting = ssl.create_default_context(cafile=str(hookline.ca_file))
+    assert httpx.get(endpoint.url, verify=trusting, trust_env=False).status_code == 201
+    assert hookline.endpoint().url.startswith("http:")
+
+
+def test_what_https_needs_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setitem(sys.modules, "trustme", None)
+    with pytest.raises(ImportError, match=r"pip install 'hookline\[https\]'"):
+        HttpsPort("http://127.0.0.1:9", tmp_path / "ca.pem")
+
+
+def test_messages_are_short_whatever_came(endpoint: HooklineEndpoint) -> None:
+    long = "x" * 1_000_000
+    for number in range(5):
+        text = json.dumps({"text": long, "list": list(range(20_000)), **{f"{n}": number for n in range(100)}})
+        send(f"{endpoint.url}/{'p' * 5_000}", text.encode(), content_type="c" * 5_000)
+        send(f"{endpoint.url}-{'p' * 5_000}")
+    paths = {f"{n}": long for n in range(100)}
+    given: list[MatcherArguments] = [
+        {"json": {"text": f"y{long}", "list": list(range(1, 20_000))}},
+        {"json_path": {**paths, "no" * 10_000: 1}, "header": {"h" * 10_000: long}},
+        {"path": re.compile(f"y{'z' * 100_000}"), "body": long.encode()},
+        {"predicate": lambda request: {}[request.text]},
+        {"predicate": lambda request: [] if request.text else 1},
+    ]
+    for matchers in given:
+        with pytest.raises(AssertionError) as caught:
+            endpoint.wait_for(timeout=0, **matchers)
+        assert len(str(caught.value)) <= 10_100
+        assert "5 requests arrived. The nearest:" in str(caught.value)
+    with pytest.raises(AssertionError) as caught:
+        endpoint.assert_none()
+    assert len(str(caught.value)) <= 10_100
