@@ -1,4 +1,4 @@
-"""Ends `hookline serve` with its users: a lease is standard input, while it is open, or a connection to a port.
+"""Ends `hookline serve` with its users: a lease is a connection to a port, and until the first one standard input.
 
 The system closes both when a process ends, however that ends, so nobody has to say that it has gone.
 """
@@ -22,12 +22,14 @@ class Leases:
     def __init__(self, stop: asyncio.Event) -> None:
         self._stop, self._loop = stop, asyncio.get_running_loop()
         self._count = 0
+        self._stdin = False
+        """Whether it is a lease."""
         self._server: asyncio.Server | None = None
         self._last: asyncio.StreamWriter | None = None
 
     def take_stdin(self) -> None:
-        """What is written there is ignored."""
-        self._count += 1
+        """Standard input is a lease while it is open, until there is another. What is written there is ignored."""
+        self._stdin = True
         # no loop watches a console or a pipe on every system
         threading.Thread(target=self._read_stdin, name="standard input", daemon=True).start()
 
@@ -42,26 +44,30 @@ class Leases:
             while os.read(0, 65_536):
                 pass
         with contextlib.suppress(RuntimeError):  # the loop has ended already
-            self._loop.call_soon_threadsafe(self._end)
+            self._loop.call_soon_threadsafe(self._end_stdin)
 
     async def _hold(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if self._stop.is_set():
             writer.close()
             return
         self._count += 1
+        self._stdin = False
         writer.write(GRANTED)
         with contextlib.suppress(ConnectionError):
             while await reader.read(65_536):
                 pass
         self._last = writer  # closed by the system, when this process has ended: its user may wait for that
-        if not self._end():
-            writer.close()
-
-    def _end(self) -> bool:
-        """Whether it was the last one."""
         self._count -= 1
-        if not self._count:
-            if self._server is not None:
-                self._server.close()
-            self._stop.set()
-        return not self._count
+        if self._count:
+            writer.close()
+        else:
+            self._end()
+
+    def _end_stdin(self) -> None:
+        if self._stdin:
+            self._end()
+
+    def _end(self) -> None:
+        if self._server is not None:
+            self._server.close()
+        self._stop.set()

@@ -189,7 +189,8 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
     serve.add_argument(
         "--exit-when-unused",
         action="store_true",
-        help="print a port, and stop when standard input is closed and no program is connected to that port any more",
+        help="print a port, and stop when no program is connected to it any more; until one is, when standard input is"
+        " closed",
     )
 
 

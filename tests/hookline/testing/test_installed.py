@@ -85,6 +85,7 @@ def test_the_sample_projects_tests_pass_in_parallel(installed: Path, tmp_path: P
 SHARED = {
     "test_shared.py": """
         import os
+        import time
         from pathlib import Path
 
         import pytest
@@ -94,6 +95,10 @@ SHARED = {
             Path(f"{worker_id}-{number}.pid").write_text(str(hookline.client.status().pid))
             assert not hookline.endpoint(slug="the-same").requests()
             if number == 4:
+                until = time.monotonic() + 60
+                while len({file.name.partition("-")[0] for file in Path().glob("*.pid")}) < 2:
+                    assert time.monotonic() < until
+                    time.sleep(0.01)
                 os._exit(1)
         """,
 }
