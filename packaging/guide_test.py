@@ -28,7 +28,7 @@ from trial.room import APT, HOME, PATH, USER, Room, TrialError, enter_namespace,
 WORK = BUILD / "trial"
 WHEELS = "/opt/wheels"
 ENVIRONMENT, CHECKOUT = f"{HOME}/hookline", f"{HOME}/checkout"
-START = "README.md"
+START, READ = "README.md", "--read"
 VARIABLES = {
     "HOME": HOME,
     "USER": USER,
@@ -117,7 +117,7 @@ def make_room(form: str) -> Room:
 
 def read_alone(form: str, page: Path) -> str:
     """Follow the page in a process with a network of its own."""
-    command = ["unshare", "--net", sys.executable, *sys.argv[:1], form, page.name]
+    command = ["unshare", "--net", sys.executable, sys.argv[0], READ, form, page.name]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         raise TrialError(done.stdout)
@@ -148,8 +148,12 @@ def read(form: str, page: Path) -> int:
 def main() -> int:
     """Every page with every form, or those that are named; the exit code."""
     enter_namespace([sys.executable, *sys.argv])
-    if len(sys.argv) == 3:
-        return read(sys.argv[1], PAGES / sys.argv[2])
+    if sys.argv[1:2] == [READ]:
+        return read(sys.argv[2], PAGES / sys.argv[3])
+    forms = sys.argv[1:] or list(FORMS)
+    if unknown := set(forms) - FORMS.keys():
+        print(f"guide-test: there is no form {', '.join(unknown)}; there are {', '.join(FORMS)}.", file=sys.stderr)
+        return 2
     report = Report()
     try:
         WORK.mkdir(parents=True, exist_ok=True)
@@ -157,7 +161,9 @@ def main() -> int:
             print("making the bare system (once)", flush=True)
             make_base(WORK / "base.tar")
         pages = sorted(PAGES.glob("*.md"), key=lambda page: (page.name != START, page.name))
-        for form in sys.argv[1:] or FORMS:
+        if "package" in forms and not (DIST / deb.file_name(version())).is_file():
+            raise TrialError("dist/ has no .deb. Run make package first, or choose pip or checkout.")
+        for form in forms:
             make_room(form)
             for page in pages[form == "checkout" :]:  # the first page would install the wheel
                 report.trial(f"{form}: {page.name}", partial(read_alone, form, page))
