@@ -19,14 +19,34 @@ def main() -> int:
     other = sys.modules.get("app")
     if other is not None:
         place = other.__file__ or next(iter(other.__path__))
-        sys.exit(
-            f"hookline: Python loaded another package named app before Hookline began, from {place}. A .pth file or"
+        return _fail(
+            f"Python loaded another package named app before Hookline began, from {place}. A .pth file or"
             " sitecustomize.py does that: remove it, or install Hookline in an environment of its own."
         )
     sys.path.insert(0, PROGRAM)  # before a package of that name which the user has
-    from app.__main__ import main as run  # found only now
+    try:
+        from app.__main__ import main as run  # found only now
 
-    return run()
+        return run()
+    except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package in ("sqlite3", "_sqlite3"):
+            return _fail(
+                f"This Python, {sys.executable}, has no SQLite, in which Hookline stores requests. Install Hookline"
+                " with another one, such as your system's or that of python.org."
+            )
+        if package == "app" and PROGRAM != _INSTALLED:
+            raise  # a fault of this checkout
+        return _fail(
+            f"Parts of Hookline, or of what it needs, are missing or of another version ({error}). Install it again:"
+            f" {sys.executable} -m pip install --force-reinstall hookline"
+        )
+
+
+def _fail(text: str) -> int:
+    if sys.stderr is not None:
+        sys.stderr.write(f"hookline: {text}\n")
+    return 3  # an environment error, as `app.cli.errors` has it
 
 
 if __name__ == "__main__":

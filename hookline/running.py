@@ -14,10 +14,12 @@ FOLDER_VARIABLE = "HOOKLINE_DATA_DIR"
 
 
 class ApiAddress(NamedTuple):
-    """The local API's address (`http://127.0.0.1:8788`, no path) and its token."""
+    """The local API's address (`http://127.0.0.1:8788`, no path), its token, and the program's version if it is
+    known."""
 
     url: str
     token: str
+    version: str | None = None
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -25,6 +27,7 @@ class Running(msgspec.Struct, frozen=True):
 
     pid: int
     api_url: str
+    version: str | None = None
 
 
 def usual_folder() -> Path | None:
@@ -48,7 +51,7 @@ def find_running(folder: Path) -> ApiAddress | None:
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
     usable = _is_own_process(running.pid) and _is_local(running.api_url)
-    return ApiAddress(running.api_url, token) if usable else None
+    return ApiAddress(running.api_url, token, running.version) if usable else None
 
 
 def _is_local(url: str) -> bool:

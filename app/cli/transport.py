@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
+from app import __version__
 from app.cli.blocking import BlockingTransport
 from app.cli.errors import CliError, Exit, UnavailableError
 from hookline.calls import TIMEOUT_S, Call, Params, T, decode_as, nothing, path_of, query_of
@@ -41,6 +42,15 @@ class Transport:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self._api.aclose()
+        if self.address.version in (None, __version__) or isinstance(error, UnavailableError):
+            return
+        if isinstance(error, (CliError, LookupError)):
+            said = str(error) if isinstance(error, CliError) else "Its response is not understood."
+            text = (
+                f"{said} The running Hookline is version {self.address.version}, and this command {__version__}."
+                " Restart Hookline to run this version, or use the hookline command of the other."
+            )
+            raise CliError(text, error.code if isinstance(error, CliError) else Exit.ENVIRONMENT) from error
 
     async def items(
         self, path: str, query: Params, count: int | None, unexamined: Callable[[int], None] | None = None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from app import __version__
 from app.core.errors import DataFolderError
 from app.db.disk_reserve import empty_for_small_file
 
@@ -15,7 +16,7 @@ FILE_NAME = "runtime.json"
 
 
 class Runtime(msgspec.Struct, frozen=True):
-    """The running program's process id and addresses; `capture_url` is None while it does not listen.
+    """The running program's process id, addresses and version; `capture_url` is None while it does not listen.
 
     `window` says whether it has a window, or will have one once it has started.
     """
@@ -24,6 +25,7 @@ class Runtime(msgspec.Struct, frozen=True):
     capture_url: str | None
     api_url: str
     window: bool = False
+    version: str = __version__
 
 
 def write(folder: Path, runtime: Runtime) -> None:

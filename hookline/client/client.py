@@ -43,7 +43,8 @@ class Client:
 
         UnreachableError if none does.
         """
-        return cls(*running_in(data_dir))
+        address = running_in(data_dir)
+        return cls(address.url, address.token)
 
     def __enter__(self) -> Self:
         return self
@@ -108,7 +109,8 @@ class AsyncClient:
 
         UnreachableError if none does.
         """
-        return cls(*running_in(data_dir))
+        address = running_in(data_dir)
+        return cls(address.url, address.token)
 
     async def __aenter__(self) -> Self:
         return self

@@ -187,7 +187,7 @@ class HooklineEndpoint:
     ) -> Request | list[Request]:
         """`wait_for` while the event loop goes on."""
         __tracebackhide__ = True
-        async with AsyncClient(*self._address) as client:
+        async with AsyncClient(self._address.url, self._address.token) as client:
             found = await client.run(self._wait_steps(Matchers(matchers), count or 1, timeout, after))
         return found[0] if count is None else found
 
@@ -206,7 +206,7 @@ class HooklineEndpoint:
     ) -> None:
         """`assert_none` while the event loop goes on."""
         __tracebackhide__ = True
-        async with AsyncClient(*self._address) as client:
+        async with AsyncClient(self._address.url, self._address.token) as client:
             await client.run(self._none_steps(Matchers(matchers), within, after))
 
     def raise_errors(self) -> None:

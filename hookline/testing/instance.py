@@ -61,7 +61,7 @@ class Instance:
             address = find_running(self.data_dir)
             assert address is not None
             self.address = address
-            self.client = Client(*address)
+            self.client = Client(address.url, address.token)
             if self._process is not None:  # The free plan allows ten endpoints.
                 self.client.send(Call("PATCH", "/account", nothing, content={"plan": "pro"}))
 

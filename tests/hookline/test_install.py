@@ -220,6 +220,6 @@ def test_an_app_that_python_loaded_first_is_named(wheels: Path, tmp_path: Path) 
         text=True,
         check=False,
     )
-    assert done.returncode == 1
+    assert done.returncode == 3
     assert done.stderr.startswith("hookline: Python loaded another package named app before Hookline began, from ")
     assert "Traceback" not in done.stderr

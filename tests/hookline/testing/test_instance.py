@@ -60,7 +60,7 @@ def test_processes_share_one_that_ends_with_the_last_of_them_however_they_end(tm
         instance.stop()
         address = find_running(data)
         assert address is not None
-        with Client(*address) as client:
+        with Client(address.url, address.token) as client:
             assert client.status().pid
         second.kill()
         wait_for_end(data)
@@ -77,7 +77,7 @@ def test_it_stops_and_leaves_nothing_behind(tmp_path: Path) -> None:
     instance.stop()
     assert not instance.running
     assert sorted(path.name for path in tmp_path.iterdir()) == ["lock", "started.json"]
-    with Client(*address) as client, pytest.raises(UnreachableError):
+    with Client(address.url, address.token) as client, pytest.raises(UnreachableError):
         client.status()
 
 
