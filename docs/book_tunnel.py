@@ -62,7 +62,7 @@ class About:
     @property
     def base_url(self) -> str:
         tunnel = self._tunnels.tunnel
-        return tunnel.url if tunnel.state is TunnelState.UP and tunnel.url else self._about.base_url
+        return tunnel.url if self._tunnels.url_state and tunnel.url else self._about.base_url
 
     def versions(self) -> Sequence[Fact]:
         return self._about.versions()
@@ -161,7 +161,7 @@ class Chapter:
             "Requests through the URL get a page of somebody else, perhaps of a network that asks you to sign in."
             " Open the URL in a browser to see it."
         )
-        tunnels.change(problem=problem, probe=Probe(at=now_us() - 4_000_000, ms=None, problem=problem))
+        tunnels.probed(Probe(at=now_us() - 4_000_000, ms=None, problem=problem))
         await self.save("tunnel-unreachable")
         problem = "cloudflared ended with exit code 1: failed to request quick Tunnel. Check this computer’s network."
         tunnels.change(state=TunnelState.RESTARTING, restart_at=now_us() + 9_000_000, restarts=2, problem=problem)

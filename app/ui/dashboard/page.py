@@ -11,7 +11,7 @@ from app.core.clock import now_us
 from app.core.model import Endpoint
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import ago
-from app.core.tunnel.tunnel import marked_url, url_mark
+from app.core.tunnel.tunnel import url_mark
 from app.ui.commands.command_button import CommandButton
 from app.ui.dashboard.row import RowContents
 from app.ui.dashboard.rows import DashboardRows
@@ -182,8 +182,9 @@ class DashboardPage(QWidget):
 
     def _refresh_place(self) -> None:
         place = self._services.listening()
-        base = marked_url(self._services.about.base_url, self._services.tunnels.url_state)
-        self._place.setText(f"Capturing at {base}" if place else "Not capturing: the port is closed")
+        mark = url_mark(self._services.tunnels.url_state)
+        here = f"Capturing at {self._services.about.base_url}" if place else "Not capturing: the port is closed"
+        self._place.setText(f"{mark.capitalize()} · {here}" if mark else here)
 
     @Slot(object)
     def _undo_switch(self, endpoint: Endpoint) -> None:

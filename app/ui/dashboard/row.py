@@ -119,15 +119,15 @@ class RowContents:
 class UrlLine:
     """A capture URL, measured once. Where it does not fit, the base URL shared by all endpoints is left out."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, *, marked: bool) -> None:
+        self._left = 22 if marked else 0
         mono = QFontMetrics(mono_font())
         self._url, self._path = url, urlsplit(url).path
         self._url_width, self._path_width = mono.horizontalAdvance(url), mono.horizontalAdvance(self._path)
 
-    @staticmethod
-    def room(name: QRect) -> QRect:
-        """The rectangle of the URL in the name column."""
-        return QRect(name.left(), 33, name.width() - 30, 18)
+    def room(self, name: QRect) -> QRect:
+        """The rectangle of the URL in the name column, behind its mark."""
+        return QRect(name.left() + self._left, 33, name.width() - 30 - self._left, 18)
 
     def fitting_text(self, width: int) -> str:
         """The text drawn in `width` pixels."""
@@ -142,7 +142,7 @@ class UrlLine:
 def paint_row(painter: QPainter, contents: RowContents, url: UrlLine, columns: Columns, theme: Theme) -> None:
     """Draw everything that is not a control."""
     tokens = theme.tokens
-    _paint_name(painter, contents, url, columns.name, tokens)
+    _paint_name(painter, contents, url, columns.name, theme)
     _paint_target(painter, contents, columns.target, theme)
     _text(painter, columns.retention, count_of(contents.endpoint.retention_days, "day"), tokens.text_muted, ui_font())
     _paint_requests(painter, contents, columns.requests, tokens)
@@ -156,18 +156,21 @@ def full_text(use: StorageUse) -> str:
     return "Storage full: not capturing" if use.capturing_stopped else "Storage full: oldest deleted"
 
 
-def _paint_name(painter: QPainter, contents: RowContents, url: UrlLine, room: QRect, tokens: Tokens) -> None:
+def _paint_name(painter: QPainter, contents: RowContents, url: UrlLine, room: QRect, theme: Theme) -> None:
+    tokens = theme.tokens
     endpoint, full = contents.endpoint, full_text(contents.use)
     top = QRect(room.left(), 12, room.width(), 20)
     colour = tokens.text if endpoint.active else tokens.text_muted
     used = _text(painter, top, endpoint.name, colour, ui_font(BASE, QFont.Weight.DemiBold))
     rest = top.adjusted(used + 10, 0, 0, 0)
-    if warnings := " · ".join(filter(None, (full, contents.mark.capitalize()))):
+    if full:
         colour = tokens.danger if contents.use.capturing_stopped else tokens.warning
-        _text(painter, rest, warnings, colour, ui_font(SMALL, QFont.Weight.DemiBold))
+        _text(painter, rest, full, colour, ui_font(SMALL, QFont.Weight.DemiBold))
     elif endpoint.description:
         _text(painter, rest, " ".join(endpoint.description.split()), tokens.text_faint, ui_font(SMALL))
-    url_room = UrlLine.room(room)
+    url_room = url.room(room)
+    if contents.mark:
+        theme.icon("warning", "warning").paint(painter, QRect(room.left(), url_room.top() + 1, 16, 16))
     _text(painter, url_room, url.fitting_text(url_room.width()), tokens.text_muted, mono_font())
 
 
@@ -260,7 +263,7 @@ class DashboardRow(PaintedButton):
         self.menu_button.setAccessibleName(f"More actions for {endpoint.name}")
         self.switch.setChecked(endpoint.active)
         self.copy_button.text_to_copy = contents.url
-        self._url = UrlLine(contents.url)
+        self._url = UrlLine(contents.url, marked=bool(contents.mark))
         self._place()
         self.update()
 
@@ -299,7 +302,9 @@ class DashboardRow(PaintedButton):
         if columns.activity.contains(place):
             return f"{count_of(sum(contents.activity), 'request')} in the last hour, while this window was open"
         if columns.name.contains(place):
-            return "\n".join(filter(None, (contents.endpoint.name, contents.endpoint.description, contents.url)))
+            return "\n".join(
+                filter(None, (contents.endpoint.name, contents.endpoint.description, contents.url, contents.mark))
+            )
         return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -323,7 +328,7 @@ class DashboardRow(PaintedButton):
         for widget in (self.switch, self.copy_button, self.menu_button):
             widget.resize(widget.sizeHint())
         self.switch.move(columns.switch.left(), (HEIGHT - self.switch.height()) // 2)
-        room = UrlLine.room(columns.name)
+        room = self._url.room(columns.name)
         middle = room.center().y() - self.copy_button.height() // 2
         self.copy_button.move(self._url.end(room) + 4, middle)
         self.menu_button.move(columns.menu.left(), (HEIGHT - self.menu_button.height()) // 2)

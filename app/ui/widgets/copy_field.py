@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.ui.theme import metrics
@@ -14,10 +14,12 @@ from app.ui.theme.metrics import CONTROL
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Pill
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.open_folder import open_folder
 
 COPIED_MS = 1400
+MARK_FROM = 380
+"""Pixels from which a mark has words."""
 
 
 class CopyButton(IconButton):
@@ -63,6 +65,7 @@ class CopyField(QFrame):
         self._label.setFont(mono_font())
         self.mark = Pill("", "warning", self)
         self.mark.hide()
+        self._mark = ""
         self._button = CopyButton(text, what, theme, self)
         self._copied = label("Copied", "success", self)
         self._copied.hide()
@@ -86,12 +89,22 @@ class CopyField(QFrame):
 
     def set_text(self, text: str, mark: str = "") -> None:
         """Show and copy another text; a `mark` beside it, which is not copied, says why it may not work."""
-        self.mark.setText(mark)
+        self._mark = mark
         self.mark.setVisible(bool(mark))
+        self.mark.setToolTip(plain_tooltip(mark))
         self.setAccessibleDescription(mark)
+        self._fit_mark()
         self._label.setText(text)
         self._label.updateGeometry()
         self._button.text_to_copy = text
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrow field leaves the room to its text."""
+        super().resizeEvent(event)
+        self._fit_mark()
+
+    def _fit_mark(self) -> None:
+        self.mark.setText(self._mark if self.width() >= MARK_FROM else "!")
 
     @Slot()
     def copy(self) -> None:

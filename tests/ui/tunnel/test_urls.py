@@ -91,13 +91,13 @@ def test_a_url_that_nobody_reaches_is_marked_wherever_it_is_shown(run: Scene, tm
             said: list[str] = []
             window.endpoint_actions.announced.connect(said.append)
             texts: tuple[Callable[[], str], ...] = (
-                window.requests.header.url.mark.text,
+                window.requests.header.url.accessibleDescription,
                 window.requests.list_area.empty._state.text.text,
                 lambda: row.contents.mark,
-                window.dashboard._place.text,
-                form.url.mark.text,
+                lambda: window.dashboard._place.text().lower(),
+                form.url.accessibleDescription,
                 targets.subtitle.text,
-                about.base_url.mark.text,
+                about.base_url.accessibleDescription,
             )
             for state in (TunnelState.CHECKING, TunnelState.UNREACHABLE):
                 desk.tunnels.come_up(state=state, url_changed=True)
