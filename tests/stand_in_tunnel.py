@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 URL = "https://blue-fox.example.com"
 FOREVER = 600
@@ -122,9 +123,18 @@ def relays(port: int, client: str = "", broken: str = "", listen: str = "0") -> 
 
 def leaves_children(port: int) -> None:
     """A child that ignores SIGTERM, and one in a session of its own."""
+    _children(port, ({}, {"start_new_session": True}))
+
+
+def hides_children(port: int) -> None:
+    """A child in a session of its own that has nothing of the environment."""
+    _children(port, ({"start_new_session": True, "env": {}},))
+
+
+def _children(port: int, ways: tuple[dict[str, Any], ...]) -> None:
     code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print(1, flush=True); time.sleep(600)"
-    for apart in (False, True):
-        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, start_new_session=apart)
+    for way in ways:
+        child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, **way)
         assert child.stdout is not None
         child.stdout.readline()
         say(f"child {child.pid}")
@@ -143,6 +153,7 @@ MODES: dict[str, Callable[..., None]] = {
     "dies once": dies_once,
     "ignores signals": ignores_signals,
     "leaves children": leaves_children,
+    "hides children": hides_children,
     "renames": renames,
     "in pieces": in_pieces,
     "floods": floods,

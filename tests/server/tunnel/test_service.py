@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import stat
 from pathlib import Path
 
@@ -214,6 +215,23 @@ async def test_what_a_program_leaves_behind_is_ended(rig: TunnelRig) -> None:
     assert all(map(is_running, processes))
     await service.stop()
     assert await ended(processes)
+
+
+async def test_a_child_that_hides_is_ended_where_the_system_can_tell(rig: TunnelRig) -> None:
+    service = await rig.use(spec("hides children"))
+    await service.start("stand-in")
+    tunnel = await rig.until(lambda tunnel: connected(tunnel) and len(tunnel.output) >= 3)
+    (hidden,) = (int(line.split()[1]) for line in tunnel.output if line.startswith("child"))
+    cgroup = service._session._run._process._cgroup  # type: ignore[union-attr]
+    try:
+        if cgroup is None:
+            pytest.skip("Hookline may not make control groups here")
+        await service.stop()
+        assert await ended([hidden])
+        assert not cgroup.exists()
+    finally:
+        if is_running(hidden):
+            os.kill(hidden, signal.SIGKILL)
 
 
 async def test_a_known_url_needs_no_output(rig: TunnelRig) -> None:
