@@ -64,7 +64,7 @@ def requests(secret: str) -> dict[str, dict[str, Any]]:
 def questions() -> list[str]:
     """Ways to ask for each beginning, middle and end of the first secret."""
     secret, number = next(iter(SECRETS.items()))
-    parts = [secret[0], secret[:7], secret, "8", str(number)]
+    parts = [secret[0], secret, str(number)]
     asked = []
     for part in parts:
         positive = [

@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import NamedTuple
 
-from app.core.bodies.formats.multipart_parts import decode
 from app.core.bodies.media_types import CSV, JSON_LINES, TSV, is_json, is_xml, media_type
+from app.core.redaction.in_base64 import PACKED, holds_secrets
 from app.core.redaction.in_form import form_secrets
 from app.core.redaction.in_json import json_secrets
 from app.core.redaction.in_multipart import multipart_secrets, part_secrets
 from app.core.redaction.in_text import is_plain, text_secrets
 from app.core.redaction.in_xml import xml_secrets
 from app.core.redaction.names import binary_may_name_secret, is_secret, may_name_secret
-from app.core.redaction.secret import HOLE, REDACTED, Find, Secret
+from app.core.redaction.secret import HOLE, REDACTED, Secret
 
 DEPTH_MAX = 4
 """JSON in a text of JSON, in a field of a form and so on is read this deep; what is deeper and names a secret is
@@ -45,12 +45,6 @@ _TABLE = re.compile(r"\s*+[\w\"'-]++(?: [\w\"'-]++)?(?:[,;\t|][\w\"'-]++(?: [\w\
 _ROW = re.compile(
     r"^[\"']?(?P<name>[\w-]{1,40}+(?:[ ][\w-]{1,40}+)?)[\"']?[,;|][^,;|\r\n]++(?=\r?\n|\Z)", re.MULTILINE | re.ASCII
 )
-_BASE64 = re.compile(
-    r"\s*+(?:data:[\w/+.;=-]{0,100}?;base64,)?(?P<text>[\w+/-]{16,}+={0,2}(?:\s++[\w+/-]++={0,2})*+)\s*+\Z", re.ASCII
-)
-_URL_SAFE = str.maketrans("-_", "+/")
-BINARY_MAX = 4096
-_PACKED = (b"\x1f\x8b", b"PK\x03\x04", b"\x28\xb5\x2f\xfd", b"BZh", b"\xfd7zXZ", b"7z\xbc\xaf")
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 """Byte order marks of text in two or four bytes for each character."""
 _MEDIA = ("image/", "audio/", "video/", "font/", "application/pdf")
@@ -139,7 +133,7 @@ def _secrets(text: str, content_type: str, depth: int = 0) -> Iterable[Secret]:
         case "form":
             return form_secrets(text, find)
         case _:
-            hidden = (depth and _is_unreadable_text(text)) or _holds_secrets_in_base64(text, find)
+            hidden = (depth and _is_unreadable_text(text)) or holds_secrets(text, find)
             return [Secret(0, len(text))] if hidden else text_secrets(text)
 
 
@@ -147,18 +141,6 @@ def _in_part(text: str, content_type: str, depth: int) -> Iterable[Secret]:
     """In a part of a multipart body."""
     unreadable = _is_unreadable(text.encode("latin-1"), content_type)
     return [Secret(0, len(text))] if unreadable else _secrets(text, content_type, depth)
-
-
-def _holds_secrets_in_base64(text: str, find: Find) -> bool:
-    """Whether the text is text or an archive in Base64, as queues deliver it, with secrets in it."""
-    encoded = _BASE64.match(text)
-    if not encoded:
-        return False
-    plain, decoded = decode("base64", encoded["text"].translate(_URL_SAFE).encode(), complete=False)
-    if not decoded or not plain.isascii():
-        short = plain[:BINARY_MAX]  # in many random bytes is any short name
-        return bool(decoded) and (plain.startswith(_PACKED) or binary_may_name_secret(short))
-    return next(iter(find(plain.decode("ascii"))), None) is not None
 
 
 def _format(kind: str, text: str) -> str:
@@ -178,7 +160,7 @@ def _format(kind: str, text: str) -> str:
 def _is_unreadable(body: bytes, content_type: str) -> bool:
     """Whether the body may hold secrets that no name shows."""
     kind = media_type(content_type)
-    if body.startswith(_PACKED):
+    if body.startswith(PACKED):
         return True
     if b"\0" in body[:4] or body.startswith(_WIDE):
         return not kind.startswith(_MEDIA) and may_name_secret(body.replace(b"\0", b"").decode("latin-1"))

@@ -25,10 +25,36 @@ _NO_SECRET = frozenset({"true", "false", "null"})
 _HARMLESS = re.compile(r"(?!-|[Bb]asic )[^:=<{\[%&\\]{0,15}+\Z|-?[\d.eE+-]*+\Z", re.ASCII)
 """A value that is too short for a key and no name with a value, or a number."""
 _NAMING = frozenset(
-    {"name", "key", "field", "header", "label", "title", "question", "param", "parameter", "variable", "k", "path"}
+    {
+        "name",
+        "key",
+        "field",
+        "header",
+        "label",
+        "title",
+        "question",
+        "param",
+        "parameter",
+        "variable",
+        "k",
+        "path",
+        "parameterkey",
+    }
 )
 _VALUED = frozenset(
-    {"value", "values", "val", "default", "v", "answer", "stringvalue", "string_value", "new_value", "old_value"}
+    {
+        "value",
+        "values",
+        "val",
+        "default",
+        "v",
+        "answer",
+        "stringvalue",
+        "string_value",
+        "new_value",
+        "old_value",
+        "parametervalue",
+    }
 )
 _CONTENT = frozenset({"content", "data", "text"})
 """Beside a name of several words, such as `Token bot`, these hold no secret, and neither does an object in them."""
@@ -149,7 +175,7 @@ class _Reader:
         if level.is_list:
             is_pair = level.is_empty and len(self._levels) > 1 and self._levels[-2].is_list
             is_tuple = self._has_tuples and (sent.startswith("('") or self._text[token.start() - 1] == "(")
-            if is_pair or is_tuple or level.name == _RAW_HEADERS or sent.startswith("--"):
+            if is_pair or is_tuple or level.name == _RAW_HEADERS or (sent.startswith("--") and "=" not in sent):
                 self._name = _plain(sent).strip("('")
         elif name in _VALUED:
             level.value = Secret(token.start(), token.end(), f'"{REDACTED}"')

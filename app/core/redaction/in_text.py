@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
+from app.core.redaction.in_base64 import holds_secrets
 from app.core.redaction.in_form import form_secrets
 from app.core.redaction.names import (
     COMPOUND,
@@ -28,7 +29,7 @@ from app.core.redaction.secret import REDACTED, Secret, replaced
 # Runs are possessive, so that what does not match is read once.
 _KEYS = (
     r"(?<![A-Za-z0-9_-])(?:gh[pousr]_|github_pat_|gl(?:pat|dt|rt|oas|ptt|ft|soat|cbt|agent)-|xox[a-z]-|xapp-|whsec_"
-    r"|[sr]k_(?:live|test)_|pypi-|dop_v1_|sq0[a-z]{3}-|AIza|SG\.|ya29\.|hv[sb]\.|dckr_pat_|atatt3|shp[a-z]{2}_"
+    r"|glsa_|gsk_|xkeysib-|rubygems_|tskey-|[sr]k_(?:live|test)_|pypi-|dop_v1_|sq0[a-z]{3}-|AIza|SG\.|ya29\.|hv[sb]\.|dckr_pat_|atatt3|shp[a-z]{2}_"
     r"|sk-(?=[a-z_-]{0,40}\d)|(?:npm|hf|ntn|sbp|nfp|lin_api)_(?=[a-z0-9]{24}))[A-Za-z0-9_-]{16,}+"
     r"(?:\.[A-Za-z0-9_-]{16,}+)?"
 )
@@ -43,7 +44,10 @@ _PATHS = (
     r"|maker\.ifttt\.com/(?P<ifttt>[\w/-]++)|hook\.[a-z0-9.]{0,12}make\.com/(?P<make>[\w-]++)"
 )
 """URLs that give access to whoever knows them."""
-_VALUES = rf"(?P<key>{_KEYS}|{_PEM})|{_JWT}|{_PATHS}"
+_BOT = r"(?<=\d{8}):AA[\w-]{32,36}(?![\w-])"
+"""A Telegram bot's token, after its number."""
+_NETRC = r"machine[ ]+\S+\s+login[ ]+\S+\s+password[ ]+(?P<netrc>\S++)"
+_VALUES = rf"(?P<key>{_KEYS}|{_PEM}|{_BOT})|{_NETRC}|{_JWT}|{_PATHS}"
 _VALUE_STEMS = (
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-", "gloas-", "glptt-", "glft-"),
     *(
@@ -62,6 +66,7 @@ _VALUE_STEMS = (
         "sg.",
     ),
     *("ya29.", "hvs.", "hvb.", "dckr_pat_", "atatt3", "shp", "sk-", "npm_", "hf_", "ntn_", "sbp_", "nfp_"),
+    *("glsa_", "gsk_", "xkeysib-", "rubygems_", "tskey-", ":aa", "machine "),
     *(
         "lin_api_",
         "-----begin ",
@@ -106,8 +111,10 @@ _CELL = r"[\"']?[ ]?\t++(?P<cell>[^\t\r\n]++)"
 _NEXT_LINE = r"[ \t]*+\r?\n[ \t]*+"
 _LINE_END = r"(?=[ \t]*+(?:\r?\n|\Z))"
 _IN_TEXT = (
-    rf"{_TAIL})(?:{_AFTER_NAME}{_SEPARATOR}\s{{0,20}}+{_VALUE}|{_CELL}"
-    rf"|{_NEXT_LINE}(?P<below>(?=[^\s:]*\d)[^\s:]{{6,}}+){_LINE_END})"
+    rf"{_TAIL})(?:{_AFTER_NAME}{_SEPARATOR}[*`]{{0,3}}+\s{{0,20}}+{_VALUE}|{_CELL}"
+    r"|[ ](?:is|was):?[ ]{1,4}(?P<told>(?=\S*\d)\S{6,}+)|(?<=password)[ ]{1,4}'(?P<literal>[^'\r\n]{4,}+)"
+    r"|[\"'],[ ]?[\"'](?P<argument>[^\"'\r\n]++)(?=[\"']\))"
+    rf"|[*`]{{0,3}}+{_NEXT_LINE}(?P<below>(?=[^\s:]*\d)[^\s:]{{6,}}+){_LINE_END})"
 )
 """What follows a word of secret names, in the middle of a line: also in the next cell or alone on the next line."""
 _TO_LINE_END = (
@@ -183,7 +190,10 @@ _OF_PATH = _Patterns(
 )
 _NAME_BEFORE = re.compile(r"(?:unexpected )?[\w.-]{0,40}\Z", re.IGNORECASE)
 _PLAIN = re.compile(r"(?:(?!-|[Bb]asic )[^\s:=<{\[%&]{0,15}+(?:\s++|\Z))*+\Z")
-_BESIDE = re.compile(r"\S[ \"']{0,2}[\t\r\n]\s*\S")
+_PAIR_MIN = 9
+"""Characters of a short name, a space and a value."""
+_MAY_BE_VALUE = re.compile(r"[ \t\n][\"']?[^\s\d']*+[\d'\t\n]|[\t\n]\S")
+"""A word with a digit, in quotes, or in a cell or line of its own: what follows a name without a sign between them."""
 _NAME_STEMS = (*SIMPLE_STEMS, *COMPOUND_STEMS, *_SHORT_STEMS)
 _QUERY = re.compile("[?#]")
 DEPTH_MAX = 4
@@ -194,7 +204,7 @@ def is_plain(text: str) -> bool:
     """Whether the text has only words that are too short for a key, and no names with values; quick."""
     if _PLAIN.match(text) is None:
         return False
-    if _BESIDE.search(text) is None:  # neither cells nor lines
+    if len(text) < _PAIR_MIN or _MAY_BE_VALUE.search(text) is None:
         return True
     lower = text.lower()
     return not any(stem in lower for stem in _NAME_STEMS)
@@ -203,6 +213,9 @@ def is_plain(text: str) -> bool:
 def text_secrets(text: str, depth: int = 0) -> Iterator[Secret]:
     """The secrets in a plain text."""
     if is_plain(text):
+        return
+    if depth < DEPTH_MAX and holds_secrets(text, partial(text_secrets, depth=depth + 1)):
+        yield Secret(0, len(text))
         return
     for found in _found(text, _OF_TEXT if depth < DEPTH_MAX else _OF_INMOST_TEXT):
         if found.lastgroup != "url":

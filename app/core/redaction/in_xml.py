@@ -27,8 +27,8 @@ _ESCAPE = re.compile(r"&(?:amp|lt|gt|quot|apos|#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}
 _NAMING, _NAMING_VALUE = frozenset({"name", "key"}), frozenset({"id", "n", "field", "property"})
 """Attributes that name the content of their element and its value, and its value only."""
 _VALUED = frozenset({"value", "content", "v"})
-_LABELS = frozenset({"name", "key", "field", "th", "td", "dt"})
-_LABELLED = frozenset({"value", "val", "string", "td", "dd"})
+_LABELS = frozenset({"name", "key", "field", "th", "td", "dt", "label", "parameterkey"})
+_LABELLED = frozenset({"value", "val", "string", "td", "dd", "span", "code", "parametervalue"})
 """An element whose text is a name, and the one after it with the value."""
 _LABEL = re.compile(rf"(?:{WORDS})[^:=]{{0,40}}[:=]\Z", re.IGNORECASE | re.ASCII)
 _LABEL_MAX = 200
@@ -57,10 +57,11 @@ def xml_secrets(text: str, find: Find) -> Iterator[Secret]:
             yield from (Secret(begin + one.begin, begin + one.end, one.text) for one in find(token[kind]))
         elif not token["close"]:
             element = token["name"].rpartition(":")[2].lower()
-            named = yield from _attributes(token["attributes"], token.start("attributes"), find)
+            is_element = is_secret(element)
+            named = yield from _attributes(token["attributes"], token.start("attributes"), find, is_element)
             named = named or (is_named and element in _LABELLED)
             is_named = False
-            if (named or is_secret(element)) and not _is_empty(token):
+            if (named or is_element) and not _is_empty(token):
                 end = _end_of(token["name"], tokens, len(text))
                 if text[token.end() : end].strip():
                     yield Secret(token.end(), end)
@@ -86,15 +87,20 @@ def _is_empty(tag: re.Match[str]) -> bool:
     return tag["attributes"].rstrip().endswith("/") or tag["name"].lower() in _VOID
 
 
-def _attributes(text: str, at: int, find: Find) -> Generator[Secret, None, bool]:
-    """Returns whether one of them, such as `name="password"`, says that the element is a secret."""
+def _attributes(text: str, at: int, find: Find, is_element: bool) -> Generator[Secret, None, bool]:
+    """Of an element that is a secret by its name or not. Returns whether one of them, such as `name="password"`, says
+    that it is."""
     if "=" not in text:
         return False
     found = [(one["name"].lower(), *_value(one)) for one in _ATTRIBUTE.finditer(text)]
     is_named = any(name in _NAMING and is_secret(value) for name, _, value in found)
-    is_value_named = is_named or any(
-        (name in _NAMING_VALUE and is_secret(value)) or (name == "type" and value.lower() == "password")
-        for name, _, value in found
+    is_value_named = (
+        is_element
+        or is_named
+        or any(
+            (name in _NAMING_VALUE and is_secret(value)) or (name == "type" and value.lower() == "password")
+            for name, _, value in found
+        )
     )
     for name, begin, value in found:
         if value and (is_secret(name) or (is_value_named and name in _VALUED)):

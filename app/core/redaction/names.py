@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 
 SIMPLE = (
-    r"authorization(?!s)|cookie|passw|pass[-_ ](?:word|wd)|pass[-_ ]?(?:phrase|code)|pwd|kennwort|wachtwoord|contrase"
-    r"|senha|secret(?!ar)|token(?!i[sz])|credential|jwt|sess(?:ion)?[-_ ]?id|card[-_ ]?number|cvv|cvc|creds"
-    r"|saml-?response|mnemonic"
+    r"authorization(?!s)|cookie|passw|pass[-_ ](?:word|wd)|pass[-_ ]?(?:phrase|code|key)|pwd|kennwort|wachtwoord"
+    r"|contrase|senha|secret(?!ar)|token(?!i[sz])|credential|jwt|sess(?:ion)?[-_ ]?id|card[-_ ]?number|cvv|cvc|creds"
+    r"|saml-?response|mnemonic|[cx]srf|security[-_ ]?answer"
 )
 """Slack's `authorizations` lists who installed an app."""
 _KEYS = (
@@ -26,6 +26,7 @@ WORDS = f"{SIMPLE}|{COMPOUND}"
 SIMPLE_STEMS = (
     *("authorization", "cookie", "pass", "pwd", "kennwort", "wachtwoord", "contrase", "senha", "secret", "token"),
     *("credential", "jwt", "sess", "card", "cvv", "cvc", "creds", "saml", "mnemonic"),
+    *("csrf", "xsrf", "security"),
 )
 """Each match of `SIMPLE` in a text of small letters begins with one of these."""
 COMPOUND_STEMS = ("key", "code", "assertion", "signature", "phrase", "passe")

@@ -165,6 +165,16 @@ SECRETS: dict[str, Make] = {
     "CSV in JSON": lambda s, r: members({"file": f"id,{name(r)}\n1,{s}\n"}),
     "YAML in JSON": lambda s, r: members({"file": f"a: 1\n{name(r)}:\n  - {s}\n"}),
     "a PIN": lambda s, r: body(f"Welcome! {r.choice(['PIN', 'Your OTP', 'Verification code'])}: {s}, for 5 minutes."),
+    "told in words": lambda s, r: body(f"Your {r.choice(['temporary password', 'verification code'])} is {s}1 today"),
+    "SQL": lambda s, r: body(f"ALTER USER a WITH PASSWORD '{s}';"),
+    ".netrc": lambda s, r: body(f"machine shop.test login a password {s}\n"),
+    "arguments": lambda s, r: r.choice(
+        [members({"args": ["--token=a", "--password", s, "b"]}), body(f"define('DB_PASSWORD', '{s}');")]
+    ),
+    "a chat": lambda s, r: members({"text": r.choice([f"*Password:*\n{s}", f"**API key**\n{s}1"])}),
+    "header in Base64": lambda s, r: header("X-Data", b64(json.dumps({name(r): s}))),
+    "query in Base64": lambda s, r: Sent(target=f"/catch/a?state={b64(json.dumps({name(r): s})).rstrip('=')}"),
+    "XML, an attribute": lambda s, r: body(f'<a><{name(r)} id="7" value="{s}"/></a>', XML),
     "a note, an error": lambda s, r: Sent(text=r.choice([f"the {name(r)}={s} is old", f"http://u:{s}@h/ is down"])),
 }  # fmt: skip
 """By the kind of place."""
@@ -215,6 +225,8 @@ HARMLESS: dict[str, Make] = {
                 f"Unexpected token in {s}",
                 f"Your secret admirer from {s} sent a card",
                 f"We changed the tokens, the mail and {s}",
+                f"the password is required for {s}",
+                f"a token was sent to {s}, it's in the mail",
             ]
         )
     ),
