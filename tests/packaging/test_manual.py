@@ -146,7 +146,7 @@ def test_every_example_is_a_command_line_that_can_be(text: str) -> None:
     parsed = []
     for line in examples(text):
         inner, outer = re.findall(r"\$\((.*)\)", line), re.sub(r"\$\(.*\)", "ID", line)
-        for command in re.split(r" \| | > | & ", " | ".join([outer, *inner])):
+        for command in re.split(r" \|\|? | > | & ", " | ".join([outer, *inner])):
             words = shlex.split(command)
             if words[:1] == ["hookline"]:
                 parsed.append(parse(words[1:]))
