@@ -60,6 +60,14 @@ class ApiConnections:
         self._connections[connection] = ""
         return room
 
+    def head_grew(self) -> None:
+        """When all unfinished heads together take too much memory, the longest is given up."""
+        heads = {one: one.unfinished_head for one in self._connections}
+        if sum(heads.values()) > LIMITS.head_memory:
+            longest = max(heads, key=heads.__getitem__)
+            self._discard(longest)
+            longest.abort()
+
     def _discard(self, connection: ApiProtocol) -> None:
         self._connections.pop(connection, None)
 
@@ -96,6 +104,16 @@ class ApiProtocol(web.RequestHandler):
         self._since = asyncio.get_running_loop().time()
         self.crowded = not self._connections.add(self)
 
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self._requests.unfinished:
+            self._connections.head_grew()
+
+    @property
+    def unfinished_head(self) -> int:
+        """Bytes of a head that was received in part."""
+        return self._requests.unfinished
+
     def waiting_for(self) -> Waiting:
         """The next request; None during a call of a caller who knows the token."""
         return None if self._stage is None else (self._stage, self._since)
@@ -122,7 +140,7 @@ class ApiProtocol(web.RequestHandler):
     def _process_keepalive(self) -> None:
         """As aiohttp's, which closes a connection without a response also when a part of a head was received."""
         waiting = self._waiter is not None and not self._waiter.done()
-        if waiting and self._requests.has_begun and self._loop.time() >= self._next_keepalive_close_time:
+        if waiting and self._requests.unfinished and self._loop.time() >= self._next_keepalive_close_time:
             self._requests.time_out()
             self.data_received(b"")
         else:

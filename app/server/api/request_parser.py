@@ -39,9 +39,9 @@ class RequestParser:
         """Why what was received is no request: what follows is discarded."""
 
     @property
-    def has_begun(self) -> bool:
-        """Whether a part of a head was received."""
-        return bool(self._reader.head)
+    def unfinished(self) -> int:
+        """Bytes of a head that was received in part."""
+        return len(self._reader.head)
 
     def check(self, method: str) -> None:
         """Raise why the current request, of that method, is none."""

@@ -9,6 +9,7 @@ from contextlib import suppress
 import pytest
 
 from app.server.api import ApiServer, protocol
+from app.server.capture.limits import Limits
 from tests.server.api.conftest import TOKEN, Desk
 
 MOST = 4
@@ -93,6 +94,20 @@ async def test_a_stream_of_events_is_never_ended_for_others(callers: Callers) ->
     async with asyncio.timeout(10):
         while await callers.call() != 200:
             pass
+
+
+async def test_heads_without_end_take_only_so_much_memory_together(
+    callers: Callers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(protocol, "LIMITS", Limits(head_memory=100_000))
+    stream = await callers.connect(EVENTS)
+    assert await status(stream) == 200
+    short = await callers.connect(b"GET / HTTP/1.1\r\nX: " + b"x" * 20_000)
+    long = await callers.connect(b"GET / HTTP/1.1\r\nX: " + b"x" * 60_000)
+    await callers.connect(b"GET / HTTP/1.1\r\nX: " + b"x" * 40_000)
+    await closed(long)
+    assert not short.at_eof()
+    assert not stream.at_eof()
 
 
 async def test_a_connection_has_only_so_long_for_a_head(
