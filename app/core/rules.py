@@ -42,7 +42,7 @@ _IPV6_NETLOC = re.compile(r"\[([^\]%]+)\](?::[0-9]*)?")
 HEADER_NAME_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"
 _TOKEN = re.compile(HEADER_NAME_PATTERN)
 OWN_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "keep-alive", "upgrade"})
-FRAMING = frozenset({"content-length", "transfer-encoding", "connection", "x-hookline-forwarded-by"})
+DELIVERY_HEADERS = frozenset({"content-length", "transfer-encoding", "connection", "x-hookline-forwarded-by"})
 _JOINERS = "\u200c\u200d"
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 
@@ -224,9 +224,9 @@ def target_errors(draft: TargetDraft, own_bases: Sequence[str] = ()) -> list[Fie
     retry, removed = draft.retry, tuple((name, "") for name in draft.remove_headers)
     checks: list[tuple[str, str | None]] = [
         ("url", forward_url_error(full_url(draft.url), own_bases, "Target URL")),
-        ("set_headers", headers_error(draft.set_headers, "Set headers", FRAMING)),
-        ("add_headers", headers_error(draft.add_headers, "Add headers", FRAMING)),
-        ("remove_headers", headers_error(removed, "Remove headers", FRAMING | {"host"})),
+        ("set_headers", headers_error(draft.set_headers, "Set headers", DELIVERY_HEADERS)),
+        ("add_headers", headers_error(draft.add_headers, "Add headers", DELIVERY_HEADERS)),
+        ("remove_headers", headers_error(removed, "Remove headers", DELIVERY_HEADERS | {"host"})),
         ("timeout_ms", _range_error("Timeout", draft.timeout_ms, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, " ms")),
         (
             "parallel",
@@ -234,7 +234,7 @@ def target_errors(draft: TargetDraft, own_bases: Sequence[str] = ()) -> list[Fie
         ),
         (
             "attempt_header",
-            headers_error(((draft.attempt_header, ""),), "Attempt header", FRAMING | {"host"})
+            headers_error(((draft.attempt_header, ""),), "Attempt header", DELIVERY_HEADERS | {"host"})
             if draft.attempt_header is not None
             else None,
         ),

@@ -17,7 +17,8 @@ NO_FOLDER = "/nowhere/at/all"
 SLUG, PROGRAM = "orders", "ngrok"
 NO_PROGRAM = "none"
 """A tunnel program that was started would make this computer reachable."""
-_SECONDS = re.compile(r"[0-9]{1,3}(\.[0-9]*)?")
+_NUMBER = re.compile(r"[0-9]+(\.[0-9]*)?([eE][+-]?[0-9]+)?")
+TIMEOUT_MAX_S = 300
 _URL = re.compile(r"(?=.{1,2000}$)([Hh][Tt][Tt][Pp][Ss]?://\S+|([A-Za-z0-9._-]*:)?[0-9]{1,5}([/?]\S*)?)")
 _ID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}|[1-9][0-9]{0,17}")
 STORED = {kind: cycle(ids) for kind, ids in json.loads(os.environ.get("HOOKLINE_STORED", "{}")).items()}
@@ -87,8 +88,8 @@ def _fit(case: Any) -> None:
             given["q"] = next(SEARCHES)
     if "ignore_path" in query:
         query["ignore_path"] = PATHS
-    if case.operation.path.endswith("/options") and (case.path_parameters or {}).get("id") != PROGRAM:
-        case.body = {}
+    if case.operation.path.endswith("/options"):  # each program has others
+        case.path_parameters["id"], case.body = PROGRAM, {"domain": "example.ngrok-free.dev"}
     elif isinstance(body, dict):
         _fit_body(body, is_new=case.operation.method.upper() == "POST")
     if "/replay" in case.operation.path and case.operation.body:
@@ -124,7 +125,8 @@ def _printable(text: str) -> str:
 def _hurry(case: Any) -> None:
     """Nothing comes while it waits."""
     query = case.query or {}
-    if "timeout" not in query or _SECONDS.fullmatch(str(query["timeout"])):
+    given = str(query.get("timeout", "0"))
+    if _NUMBER.fullmatch(given) and float(given) <= TIMEOUT_MAX_S:
         case.query = {**query, "timeout": "0.01"}
 
 

@@ -152,7 +152,7 @@ def test_nothing_to_send_and_nothing_that_could_capture(run: Run, ids: list[str]
         ("@last --speed 0", 2, "'0' is not a speed"),
         ("@last --speed 1e-320", 2, "'1e-320' is not a speed"),
         ("@last --rate nan", 2, "'nan' is not a number"),
-        ("@last --rate 0", 2, "Rate must be more than 0"),
+        ("@last --rate 0", 2, "Rate must be 0.001 to 10,000 per second"),
         ("@last --speed 0.0001", 2, "'0.0001' is not a speed"),
         ("@last --longest-gap 90000", 2, "Argument --longest-gap: 90000 is out of range; use 0 to 86,400 seconds. See"),
         ("@last --delay-max 601", 2, "601 is out of range; use 0 to 600 seconds"),

@@ -26,11 +26,12 @@ from app.core.rules import FieldError, forward_url_error, headers_error, slug_er
 
 CONCURRENCY_MAX = 64
 TIMES_MAX = 100_000
-RATE_MAX = 10_000
+RATE_MIN, RATE_MAX = 0.001, 10_000
 SCALE_MAX = 1_000
 GAP_MAX_MS, DELAY_MAX_MS = 24 * 3_600_000, 600_000
 SEED_MAX = 2**63 - 1
 """The store's integers are signed and have 64 bits."""
+ONE_EDITED = "Only a single request can be edited before it is replayed."
 METHOD_PATTERN = "^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,40}$"
 _METHOD = re.compile(METHOD_PATTERN)
 
@@ -85,8 +86,8 @@ def _destination_errors(destination: ReplayDestination, own_bases: Sequence[str]
 
 def _pace_errors(spec: ReplaySpec) -> Iterator[FieldError]:
     pace = spec.pace
-    if isinstance(pace, FixedRate) and not 0 < pace.per_second <= RATE_MAX:
-        text = f"Rate must be more than 0 and at most {RATE_MAX:,} per second, not {pace.per_second:,g}."
+    if isinstance(pace, FixedRate) and not RATE_MIN <= pace.per_second <= RATE_MAX:
+        text = f"Rate must be {RATE_MIN:g} to {RATE_MAX:,} per second, not {pace.per_second:,g}."
         yield FieldError(field="pace.per_second", message=text)
     if not isinstance(pace, OriginalGaps):
         return
@@ -113,7 +114,7 @@ def _fault_errors(faults: Faults) -> Iterator[FieldError]:
 
 def _edit_errors(edit: RequestEdit, source: ReplaySource, own_bases: Sequence[str]) -> Iterator[FieldError]:
     if not isinstance(source, ChosenRequests) or len(source.ids) != 1:
-        yield FieldError(field="edit", message="Only a single request can be edited before it is replayed.")
+        yield FieldError(field="edit", message=ONE_EDITED)
     if edit.method is not None and not _METHOD.fullmatch(edit.method):
         yield FieldError(field="edit.method", message=f"Method: {edit.method[:40]!r} is not an HTTP method.")
     if edit.url is not None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from app.core.hop_by_hop import FRAMING
 from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings
 from app.core.record import Record
 from app.core.replay.replay_rules import (
@@ -13,6 +14,7 @@ from app.core.replay.replay_rules import (
     GAP_MAX_MS,
     METHOD_PATTERN,
     RATE_MAX,
+    RATE_MIN,
     SCALE_MAX,
     SEED_MAX,
     TIMES_MAX,
@@ -23,9 +25,9 @@ from app.core.replay.replay_rules import (
 from app.core.replay.spec import Faults
 from app.core.rules import (
     DELAY_MAX_MS,
+    DELIVERY_HEADERS,
     DESCRIPTION_MAX,
     FORWARD_URL_MAX,
-    FRAMING,
     HEADER_NAME_PATTERN,
     NAME_MAX,
     NOTE_MAX,
@@ -59,7 +61,7 @@ from app.server.api.settings import SettingsOut, SettingsPatch
 Keywords = Mapping[str, Any]
 
 
-def _range(least: int, most: int) -> Keywords:
+def _range(least: float, most: float) -> Keywords:
     return {"minimum": least, "maximum": most}
 
 
@@ -95,13 +97,13 @@ _PROBABILITY = _range(0, 1)
 _METHOD: Keywords = {"pattern": METHOD_PATTERN}
 _ID = "^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$"
 _BASE64: Keywords = {"pattern": "^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"}
-_SENT = {"url": _URL, "method": _METHOD, "headers": _headers(), "body_base64": _BASE64}
+_SENT = {"url": _URL, "method": _METHOD, "headers": _headers(FRAMING), "body_base64": _BASE64}
 _REPLAY = {
     "url": _URL,
     "to_endpoint": _SLUG,
     "scale": _range(0, SCALE_MAX),
     "longest_gap_ms": _range(0, GAP_MAX_MS),
-    "rate": {"exclusiveMinimum": 0, "maximum": RATE_MAX},
+    "rate": _range(RATE_MIN, RATE_MAX),
     "concurrency": _range(1, CONCURRENCY_MAX),
     "times": _range(1, TIMES_MAX),
     "seed": _range(0, SEED_MAX),
@@ -128,12 +130,12 @@ OF_RECORDS: dict[type[Record], dict[str, Keywords]] = {
     Auth: {},
     TargetDraft: {
         "url": _URL,
-        "set_headers": _headers(FRAMING),
-        "add_headers": _headers(FRAMING),
-        "remove_headers": _header_name({*FRAMING, "host"}),
+        "set_headers": _headers(DELIVERY_HEADERS),
+        "add_headers": _headers(DELIVERY_HEADERS),
+        "remove_headers": _header_name({*DELIVERY_HEADERS, "host"}),
         "timeout_ms": _range(TIMEOUT_MIN_MS, TIMEOUT_MAX_MS),
         "parallel": _range(1, PARALLEL_MAX),
-        "attempt_header": _header_name({*FRAMING, "host"}),
+        "attempt_header": _header_name({*DELIVERY_HEADERS, "host"}),
         "rate_limit": {"minimum": RATE_LIMIT_MIN, "maximum": RATE_LIMIT_MAX},
         "pause_after": _range(0, PAUSE_AFTER_MAX),
         "position": _POSITION,

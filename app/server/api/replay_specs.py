@@ -10,6 +10,7 @@ from uuid import UUID
 from app.core.clock import EPOCH, rfc3339
 from app.core.delivery import RequestEdit
 from app.core.errors import InvalidFieldsError
+from app.core.replay.replay_rules import ONE_EDITED
 from app.core.replay.spec import (
     BackToBack,
     ChosenRequests,
@@ -93,6 +94,8 @@ def full_spec(given: ReplayIn, endpoints: EndpointRepository) -> ReplaySpec:
     errors = [*_source_errors(given), *_sending_errors(given)]
     if given.edit is not None:
         errors += _body_errors(given.edit, EDIT)
+        if len(given.ids or ()) != 1:
+            errors.append(FieldError(field="edit", message=ONE_EDITED))
     if errors:
         raise InvalidFieldsError(errors)
     if given.ids is not None:

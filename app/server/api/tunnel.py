@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
+import msgspec
 from aiohttp import web
 
 from app.core.clock import rfc3339
@@ -28,6 +29,8 @@ from app.server.api.tunnel_schemas import (
 )
 
 ALL_KEPT = 1_000
+# That they are texts is checked by `configure`, which names those that are not.
+OPTIONS = Annotated[dict[str, Any], msgspec.Meta(extra_json_schema={"additionalProperties": {"type": "string"}})]
 
 
 class TunnelCalls:
@@ -40,7 +43,7 @@ class TunnelCalls:
         tunnel, program = Returns(TunnelOut), "/tunnel/programs/{id}/options"
         start = Body(TunnelStartIn, {"program": "cloudflared-quick"})
         updated = Body(TunnelUpdatedIn, {"endpoint": "orders"})
-        options = Body(dict[str, Any], {"domain": "example.ngrok-free.dev"})
+        options = Body(OPTIONS, {"domain": "example.ngrok-free.dev"})
         started, missing = Returns(TunnelOut, 202), ("not-found",)
         programs = Returns(TunnelProgramsOut)
         return [

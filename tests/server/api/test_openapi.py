@@ -230,6 +230,7 @@ WRONG: dict[str, list[dict[str, Any]]] = {
         {"ids": [ID, ID], "edit": {"method": "PUT"}},
         {"ids": [ID], "edit": {"body": "", "body_base64": ""}},
         {"edit": {"headers": [["a", "b\nc"]]}, "ids": [ID]},
+        {"edit": {"headers": [["Content-length", "1"]]}, "ids": [ID]},
     ],
     "TargetDraft": [{"set_headers": [["Content-Length", "1"]]}, {"remove_headers": ["HOST"]}],
     "BackupIn": [{"path": "here.db"}, {"path": "/here\0.db"}],

@@ -239,6 +239,8 @@ ID = "019a0000-0000-7000-8000-000000000000"
         ({"after": 7, **TO}, ["after"]),
         ({"after": "0001-01-01T00:00:00+12:00", "before": "9999-12-31T23:59:59-12:00", **TO}, ["after", "before"]),
         ({"rate": 0, **TO}, ["rate"]),
+        ({"rate": 5e-324, **TO}, ["rate"]),
+        ({"edit": {}, **TO}, ["edit"]),
         ({"rate": 5, "gaps": "original", **TO}, ["rate"]),
         ({"scale": 2, "longest_gap_ms": 5, **TO}, ["scale", "longest_gap_ms"]),
         ({"gaps": "original", "scale": -1, "longest_gap_ms": -1, **TO}, ["scale", "longest_gap_ms"]),
