@@ -93,7 +93,7 @@ def wheels(python: str) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     run(sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", folder, cwd=ROOT)
     (wheel,) = folder.glob("*.whl")
-    wanted = (f"hookline[mcp,window] @ {wheel.as_uri()}", "pytest", "pytest-xdist", "hatchling", "editables")
+    wanted = (f"hookline[https,mcp,window] @ {wheel.as_uri()}", "pytest", "pytest-xdist", "hatchling", "editables")
     pip = (sys.executable, "-m", "pip", "download", "--quiet", "--dest", folder)
     run(*pip, "--only-binary", ":all:", "--python-version", python, *wanted)
     return folder
