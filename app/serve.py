@@ -193,12 +193,11 @@ def _report(text: str) -> None:
 
 
 class TunnelReport:
-    """Prints each new public URL of the tunnel with the endpoints' URLs once it works, and what goes wrong."""
+    """Prints each new public URL of the tunnel with the endpoints' URLs once it works. What goes wrong is logged."""
 
     def __init__(self, application: Application, endpoints: Sequence[Endpoint]) -> None:
         self._application, self._endpoints = application, endpoints
         self._url: str | None = None
-        self._problem: str | None = None
 
     def show(self, event: TunnelChanged) -> None:
         tunnel = event.tunnel
@@ -206,9 +205,6 @@ class TunnelReport:
             self._url = tunnel.url
             _say(f"tunnel {tunnel.url}")
             _print_endpoints(self._application, self._endpoints)
-        if tunnel.problem is not None and tunnel.problem != self._problem:
-            _report(tunnel.sentence)
-        self._problem = tunnel.problem
 
 
 class Tail:
