@@ -43,6 +43,7 @@ bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=
 	$(BIN)/python -m benchmarks.event_readers
 	$(BIN)/python -m benchmarks.commands
 	$(BIN)/python -m benchmarks.strangers
+	$(BIN)/python -m benchmarks.fixture
 
 bench-large: set-up-dev ## search among a million requests, and the window on them (make bench-large ARGS="--rows 200000 --folder /var/tmp/hookline")
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.large $(ARGS)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
+from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from hookline.calls import Steps, page_call
 from hookline.client.client import AsyncClient
 from hookline.client.records import Endpoint, Refusal, Request
-from hookline.errors import NotFoundError
 from hookline.testing.matchers import Expected, MatcherArguments, Matchers
 from hookline.testing.near_misses import miss_message, read_nearest, unwanted_message
 from hookline.testing.responder import Respond, Responder, Response, Rule, in_turn
@@ -26,11 +25,10 @@ RESPONDER_MS = 30_000
 class HooklineEndpoint:
     """Give `url`, or a path below it, to the code under test."""
 
-    def __init__(self, instance: Instance, record: Endpoint, position: str, url: str) -> None:
-        """`position` is from before the endpoint was made."""
-        self._client, self._address = instance.client, instance.address
+    def __init__(self, instance: Instance, record: Endpoint, url: str) -> None:
+        self._instance, self._client = instance, instance.client
         self._record, self._url = record, url
-        self._seen = SeenRequests(record.slug, position)
+        self._seen = SeenRequests(record.slug, instance.position)
         self._responder: Responder | None = None
         self._errors: list[BaseException] = []
         self._others = Response()
@@ -187,7 +185,8 @@ class HooklineEndpoint:
     ) -> Request | list[Request]:
         """`wait_for` while the event loop goes on."""
         __tracebackhide__ = True
-        async with AsyncClient(self._address.url, self._address.token) as client:
+        address = self._instance.address
+        async with AsyncClient(address.url, address.token) as client:
             found = await client.run(self._wait_steps(Matchers(matchers), count or 1, timeout, after))
         return found[0] if count is None else found
 
@@ -206,7 +205,8 @@ class HooklineEndpoint:
     ) -> None:
         """`assert_none` while the event loop goes on."""
         __tracebackhide__ = True
-        async with AsyncClient(self._address.url, self._address.token) as client:
+        address = self._instance.address
+        async with AsyncClient(address.url, address.token) as client:
             await client.run(self._none_steps(Matchers(matchers), within, after))
 
     def raise_errors(self) -> None:
@@ -217,11 +217,11 @@ class HooklineEndpoint:
             self._errors.clear()
             raise error
 
-    def close(self) -> None:
-        """Delete the endpoint with its requests, unless the test has."""
+    def close(self) -> Future[None]:
+        """Delete the endpoint with its requests, unless the test has. The result comes when that is done."""
         self._stop_responder()
-        with suppress(NotFoundError):
-            self._client.endpoints.delete(self.slug)
+        self._instance.position = self._seen.position
+        return self._instance.delete_later(self.slug)
 
     def _wait_steps(
         self, matchers: Matchers, count: int, timeout: float, after: Request | None

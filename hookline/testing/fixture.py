@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ssl
+from concurrent.futures import wait
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
@@ -54,9 +55,8 @@ class Hookline:
         """A new endpoint with a URL of its own; with `https` that begins so, see `ssl_context`. ImportError without the
         extra `https`."""
         base = self._instance.https.url if https else self._instance.url
-        position = self.client.requests.position()
         record = self._create(name, fields)
-        made = HooklineEndpoint(self._instance, record, position, record.url.replace(self._instance.url, base, 1))
+        made = HooklineEndpoint(self._instance, record, record.url.replace(self._instance.url, base, 1))
         self._endpoints.append(made)
         return made
 
@@ -86,8 +86,9 @@ class Hookline:
     def close(self) -> None:
         """Delete the endpoints."""
         try:
-            for endpoint in self._endpoints:
-                endpoint.close()
+            deletions = [endpoint.close() for endpoint in self._endpoints]
+            if self._locks:  # others may wait for the slugs
+                wait(deletions)
         finally:
             while self._locks:
                 self._locks.pop().release()

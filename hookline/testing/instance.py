@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from filelock import FileLock
 
 from hookline.calls import Call, nothing
 from hookline.client.client import Client
+from hookline.errors import NotFoundError
 from hookline.running import FOLDER_VARIABLE, find_running
 from hookline.testing.https import HttpsPort
 
@@ -62,6 +64,9 @@ class Instance:
             assert address is not None
             self.address = address
             self.client = Client(address.url, address.token)
+            self.position = self.client.requests.position()
+            """In the order of storing: not after anything that the next endpoint captures."""
+            self._deleting = ThreadPoolExecutor(1, "hookline deletes")
             if self._process is not None:  # The free plan allows ten endpoints.
                 self.client.send(Call("PATCH", "/account", nothing, content={"plan": "pro"}))
 
@@ -83,6 +88,14 @@ class Instance:
             pass
         return False
 
+    def delete_later(self, slug: str) -> Future[None]:
+        """Delete an endpoint, unless the test has, while the next test begins."""
+        return self._deleting.submit(self._delete, slug)
+
+    def _delete(self, slug: str) -> None:
+        with suppress(NotFoundError):
+            self.client.endpoints.delete(slug)
+
     def trouble(self) -> str:
         """What it printed on standard error, in words for a message."""
         return _trouble(self._started.log)
@@ -92,6 +105,7 @@ class Instance:
         https, self._https = self._https, None
         if https is not None:
             https.close()
+        self._deleting.shutdown()
         self.client.close()
         with suppress(OSError):
             self._end_lease()
