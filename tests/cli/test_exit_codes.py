@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 
-from tests.cli.conftest import ROOT, Run
+from tests.cli.conftest import ROOT, Program, Run
 from tests.cli.stored import store_requests
 
 ID = "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b"
@@ -17,12 +18,16 @@ MISSING = (
     *(f"retry {ID}", "retry --endpoint none", "retry --target 99", f"send-now {ID}"),
     *(f"replay {ID}", "replay none", "replay --endpoint none", "replay @last --to-endpoint none", f"replays {ID}"),
     *("compare none", "compare orders 98 99", f"show {ID}", "show none", f"mark {ID} --star", f"rm {ID} --yes"),
+    *("tail none", "wait none --timeout 0"),
 )
 NOT_UNDERSTOOD = ("bogus", "endpoint bogus", "requests --bogus", "settings bogus", "settings port x", "plan bogus")
 
 
-def test_whatever_is_not_stored_ends_with_1_and_what_is_not_understood_with_2(run: Run, folder: Path) -> None:
+def test_whatever_is_not_stored_ends_with_1_and_what_is_not_understood_with_2(
+    serve: Callable[..., Program], run: Run, folder: Path
+) -> None:
     store_requests(folder, "orders", [{}])
+    serve()  # each command would otherwise open the store
     for command in MISSING:
         done = run(*command.split())
         assert (command, done.code) == (command, 1)
