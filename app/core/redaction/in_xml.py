@@ -91,6 +91,7 @@ def _attributes(text: str, at: int, find: Find, is_element: bool) -> Generator[S
     """Of an element that is a secret by its name or not. Returns whether one of them, such as `name="password"`, says
     that it is."""
     if "=" not in text:
+        yield from _found(text, at, find)
         return False
     found = [(one["name"].lower(), *_value(one)) for one in _ATTRIBUTE.finditer(text)]
     is_named = any(name in _NAMING and is_secret(value) for name, _, value in found)
@@ -102,11 +103,15 @@ def _attributes(text: str, at: int, find: Find, is_element: bool) -> Generator[S
             for name, _, value in found
         )
     )
+    reached = 0
     for name, begin, value in found:
+        yield from _found(text[reached:begin], at + reached, find)
+        reached = begin + len(value)
         if value and (is_secret(name) or (is_value_named and name in _VALUED)):
             yield Secret(at + begin, at + begin + len(value), escape(without_secret(value)))
         else:
             yield from _found(value, at + begin, find)
+    yield from _found(text[reached:], at + reached, find)
     return is_named
 
 
