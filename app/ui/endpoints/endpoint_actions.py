@@ -177,7 +177,7 @@ class EndpointActions(QObject):
     def _doubt(self) -> str:
         """Whether a copied capture URL works now."""
         mark = url_mark(self._services.tunnels.url_state)
-        return f" Its URL does not work now ({mark})." if mark else ""
+        return f" Its URL may not work now ({mark})." if mark else ""
 
     def open(self, endpoint: Endpoint) -> None:
         """Request that the window shows its requests."""

@@ -94,7 +94,7 @@ class TunnelActions(QObject):
         QGuiApplication.clipboard().setText(self._services.capture_url(endpoint))
         self._tasks.start(self._tunnels.copied(endpoint.id), "note a copied URL")
         mark = url_mark(self._tunnels.url_state)
-        advice = f"It does not work now ({mark})." if mark else "Give it to the provider, then press Done."
+        advice = f"It may not work now ({mark})." if mark else "Give it to the provider, then press Done."
         self.announced.emit(f"Copied the new URL of “{endpoint.name}”. {advice}")
 
     def mark_updated(self, endpoint_id: int) -> None:

@@ -104,7 +104,7 @@ def test_a_url_that_nobody_reaches_is_marked_wherever_it_is_shown(run: Scene, tm
                 assert [f"tunnel: {state}" in text() for text in texts] == [True] * len(texts)
                 assert window.requests.header.url.mark.isVisible()
                 window.endpoint_actions.copy_url(endpoint)
-                assert said[-1].endswith(f"Its URL does not work now (tunnel: {state}).")
+                assert said[-1].endswith(f"Its URL may not work now (tunnel: {state}).")
             desk.tunnels.come_up(url_changed=True)
             assert ["tunnel: " in text() for text in texts] == [False] * len(texts)
             assert not window.requests.header.url.mark.isVisible()

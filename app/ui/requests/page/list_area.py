@@ -87,7 +87,7 @@ class EmptyList(QWidget):
             title = "Waiting for the first request"
             text = "Give this URL to a provider, or run this in a terminal. The request appears here by itself."
             if mark:
-                text = f"The URL does not work now ({mark}). {text}"
+                text = f"The URL may not work now ({mark}). {text}"
         else:
             title, text = "Switched off", "While this endpoint is off, nothing is captured and senders get 503."
         self._state.title.setText(title)
