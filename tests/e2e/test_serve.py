@@ -192,4 +192,4 @@ def test_nothing_but_capture_urls_answers_on_the_capture_port(tmp_path: Path) ->
     with Program(tmp_path) as program:
         for target in ("/", "/api/v1/status", "/catch", "/catch/", "/catch/unknown", "/static/x", "/catch/../api"):
             answer = exchange(program.port, f"GET {target} HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n".encode())
-            assert (answer.status, answer.body) == (404, b'{"error":"not_found"}'), target
+            assert (answer.status, answer.body) == (404, b'{"error":"not_found"}\n'), target

@@ -20,9 +20,9 @@ from hookline.client import (
     UnreachableError,
     WaitTimeoutError,
 )
-from hookline.testing import Hookline
+from hookline.testing import Hookline, Response
 from hookline.testing.instance import Instance
-from hookline.testing.responder import Responder, Response
+from tests.hookline.scripted_server import scripted_server
 from tests.hookline.sending import send
 
 
@@ -86,15 +86,15 @@ def test_a_body_is_given_as_sent_and_decoded(hookline: Hookline, client: Client)
 
 
 @pytest.fixture
-def target() -> Iterator[Responder]:
-    """A server that fails the first request."""
-    with closing(Responder([Response(500, [("X-B", "c")]), Response(200)])) as responder:
-        yield responder
+def target() -> Iterator[str]:
+    """The URL of a server that fails the first request."""
+    with scripted_server([Response(500, [("X-B", "c")]), Response(200)]) as url:
+        yield url
 
 
-def test_deliveries_and_replays(hookline: Hookline, client: Client, target: Responder) -> None:
+def test_deliveries_and_replays(hookline: Hookline, client: Client, target: str) -> None:
     other, endpoint = hookline.endpoint(), hookline.endpoint()
-    made = client.targets.create(endpoint.slug, target.url, parallel=2, retry={"retries": 0})
+    made = client.targets.create(endpoint.slug, target, parallel=2, retry={"retries": 0})
     assert (made.parallel, made.retry.retries) == (2, 0)
     assert client.targets.pause(endpoint.slug, made.id).paused == "user"
     assert client.targets.resume(endpoint.slug, made.id).paused is None

@@ -14,7 +14,7 @@ from hookline.client import AsyncClient, Client, EndpointChange, Gap, NotFoundEr
 from hookline.client.event_stream import EventParser
 from hookline.client.events import decoded_events
 from hookline.testing import Hookline, Response
-from hookline.testing.responder import Responder
+from tests.hookline.scripted_server import scripted_server
 from tests.hookline.sending import send
 
 STREAM = (
@@ -125,8 +125,8 @@ def test_a_stopping_program_and_a_stream_that_ends_are_tried_again(monkeypatch: 
     monkeypatch.setattr("hookline.client.events.PAUSE_S", 0.0)
     stopping = Response(503, json={"title": "Stopping", "type": "urn:hookline:problem:stopping"})
     unknown = Response(404, json={"title": "Not found", "type": "urn:hookline:problem:not-found"})
-    responder = Responder([stopping, Response(body=STREAM), stopping, Response(body=STREAM), unknown])
-    with closing(responder), Client(responder.url, "x" * 20) as client:
+    responses = [stopping, Response(body=STREAM), stopping, Response(body=STREAM), unknown]
+    with scripted_server(responses) as url, Client(url, "x" * 20) as client:
         events = client.events()
         assert [event.type for event in islice(events, 4)] == ["gap", "endpoint"] * 2
         with pytest.raises(NotFoundError, match="Not found"):
