@@ -389,7 +389,7 @@ def _leaves(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iter
 
 def test_the_readme_says_which_commands_print_no_json() -> None:
     without = [f"`{name}`" for name, options in _leaves(parser.build_parser()) if "--json" not in options]
-    assert f"All but {' and '.join(without)} accept `--json`." in (ROOT / "README.md").read_text()
+    assert f"All but {' and '.join(without)} accept `--json`" in (ROOT / "README.md").read_text()
 
 
 @pytest.mark.parametrize(
