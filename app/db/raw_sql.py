@@ -38,6 +38,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `search/index/group.py` | full-text tables, and others for each group of requests: no models |
 | `search/index/index_file.py` | the same, in a file of its own |
 | `search/index/trigrams.py` | full-text tables |
+| `search/redacted.py` | any number of IDs as one parameter, with a part of each body |
 | `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
 | `search/search.py` | the same |
 | `search/sql_filter.py` | the same |

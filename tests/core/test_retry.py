@@ -225,9 +225,9 @@ def test_what_could_not_connect_is_repeated_only_if_the_rule_says_so() -> None:
 @pytest.mark.parametrize(
     ("last", "text"),
     [
-        (attempt(), "Retry 2 of 4, within 7 d 0 h."),
-        (status(503, ("Retry-After", "5")), "Retry 2 of 4, within 7 d 0 h (Retry-After: 5)."),
-        (refused(), "Retried until a connection is made, for 7 d 0 h at most."),
+        (attempt(), "Retry 2 of 4, within 7 d."),
+        (status(503, ("Retry-After", "5")), "Retry 2 of 4, within 7 d (Retry-After: 5)."),
+        (refused(), "Retried until a connection is made, for 7 d at most."),
         (attempt(FailureKind.INTERRUPTED), "Sent again because Hookline stopped during the last attempt."),
         (attempt(None, status=200), None),
     ],

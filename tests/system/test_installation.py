@@ -60,7 +60,7 @@ def test_a_portable_folder_that_cannot_be_used_names_the_file_that_makes_it_port
     (tmp_path / installation.PORTABLE_DATA).write_text("a file where the folder should be")
     assert main(["endpoint", "list"]) == 3
     said = capsys.readouterr().err
-    assert f"The data folder {tmp_path / installation.PORTABLE_DATA} cannot be used" in said
+    assert f"{tmp_path / installation.PORTABLE_DATA} is a file, not a folder." in said
     assert f"in portable mode because of the file {tmp_path / installation.PORTABLE_MARK}" in said
     assert main(["endpoint", "list", "--data-dir", str(tmp_path / "hookline-data" / "x")]) == 3
     assert "portable mode" not in capsys.readouterr().err

@@ -83,6 +83,8 @@ async def _targets(call: Call, slug: str) -> tuple[int, int] | None:
         return None
     if second is None:
         raise CliError("Name both targets by their numbers, or none. See hookline targets SLUG.", Exit.USAGE)
+    if first == second:
+        raise CliError("A target cannot be compared with itself.", Exit.USAGE)
     known = {target["id"] for target in (await call.api.endpoint(slug))["targets"]}
     for number in (first, second):
         if number not in known:

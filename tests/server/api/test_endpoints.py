@@ -26,6 +26,7 @@ async def test_create_with_a_name_alone(desk: Desk) -> None:
     assert len(slug) >= 24
     assert made == {
         "url": f"https://hooks.example/catch/{slug}",
+        "tunnel": None,
         "position": 1,
         "name": "Orders",
         "description": "",

@@ -184,6 +184,7 @@ async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:
         "version": "1.2.3",
         "capture_url": "http://127.0.0.1:8787",
         "base_url": "https://hooks.example",
+        "tunnel": None,
         "plan": "pro",
         "endpoints": {"held": 2, "limit": None},
         "counts": {"requests": 3, "unread": 2, "refused": 0},

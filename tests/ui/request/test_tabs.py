@@ -186,10 +186,10 @@ def test_the_tabs_keep_their_height_whether_the_event_is_known_or_not(run: Run, 
             assert title.text() == "CSV · 2 columns"
             await open_body(shown, b"{}", "application/json", provider="stripe", gist="JSON · id")
             assert title.text() == "JSON · id · Stripe"
-            await open_body(shown, b"", method="GET", target="/catch/x")
+            await open_body(shown, b"", method="GET", target="/catch/x", gist="no body")
             await settle()
             assert tabs.mapTo(shown.page, QPoint()) == place
-            assert title.text()
+            assert title.text() == "no body"
 
     run(check())
 

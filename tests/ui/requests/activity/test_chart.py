@@ -153,6 +153,7 @@ def test_time_goes_on_below_the_bars(run: Run, tmp_path: Path, monkeypatch: pyte
 def test_a_drag_narrows_the_list_and_the_chip_widens_it(run: Run, tmp_path: Path) -> None:
     async def check() -> None:
         async with open_page(tmp_path) as shown:
+            shown.page.resize(1_600, 900)  # just after midnight the chip has a date
             strip = shown.page.activity
             bar, ids = await an_hour(shown)
             drag(strip.chart, bar + 4, bar + 2)
