@@ -4,7 +4,7 @@ BIN := .venv/bin
 TESTS := -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
 
-.PHONY: help run test test-long test-all smoke-others check sizes api bench bench-large fuzz fuzz-api soak screenshots package package-test guide-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-long test-all smoke-others check sizes api bench bench-large fuzz fuzz-api soak mutation screenshots package package-test guide-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -56,6 +56,11 @@ fuzz-api: set-up-dev ## schemathesis against the local API of a running program 
 
 soak: set-up-dev ## the program with its window under all it does, for half an hour (make soak ARGS="--minutes 10")
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.soak $(ARGS)
+
+mutation: set-up-dev ## put 300 seeded faults into core, db and server, one at a time, and list those no test finds (hours)
+	test -f .coverage || QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m "not long" --cov=app/core --cov=app/db --cov=app/server --cov-context=test --cov-report= --durations=0 --durations-min=0 >durations.txt
+	$(BIN)/python -m benchmarks.mutation choose 300 >mutants.json
+	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.mutation run mutants.json results.json --durations durations.txt $(ARGS)
 
 screenshots: ## draw the pictures of the documentation anew
 	@$(PYTHON) packaging/environment.py dev --fonts
