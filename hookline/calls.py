@@ -77,11 +77,27 @@ def nothing(_: Response) -> None:
     """Decodes a response without a body."""
 
 
-def page_call(path: str, params: Params, kind: type[T], count: int | None, cursor: str | None) -> Call[Page[T]]:
-    """The call for the part of a list from `cursor` on, of at most `count` items."""
-    limit = PAGE if count is None else min(count, PAGE)
-    given = {**params, "limit": str(limit), **({"cursor": cursor} if cursor else {})}
-    return Call("GET", path, decode_as(Page[kind]), given)  # type: ignore[valid-type]
+class Pages(msgspec.Struct, Generic[T], frozen=True):
+    """A list, not yet read, from `cursor` on: its first `count` items, or all (None)."""
+
+    path: str
+    kind: type[T]
+    params: Params
+    count: int | None = None
+    cursor: str | None = None
+
+    def first(self) -> Call[Page[T]]:
+        """The call for the first page."""
+        limit = PAGE if self.count is None else min(self.count, PAGE)
+        cursor = {"cursor": self.cursor} if self.cursor else {}
+        decode = decode_as(Page[self.kind])  # type: ignore[name-defined]
+        return Call("GET", self.path, decode, {**self.params, "limit": str(limit), **cursor})
+
+    def after(self, page: Page[T]) -> Pages[T] | None:
+        """What follows the first page; None at the end."""
+        left = None if self.count is None else self.count - len(page.items)
+        ended = page.next is None or left == 0
+        return None if ended else msgspec.structs.replace(self, count=left, cursor=page.next)
 
 
 def query_of(**params: str | None) -> dict[str, str]:

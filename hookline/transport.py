@@ -17,6 +17,7 @@ from hookline.calls import (
     PATH,
     TIMEOUT_S,
     Call,
+    Pages,
     Params,
     Response,
     Steps,
@@ -24,7 +25,6 @@ from hookline.calls import (
     body_of,
     headers_of,
     nothing,
-    page_call,
     problem_of,
 )
 from hookline.errors import ApiError, NoResponseError, UnreachableError
@@ -49,9 +49,11 @@ class Transport:
         with self._exchange(call) as response:
             return call.decode(response.read())
 
-    def run(self, steps: Steps[T]) -> T:
+    def run(self, steps: Call[T] | Steps[T]) -> T:
         """Make the calls of `steps`; returns their result."""
         __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
+        if isinstance(steps, Call):
+            return cast(T, self.send(steps))
         try:
             call = next(steps)
             while True:
@@ -64,25 +66,15 @@ class Transport:
         except StopIteration as end:
             return cast(T, end.value)
 
-    def items(
-        self,
-        path: str,
-        params: Params,
-        kind: type[T],
-        count: int | None = None,
-        unexamined: Callable[[int], None] | None = None,
-    ) -> Iterator[T]:
-        """The first `count` items of a list, or all (None), page by page. `unexamined` gets each page's number."""
-        cursor: str | None = None
-        while count is None or count > 0:
-            page = self.send(page_call(path, params, kind, count, cursor))
+    def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> Iterator[T]:
+        """The items of a list, page by page. `unexamined` gets each page's number."""
+        rest: Pages[T] | None = None if pages.count == 0 else pages
+        while rest is not None:
+            page = self.send(rest.first())
             if unexamined is not None:
                 unexamined(page.unexamined)
             yield from page.items
-            cursor = page.next
-            if cursor is None:
-                return
-            count = None if count is None else count - len(page.items)
+            rest = rest.after(page)
 
     @contextmanager
     def stream(

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mappin
 from contextlib import asynccontextmanager
 from typing import Any
 
-from hookline.calls import TIMEOUT_S, Call, Params, T
+from hookline.calls import TIMEOUT_S, Call, Pages, Params, T
 from hookline.running import ApiAddress
 from hookline.transport import Transport
 
@@ -25,16 +25,9 @@ class BlockingTransport:
         """The result of a call."""
         return self._api.send(call)
 
-    def items(
-        self,
-        path: str,
-        params: Params,
-        kind: type[T],
-        count: int | None = None,
-        unexamined: Callable[[int], None] | None = None,
-    ) -> AsyncIterator[T]:
+    def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]:
         """As `Transport.items`."""
-        return _each(self._api.items(path, params, kind, count, unexamined))
+        return _each(self._api.items(pages, unexamined))
 
     @asynccontextmanager
     async def stream(

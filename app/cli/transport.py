@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from app import __version__
 from app.cli.blocking import BlockingTransport
 from app.cli.errors import CliError, Exit, UnavailableError
-from hookline.calls import TIMEOUT_S, Call, Params, T, decode_as, nothing, path_of, query_of
+from hookline.calls import TIMEOUT_S, Call, Pages, Params, T, decode_as, nothing, path_of, query_of
 from hookline.errors import ApiError, ProblemError
 from hookline.running import ApiAddress
 
@@ -56,7 +56,7 @@ class Transport:
         self, path: str, query: Params, count: int | None, unexamined: Callable[[int], None] | None = None
     ) -> AsyncIterator[JsonObject]:
         try:
-            async for item in self._api.items(path, query, JsonObject, count, unexamined):
+            async for item in self._api.items(Pages(path, JsonObject, query, count), unexamined):
                 yield item
         except ApiError as error:
             raise _command_error(error) from error

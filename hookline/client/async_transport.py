@@ -14,6 +14,7 @@ from hookline.calls import (
     PATH,
     TIMEOUT_S,
     Call,
+    Pages,
     Params,
     Response,
     Steps,
@@ -21,7 +22,6 @@ from hookline.calls import (
     body_of,
     headers_of,
     nothing,
-    page_call,
     problem_of,
 )
 from hookline.errors import ApiError, NoResponseError, UnreachableError
@@ -47,9 +47,11 @@ class AsyncTransport:
         async with self._exchange(call) as response:
             return call.decode(await _read(response))
 
-    async def run(self, steps: Steps[T]) -> T:
+    async def run(self, steps: Call[T] | Steps[T]) -> T:
         """Make the calls of `steps`; returns their result."""
         __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
+        if isinstance(steps, Call):
+            return await self.send(steps)
         try:
             call = next(steps)
             while True:
@@ -62,26 +64,16 @@ class AsyncTransport:
         except StopIteration as end:
             return cast(T, end.value)
 
-    async def items(
-        self,
-        path: str,
-        params: Params,
-        kind: type[T],
-        count: int | None = None,
-        unexamined: Callable[[int], None] | None = None,
-    ) -> AsyncIterator[T]:
-        """The first `count` items of a list, or all (None), page by page. `unexamined` gets each page's number."""
-        cursor: str | None = None
-        while count is None or count > 0:
-            page = await self.send(page_call(path, params, kind, count, cursor))
+    async def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]:
+        """The items of a list, page by page. `unexamined` gets each page's number."""
+        rest: Pages[T] | None = None if pages.count == 0 else pages
+        while rest is not None:
+            page = await self.send(rest.first())
             if unexamined is not None:
                 unexamined(page.unexamined)
             for item in page.items:
                 yield item
-            cursor = page.next
-            if cursor is None:
-                return
-            count = None if count is None else count - len(page.items)
+            rest = rest.after(page)
 
     @asynccontextmanager
     async def stream(

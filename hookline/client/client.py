@@ -8,11 +8,12 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from hookline.calls import Call, Steps, T, decode_as
+from hookline.calls import Call, Pages, Steps, T, decode_as
 from hookline.client.async_transport import AsyncTransport
 from hookline.client.deliveries import AsyncDeliveries, Deliveries
 from hookline.client.endpoints import AsyncEndpoints, Endpoints
 from hookline.client.events import Event, EventType, async_follow, event_filter, follow
+from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
 from hookline.client.records import Refusal, Status
 from hookline.client.replays import AsyncReplays, Replays
 from hookline.client.requests import AsyncRequests, Requests
@@ -22,7 +23,19 @@ from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running, usual_fo
 from hookline.transport import Transport
 
 
-class Client:
+class _Calls:
+    @Method
+    def status(self) -> Call[Status]:
+        """The program's status."""
+        return Call("GET", "/status", decode_as(Status))
+
+    @ListMethod
+    def refused(self, count: int | None = None) -> Pages[Refusal]:
+        """The newest `count` refused requests, or all that are kept (None), newest first."""
+        return Pages("/refused", Refusal, {}, count)
+
+
+class Client(_Calls, Blocking):
     """A client of a running Hookline. Close it, or use it in a `with` statement. Every call raises ApiError.
 
     `url` is the local API's (`http://127.0.0.1:8788`), `token` the content of `api-token` in its data folder. Threads
@@ -30,7 +43,7 @@ class Client:
     """
 
     def __init__(self, url: str, token: str) -> None:
-        self._transport = Transport(ApiAddress(url.rstrip("/"), token))
+        super().__init__(Transport(ApiAddress(url.rstrip("/"), token)))
         self.endpoints = Endpoints(self._transport)
         self.requests = Requests(self._transport)
         self.deliveries = Deliveries(self._transport)
@@ -56,14 +69,6 @@ class Client:
 
     def close(self) -> None:
         self._transport.close()
-
-    def status(self) -> Status:
-        """The program's status."""
-        return self._transport.send(STATUS)
-
-    def refused(self, count: int | None = None) -> Iterator[Refusal]:
-        """The newest `count` refused requests, or all that are kept (None), newest first."""
-        return self._transport.items("/refused", {}, Refusal, count)
 
     def events(
         self,
@@ -92,11 +97,11 @@ class Client:
         return self._transport.run(steps)
 
 
-class AsyncClient:
+class AsyncClient(_Calls, Asynchronous):
     """`Client` for asyncio. Close it, or use it in an `async with` statement."""
 
     def __init__(self, url: str, token: str) -> None:
-        self._transport = AsyncTransport(ApiAddress(url.rstrip("/"), token))
+        super().__init__(AsyncTransport(ApiAddress(url.rstrip("/"), token)))
         self.endpoints = AsyncEndpoints(self._transport)
         self.requests = AsyncRequests(self._transport)
         self.deliveries = AsyncDeliveries(self._transport)
@@ -122,14 +127,6 @@ class AsyncClient:
 
     async def close(self) -> None:
         await self._transport.aclose()
-
-    async def status(self) -> Status:
-        """The program's status."""
-        return await self._transport.send(STATUS)
-
-    def refused(self, count: int | None = None) -> AsyncIterator[Refusal]:
-        """The newest `count` refused requests, or all that are kept (None), newest first."""
-        return self._transport.items("/refused", {}, Refusal, count)
 
     def events(
         self,
@@ -157,9 +154,6 @@ class AsyncClient:
         """The result of calls made one after the other."""
         __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
         return await self._transport.run(steps)
-
-
-STATUS = Call("GET", "/status", decode_as(Status))
 
 
 def running_in(data_dir: str | os.PathLike[str] | None) -> ApiAddress:

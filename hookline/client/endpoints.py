@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from typing import Any, Literal, TypedDict, Unpack
+from collections.abc import Sequence
+from typing import Literal, TypedDict, Unpack
 
-from hookline.calls import Call, decode_as, nothing, path_of
-from hookline.client.async_transport import AsyncTransport
+from hookline.calls import Call, Pages, decode_as, nothing, path_of
+from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
 from hookline.client.records import Endpoint, WhenFull
-from hookline.transport import Transport
 
 PATH = "/endpoints"
 
@@ -66,69 +65,35 @@ class EndpointChanges(EndpointFields, total=False):
     position: int
 
 
-class Endpoints:
+class _Calls:
+    @ListMethod
+    def list(self) -> Pages[Endpoint]:
+        """All endpoints, in the user's order."""
+        return Pages(PATH, Endpoint, {})
+
+    @Method
+    def create(self, name: str, **fields: Unpack[NewEndpointFields]) -> Call[Endpoint]:
+        """A new endpoint."""
+        return Call("POST", PATH, decode_as(Endpoint), content={"name": name, **fields})
+
+    @Method
+    def get(self, slug: str) -> Call[Endpoint]:
+        return Call("GET", path_of("endpoints", slug), decode_as(Endpoint))
+
+    @Method
+    def update(self, slug: str, **changes: Unpack[EndpointChanges]) -> Call[Endpoint]:
+        """Change the given fields, also single ones within `response`, `forward` and `auth`; the others stay."""
+        return Call("PATCH", path_of("endpoints", slug), decode_as(Endpoint), content=changes)
+
+    @Method
+    def delete(self, slug: str) -> Call[None]:
+        """Delete an endpoint with all its requests."""
+        return Call("DELETE", path_of("endpoints", slug), nothing)
+
+
+class Endpoints(_Calls, Blocking):
     """`client.endpoints`."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
-    def list(self) -> Iterator[Endpoint]:
-        """All endpoints, in the user's order."""
-        return self._transport.items(PATH, {}, Endpoint)
-
-    def create(self, name: str, **fields: Unpack[NewEndpointFields]) -> Endpoint:
-        """A new endpoint."""
-        return self._transport.send(_create(name, fields))
-
-    def get(self, slug: str) -> Endpoint:
-        return self._transport.send(_get(slug))
-
-    def update(self, slug: str, **changes: Unpack[EndpointChanges]) -> Endpoint:
-        """Change the given fields, also single ones within `response`, `forward` and `auth`; the others stay."""
-        return self._transport.send(_update(slug, changes))
-
-    def delete(self, slug: str) -> None:
-        """Delete an endpoint with all its requests."""
-        self._transport.send(_delete(slug))
-
-
-class AsyncEndpoints:
+class AsyncEndpoints(_Calls, Asynchronous):
     """`Endpoints` for asyncio."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    def list(self) -> AsyncIterator[Endpoint]:
-        """All endpoints, in the user's order."""
-        return self._transport.items(PATH, {}, Endpoint)
-
-    async def create(self, name: str, **fields: Unpack[NewEndpointFields]) -> Endpoint:
-        """A new endpoint."""
-        return await self._transport.send(_create(name, fields))
-
-    async def get(self, slug: str) -> Endpoint:
-        return await self._transport.send(_get(slug))
-
-    async def update(self, slug: str, **changes: Unpack[EndpointChanges]) -> Endpoint:
-        """Change the given fields, also single ones within `response`, `forward` and `auth`; the others stay."""
-        return await self._transport.send(_update(slug, changes))
-
-    async def delete(self, slug: str) -> None:
-        """Delete an endpoint with all its requests."""
-        await self._transport.send(_delete(slug))
-
-
-def _create(name: str, fields: Mapping[str, Any]) -> Call[Endpoint]:
-    return Call("POST", PATH, decode_as(Endpoint), content={"name": name, **fields})
-
-
-def _get(slug: str) -> Call[Endpoint]:
-    return Call("GET", path_of("endpoints", slug), decode_as(Endpoint))
-
-
-def _update(slug: str, changes: Mapping[str, Any]) -> Call[Endpoint]:
-    return Call("PATCH", path_of("endpoints", slug), decode_as(Endpoint), content=changes)
-
-
-def _delete(slug: str) -> Call[None]:
-    return Call("DELETE", path_of("endpoints", slug), nothing)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, Unpack
 
-from hookline.calls import Call, decode_as, path_of
-from hookline.client.async_transport import AsyncTransport
+from hookline.calls import Call, Pages, decode_as, path_of
+from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
 from hookline.client.records import FullReplay, Replay
-from hookline.transport import Transport
 
 PATH = "/replays"
 
@@ -59,70 +58,42 @@ class ReplayFields(TypedDict, total=False):
     edit: EditFields
 
 
-class Replays:
+class _Calls:
+    @Method
+    def start(self, **fields: Unpack[ReplayFields]) -> Call[FullReplay]:
+        """Begin to send requests again."""
+        return Call("POST", PATH, decode_as(FullReplay), content=fields)
+
+    @ListMethod
+    def list(self, count: int | None = None) -> Pages[Replay]:
+        """The last `count` replays, or all (None), the last started first."""
+        return Pages(PATH, Replay, {}, count)
+
+    @Method
+    def get(self, replay_id: str) -> Call[FullReplay]:
+        """A replay with its progress."""
+        return Call("GET", path_of("replays", replay_id), decode_as(FullReplay))
+
+    @Method
+    def pause(self, replay_id: str) -> Call[FullReplay]:
+        return _change(replay_id, "pause")
+
+    @Method
+    def resume(self, replay_id: str) -> Call[FullReplay]:
+        return _change(replay_id, "resume")
+
+    @Method
+    def cancel(self, replay_id: str) -> Call[FullReplay]:
+        """Send no more; what is being sent ends by itself."""
+        return _change(replay_id, "cancel")
+
+
+class Replays(_Calls, Blocking):
     """`client.replays`."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
-    def start(self, **fields: Unpack[ReplayFields]) -> FullReplay:
-        """Begin to send requests again."""
-        return self._transport.send(_start(fields))
-
-    def list(self, count: int | None = None) -> Iterator[Replay]:
-        """The last `count` replays, or all (None), the last started first."""
-        return self._transport.items(PATH, {}, Replay, count)
-
-    def get(self, replay_id: str) -> FullReplay:
-        """A replay with its progress."""
-        return self._transport.send(_get(replay_id))
-
-    def pause(self, replay_id: str) -> FullReplay:
-        return self._transport.send(_change(replay_id, "pause"))
-
-    def resume(self, replay_id: str) -> FullReplay:
-        return self._transport.send(_change(replay_id, "resume"))
-
-    def cancel(self, replay_id: str) -> FullReplay:
-        """Send no more; what is being sent ends by itself."""
-        return self._transport.send(_change(replay_id, "cancel"))
-
-
-class AsyncReplays:
+class AsyncReplays(_Calls, Asynchronous):
     """`Replays` for asyncio."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def start(self, **fields: Unpack[ReplayFields]) -> FullReplay:
-        """Begin to send requests again."""
-        return await self._transport.send(_start(fields))
-
-    def list(self, count: int | None = None) -> AsyncIterator[Replay]:
-        """The last `count` replays, or all (None), the last started first."""
-        return self._transport.items(PATH, {}, Replay, count)
-
-    async def get(self, replay_id: str) -> FullReplay:
-        """A replay with its progress."""
-        return await self._transport.send(_get(replay_id))
-
-    async def pause(self, replay_id: str) -> FullReplay:
-        return await self._transport.send(_change(replay_id, "pause"))
-
-    async def resume(self, replay_id: str) -> FullReplay:
-        return await self._transport.send(_change(replay_id, "resume"))
-
-    async def cancel(self, replay_id: str) -> FullReplay:
-        """Send no more; what is being sent ends by itself."""
-        return await self._transport.send(_change(replay_id, "cancel"))
-
-
-def _start(fields: Mapping[str, Any]) -> Call[FullReplay]:
-    return Call("POST", PATH, decode_as(FullReplay), content=fields)
-
-
-def _get(replay_id: str) -> Call[FullReplay]:
-    return Call("GET", path_of("replays", replay_id), decode_as(FullReplay))
 
 
 def _change(replay_id: str, verb: str) -> Call[FullReplay]:

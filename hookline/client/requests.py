@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import msgspec
 
-from hookline.calls import Call, Response, Steps, decode_as, nothing, path_of, query_of
-from hookline.client.async_transport import AsyncTransport
+from hookline.calls import Call, Pages, Response, Steps, decode_as, nothing, path_of, query_of
+from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
 from hookline.client.records import ReplayedRequest, Request, Summary
 from hookline.errors import ProblemError, WaitTimeoutError
-from hookline.transport import Transport
 
 OK = 200
 PATH = "/requests"
@@ -51,12 +50,8 @@ class Waited(NamedTuple):
     position: str
 
 
-class Requests:
-    """`client.requests`."""
-
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
-
+class _Calls:
+    @ListMethod
     def list(
         self,
         endpoint: str | None = None,
@@ -65,122 +60,82 @@ class Requests:
         *,
         after: datetime | str | None = None,
         before: datetime | str | None = None,
-    ) -> Iterator[Summary]:
+    ) -> Pages[Summary]:
         """The newest `count` requests, or all (None), of an endpoint (a slug) or of all, that match the search `q`;
         newest first. `after` and `before` are times or the IDs of requests."""
-        return self._transport.items(PATH, _filters(endpoint, q, after, before), Summary, count)
+        params = query_of(endpoint=endpoint, q=q, after=_place(after), before=_place(before))
+        return Pages(PATH, Summary, params, count)
 
-    def get(self, request_id: str) -> Request:
+    @Method
+    def get(self, request_id: str) -> Steps[Request]:
         """A request with headers and body."""
-        return self._transport.run(read(request_id))
+        request = yield Call("GET", path_of("requests", request_id), decode_as(Request))
+        return (yield from with_body(request))
 
-    def body(self, request_id: str, *, decoded: bool = False, damaged: bool = False) -> bytes:
+    @Method
+    def body(self, request_id: str, *, decoded: bool = False, damaged: bool = False) -> Call[bytes]:
         """The body as sent, or without its content coding. ProblemError if it is damaged, unless that is `damaged`."""
-        return self._transport.send(_body(request_id, decoded, damaged))
+        return _body(request_id, decoded, damaged)
 
-    def mark(self, request_id: str, **marks: Unpack[Marks]) -> Request:
+    @Method
+    def mark(self, request_id: str, **marks: Unpack[Marks]) -> Call[Request]:
         """Change the given marks; returns the request without its body."""
-        return self._transport.send(_mark(request_id, marks))
+        return Call("PATCH", path_of("requests", request_id), decode_as(Request), content=marks)
 
-    def delete(self, request_id: str) -> None:
+    @Method
+    def delete(self, request_id: str) -> Call[None]:
         """Delete a request with its body and deliveries."""
-        self._transport.send(_delete(request_id))
+        return Call("DELETE", path_of("requests", request_id), nothing)
 
-    def clear(self, endpoint: str, keep: Sequence[Mark] = ()) -> None:
+    @Method
+    def clear(self, endpoint: str, keep: Sequence[Mark] = ()) -> Call[None]:
         """Delete all requests of an endpoint, except those with a mark in `keep`."""
-        self._transport.send(_clear(endpoint, keep))
+        path = path_of("endpoints", endpoint, "requests")
+        # takes minutes for a million
+        return Call("DELETE", path, nothing, query_of(keep=",".join(keep)), timeout_s=None)
 
+    @Method
     def wait(
         self, endpoint: str | None = None, q: str = "", *, after: str | None = None, timeout: float = 30.0
-    ) -> Request:
+    ) -> Steps[Request]:
         """The oldest matching request that was stored after `after`, or from now on (None); waits for it.
 
         `after` is a request's ID or a `position`: with the last one's ID, no request is missed and none comes twice.
         WaitTimeoutError if none is stored within `timeout` seconds.
         """
-        return self._transport.run(wait_steps(endpoint, q, after, timeout))
+        until = time.monotonic() + timeout
+        while True:
+            left = until - time.monotonic()
+            waited = yield wait_call(endpoint, q, after, left)
+            if waited.request is not None:
+                return (yield from with_body(waited.request))
+            after = waited.position
+            if left <= WAIT_MAX_S:
+                raise WaitTimeoutError(f"No matching request was stored within {timeout:g} s.")
 
-    def position(self) -> str:
+    @Method
+    def position(self) -> Steps[str]:
         """The present place in the order of storing: `wait` after it for what is stored from now on."""
-        return (self._transport.send(wait_call(None, "", None, 0))).position
+        waited: Waited = yield wait_call(None, "", None, 0)
+        return waited.position
 
-    def replay(self, request_id: str, **fields: Unpack[ReplayRequestFields]) -> ReplayedRequest:
+    @Method
+    def replay(self, request_id: str, **fields: Unpack[ReplayRequestFields]) -> Call[ReplayedRequest]:
         """Send a request again and wait for the result."""
-        return self._transport.send(_replay(request_id, fields))
+        path = path_of("requests", request_id, "replay")
+        return Call("POST", path, decode_as(ReplayedRequest), content=fields, timeout_s=None)
 
 
-class AsyncRequests:
+class Requests(_Calls, Blocking):
+    """`client.requests`."""
+
+
+class AsyncRequests(_Calls, Asynchronous):
     """`Requests` for asyncio."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    def list(
-        self,
-        endpoint: str | None = None,
-        q: str = "",
-        count: int | None = None,
-        *,
-        after: datetime | str | None = None,
-        before: datetime | str | None = None,
-    ) -> AsyncIterator[Summary]:
-        """The newest `count` requests, or all (None), of an endpoint (a slug) or of all, that match the search `q`;
-        newest first. `after` and `before` are times or the IDs of requests."""
-        return self._transport.items(PATH, _filters(endpoint, q, after, before), Summary, count)
-
-    async def get(self, request_id: str) -> Request:
-        """A request with headers and body."""
-        return await self._transport.run(read(request_id))
-
-    async def body(self, request_id: str, *, decoded: bool = False, damaged: bool = False) -> bytes:
-        """The body as sent, or without its content coding."""
-        return await self._transport.send(_body(request_id, decoded, damaged))
-
-    async def mark(self, request_id: str, **marks: Unpack[Marks]) -> Request:
-        """Change the given marks; returns the request without its body."""
-        return await self._transport.send(_mark(request_id, marks))
-
-    async def delete(self, request_id: str) -> None:
-        """Delete a request with its body and deliveries."""
-        await self._transport.send(_delete(request_id))
-
-    async def clear(self, endpoint: str, keep: Sequence[Mark] = ()) -> None:
-        """Delete all requests of an endpoint, except those with a mark in `keep`."""
-        await self._transport.send(_clear(endpoint, keep))
-
-    async def wait(
-        self, endpoint: str | None = None, q: str = "", *, after: str | None = None, timeout: float = 30.0
-    ) -> Request:
-        """The oldest matching request that was stored after `after`, or from now on (None); waits for it.
-
-        `after` is a request's ID or a `position`: with the last one's ID, no request is missed and none comes twice.
-        WaitTimeoutError if none is stored within `timeout` seconds.
-        """
-        return await self._transport.run(wait_steps(endpoint, q, after, timeout))
-
-    async def position(self) -> str:
-        """The present place in the order of storing: `wait` after it for what is stored from now on."""
-        return (await self._transport.send(wait_call(None, "", None, 0))).position
-
-    async def replay(self, request_id: str, **fields: Unpack[ReplayRequestFields]) -> ReplayedRequest:
-        """Send a request again and wait for the result."""
-        return await self._transport.send(_replay(request_id, fields))
-
-
-def _filters(
-    endpoint: str | None, q: str, after: datetime | str | None, before: datetime | str | None
-) -> dict[str, str]:
-    return query_of(endpoint=endpoint, q=q, after=_place(after), before=_place(before))
 
 
 def _place(place: datetime | str | None) -> str | None:
     return place.astimezone(UTC).isoformat() if isinstance(place, datetime) else place
-
-
-def read(request_id: str) -> Steps[Request]:
-    """The calls for a request with its body."""
-    request = yield _get(request_id)
-    return (yield from with_body(request))
 
 
 def with_body(request: Request) -> Steps[Request]:
@@ -196,10 +151,6 @@ def with_body(request: Request) -> Steps[Request]:
                 raise
             decoded = None
     return msgspec.structs.replace(request, body=body, decoded_body=decoded)
-
-
-def _get(request_id: str) -> Call[Request]:
-    return Call("GET", path_of("requests", request_id), decode_as(Request))
 
 
 def _body(request_id: str, decoded: bool = False, damaged: bool = False) -> Call[bytes]:
@@ -218,38 +169,6 @@ def wait_call(endpoint: str | None, q: str, after: str | None, timeout: float) -
     return Call("GET", f"{PATH}/wait", _waited, params, timeout_s=seconds + 60)
 
 
-def wait_steps(endpoint: str | None, q: str, after: str | None, timeout: float) -> Steps[Request]:
-    """The calls until a request was stored, which is returned with its body; WaitTimeoutError if none is in time."""
-    until = time.monotonic() + timeout
-    while True:
-        left = until - time.monotonic()
-        waited = yield wait_call(endpoint, q, after, left)
-        if waited.request is not None:
-            return (yield from with_body(waited.request))
-        after = waited.position
-        if left <= WAIT_MAX_S:
-            raise WaitTimeoutError(f"No matching request was stored within {timeout:g} s.")
-
-
 def _waited(response: Response) -> Waited:
     request = decode_as(Request)(response) if response.status == OK else None
     return Waited(request, response.headers.get("hookline-position", ""))
-
-
-def _mark(request_id: str, marks: Mapping[str, Any]) -> Call[Request]:
-    return Call("PATCH", path_of("requests", request_id), decode_as(Request), content=marks)
-
-
-def _delete(request_id: str) -> Call[None]:
-    return Call("DELETE", path_of("requests", request_id), nothing)
-
-
-def _clear(endpoint: str, keep: Sequence[Mark]) -> Call[None]:
-    path = path_of("endpoints", endpoint, "requests")
-    # takes minutes for a million
-    return Call("DELETE", path, nothing, query_of(keep=",".join(keep)), timeout_s=None)
-
-
-def _replay(request_id: str, fields: Mapping[str, Any]) -> Call[ReplayedRequest]:
-    path = path_of("requests", request_id, "replay")
-    return Call("POST", path, decode_as(ReplayedRequest), content=fields, timeout_s=None)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict, Unpack
+from collections.abc import Sequence
+from typing import Literal, TypedDict, Unpack
 
 from hookline.calls import Call, decode_as, nothing, path_of
-from hookline.client.async_transport import AsyncTransport
+from hookline.client.methods import Asynchronous, Blocking, Method
 from hookline.client.records import Target
-from hookline.transport import Transport
 
 
 class RetryFields(TypedDict, total=False):
@@ -52,70 +51,38 @@ class TargetChanges(TargetFields, total=False):
     position: int
 
 
-class Targets:
+class _Calls:
+    @Method
+    def create(self, endpoint: str, url: str, **fields: Unpack[TargetFields]) -> Call[Target]:
+        """A new target, the endpoint's last."""
+        path = path_of("endpoints", endpoint, "targets")
+        return Call("POST", path, decode_as(Target), content={"url": url, **fields})
+
+    @Method
+    def update(self, endpoint: str, target: int, **changes: Unpack[TargetChanges]) -> Call[Target]:
+        """Change the given fields; the others stay."""
+        return Call("PATCH", _path(endpoint, target), decode_as(Target), content=changes)
+
+    @Method
+    def pause(self, endpoint: str, target: int) -> Call[Target]:
+        """Keep its deliveries queued."""
+        return Call("POST", f"{_path(endpoint, target)}/pause", decode_as(Target))
+
+    @Method
+    def resume(self, endpoint: str, target: int) -> Call[Target]:
+        return Call("POST", f"{_path(endpoint, target)}/resume", decode_as(Target))
+
+    @Method
+    def delete(self, endpoint: str, target: int) -> Call[None]:
+        return Call("DELETE", _path(endpoint, target), nothing)
+
+
+class Targets(_Calls, Blocking):
     """`client.targets`. `endpoint` is a slug; an endpoint's targets are listed in it."""
 
-    def __init__(self, transport: Transport) -> None:
-        self._transport = transport
 
-    def create(self, endpoint: str, url: str, **fields: Unpack[TargetFields]) -> Target:
-        """A new target, the endpoint's last."""
-        return self._transport.send(_create(endpoint, url, fields))
-
-    def update(self, endpoint: str, target: int, **changes: Unpack[TargetChanges]) -> Target:
-        """Change the given fields; the others stay."""
-        return self._transport.send(_update(endpoint, target, changes))
-
-    def pause(self, endpoint: str, target: int) -> Target:
-        """Keep its deliveries queued."""
-        return self._transport.send(_change(endpoint, target, "pause"))
-
-    def resume(self, endpoint: str, target: int) -> Target:
-        return self._transport.send(_change(endpoint, target, "resume"))
-
-    def delete(self, endpoint: str, target: int) -> None:
-        self._transport.send(_delete(endpoint, target))
-
-
-class AsyncTargets:
+class AsyncTargets(_Calls, Asynchronous):
     """`Targets` for asyncio."""
-
-    def __init__(self, transport: AsyncTransport) -> None:
-        self._transport = transport
-
-    async def create(self, endpoint: str, url: str, **fields: Unpack[TargetFields]) -> Target:
-        """A new target, the endpoint's last."""
-        return await self._transport.send(_create(endpoint, url, fields))
-
-    async def update(self, endpoint: str, target: int, **changes: Unpack[TargetChanges]) -> Target:
-        """Change the given fields; the others stay."""
-        return await self._transport.send(_update(endpoint, target, changes))
-
-    async def pause(self, endpoint: str, target: int) -> Target:
-        """Keep its deliveries queued."""
-        return await self._transport.send(_change(endpoint, target, "pause"))
-
-    async def resume(self, endpoint: str, target: int) -> Target:
-        return await self._transport.send(_change(endpoint, target, "resume"))
-
-    async def delete(self, endpoint: str, target: int) -> None:
-        await self._transport.send(_delete(endpoint, target))
-
-
-def _create(endpoint: str, url: str, fields: Mapping[str, Any]) -> Call[Target]:
-    return Call("POST", path_of("endpoints", endpoint, "targets"), decode_as(Target), content={"url": url, **fields})
-
-
-def _update(endpoint: str, target: int, changes: Mapping[str, Any]) -> Call[Target]:
-    return Call("PATCH", _path(endpoint, target), decode_as(Target), content=changes)
-
-
-def _change(endpoint: str, target: int, verb: str) -> Call[Target]:
-    return Call("POST", f"{_path(endpoint, target)}/{verb}", decode_as(Target))
-
-
-def _delete(endpoint: str, target: int) -> Call[None]:
-    return Call("DELETE", _path(endpoint, target), nothing)
 
 
 def _path(endpoint: str, target: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import Future
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
-from hookline.calls import Steps, page_call
+from hookline.calls import Pages, Steps
 from hookline.client.client import AsyncClient
 from hookline.client.records import Endpoint, Refusal, Request
 from hookline.testing.matchers import Expected, MatcherArguments, Matchers
@@ -231,7 +231,7 @@ class HooklineEndpoint:
         if len(found) == count:
             return found
         nearest = yield from read_nearest(self._seen.requests, matchers)
-        refused = yield page_call("/refused", {}, Refusal, REFUSED_SHOWN, None)
+        refused = yield Pages("/refused", Refusal, {}, REFUSED_SHOWN).first()
         since = self._record.created_at
         what = "No request matched" if count == 1 else f"{len(found)} of {count} requests matched"
         raise AssertionError(
