@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.curl import INLINE_MAX, curl_command
-from app.core.posix_shell import print_command, shell_word
+from app.core.curl import INLINE_MAX, curl_command, print_command, shell_word
 from tests.factories import capture
 from tests.shells import SHELLS, posix_only, run_in
 

@@ -2,20 +2,161 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
 
 from msgspec.structs import replace
 
 from app.core.bodies.charset import detect, in_single_bytes
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.bodies.media_types import is_json, media_type
-from app.core.comparison.difference import Difference, difference
-from app.core.comparison.json_comparison import json_differences, parse_json
-from app.core.comparison.json_path import JsonPath
-from app.core.comparison.text_comparison import text_differences
+from app.core.comparison.difference import Difference, difference, quoted
+from app.core.comparison.json_path import JsonPath, Key, PathMatcher, path_text
 from app.core.record import Headers, Record
 from app.core.text import count_of
+
+LINES_MAX = 1_000
+"""Between their common beginning and end, texts with more lines than this are not aligned: the time grows with the
+product of their lengths."""
+
+
+def text_differences(first: str, second: str) -> Iterator[Difference]:
+    """Changed, added and removed lines in their order; if there are too many, only where the first difference is."""
+    some, others = first.split("\n"), second.split("\n")
+    shorter = min(len(some), len(others))
+    begin = next((number for number in range(shorter) if some[number] != others[number]), shorter)
+    same_end = 0
+    while same_end < shorter - begin and some[-1 - same_end] == others[-1 - same_end]:
+        same_end += 1
+    some, others = some[begin : len(some) - same_end], others[begin : len(others) - same_end]
+    if some and others and max(len(some), len(others)) > LINES_MAX:
+        column = _first_differing_column(some[0], others[0])
+        old, new = (_quoted_lines(lines, column) for lines in (some, others))
+        yield difference("body", _lines(begin, 1), old, new, f"Differs from line {begin + 1:,} on")
+        return
+    for kind, low, high, other_low, other_high in SequenceMatcher(None, some, others).get_opcodes():
+        if kind != "equal":
+            yield _replaced(some[low:high], others[other_low:other_high], begin + low, begin + other_low)
+
+
+def _replaced(some: list[str], others: list[str], at: int, other_at: int) -> Difference:
+    """Lines in place of lines; either can be none. Lines are counted from 0 here, from 1 in the text."""
+    where = _lines(at, len(some)) if some else _lines(other_at, len(others))
+    if not some or not others:
+        return difference("body", where, _quoted_lines(some), _quoted_lines(others), where.capitalize())
+    column = _first_differing_column(some[0], others[0])
+    label = (
+        where.capitalize() if len(some) == len(others) else f"{where.capitalize()} ({_lines(other_at, len(others))})"
+    )
+    return difference("body", where, _quoted_lines(some, column), _quoted_lines(others, column), label)
+
+
+def _lines(at: int, count: int) -> str:
+    return f"line {at + 1:,}" if count == 1 else f"lines {at + 1:,} to {at + count:,}"
+
+
+def _quoted_lines(lines: list[str], column: int = 0) -> str | None:
+    """The first of them."""
+    return quoted(lines[0], column) + (" …" if len(lines) > 1 else "") if lines else None
+
+
+def _first_differing_column(some: str, other: str) -> int:
+    low, high = 0, min(len(some), len(other))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if some[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+MISSING = object()
+"""In place of a value that one of two does not have."""
+
+
+class _Pair(NamedTuple):
+    """Values of the same place in both; `MISSING` where one has none."""
+
+    keys: tuple[Key, ...]
+    first: Any
+    second: Any
+    states: frozenset[tuple[int, int]]
+
+
+def parse_json(text: str) -> Any:
+    """ValueError if this is no JSON, or JSON that cannot be compared: a name twice, numbers out of bounds, too deep."""
+    try:
+        return json.loads(text, parse_float=Decimal, parse_constant=_no_constant, object_pairs_hook=_members)
+    except (ArithmeticError, RecursionError) as error:
+        raise ValueError("This JSON cannot be compared") from error
+
+
+def json_differences(first: Any, second: Any, ignored: Iterable[JsonPath]) -> Iterator[Difference]:
+    """In the order of the first value, with what only the second has at the end of each object or array."""
+    matcher = PathMatcher(ignored)
+    waiting = [_Pair((), first, second, matcher.start)]
+    while waiting:
+        pair = waiting.pop()
+        children = child_keys(pair.first, pair.second)
+        if children is not None:
+            below = ((key, states) for key in children if (states := matcher.below(pair.states, key)) is not None)
+            pairs = [
+                _Pair((*pair.keys, key), child(pair.first, key), child(pair.second, key), states)
+                for key, states in below
+            ]
+            waiting.extend(reversed(pairs))
+        elif not same_value(pair.first, pair.second):
+            yield difference("body", path_text(pair.keys), _value_text(pair.first), _value_text(pair.second))
+
+
+def child_keys(first: Any, second: Any) -> list[Key] | None:
+    """The keys of either; None unless both are objects or both arrays."""
+    if isinstance(first, dict) and isinstance(second, dict):
+        return [*first, *(key for key in second if key not in first)]
+    if isinstance(first, list) and isinstance(second, list):
+        return list(range(max(len(first), len(second))))
+    return None
+
+
+def child(value: Any, key: Key) -> Any:
+    """The value below `key`, or `MISSING`."""
+    if isinstance(value, dict):
+        return value.get(key, MISSING)
+    return value[key] if isinstance(key, int) and key < len(value) else MISSING
+
+
+def same_value(first: Any, second: Any) -> bool:
+    """Python's `True == 1` is not JSON's."""
+    return isinstance(first, bool) == isinstance(second, bool) and bool(first == second)
+
+
+def _value_text(value: Any) -> str | None:
+    if value is MISSING:
+        return None
+    if isinstance(value, dict):
+        return f"{{{count_of(len(value), 'member')}}}"
+    if isinstance(value, list):
+        return f"[{count_of(len(value), 'item')}]"
+    if isinstance(value, str):
+        return quoted(value)
+    return str(value)[:60] if isinstance(value, int | Decimal) and not isinstance(value, bool) else json.dumps(value)
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        raise ValueError("A name occurs twice")
+    return members
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
 
 DECODED_MAX = 2 * 1024 * 1024
 """Bytes of a decompressed body that are compared."""

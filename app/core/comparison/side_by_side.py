@@ -10,11 +10,20 @@ from itertools import islice, zip_longest
 from typing import Any
 
 from app.core.bodies.escape import escape
-from app.core.comparison.body_comparison import ComparedBody, aligned, compared_body, json_value, text_of
-from app.core.comparison.json_comparison import MISSING, child, child_keys, same_value
+from app.core.comparison.body_comparison import (
+    LINES_MAX,
+    MISSING,
+    ComparedBody,
+    aligned,
+    child,
+    child_keys,
+    compared_body,
+    json_value,
+    same_value,
+    text_of,
+)
 from app.core.comparison.json_path import JsonPath, Key, PathMatcher, path_text
 from app.core.comparison.response_comparison import ComparedResponse, IgnoredFields, ignored_paths
-from app.core.comparison.text_comparison import LINES_MAX
 from app.core.record import Headers, Record
 from app.core.text import count_of
 

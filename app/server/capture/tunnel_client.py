@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
-from app.core.tunnel.client_address import client_address, client_scheme
 from app.core.tunnel.program import AddressHeader
 
 
@@ -50,3 +49,42 @@ def _is_loopback(address: str) -> bool:
         return ip_address(address).is_loopback
     except ValueError:
         return False
+
+
+VALUE_MAX = 2_000
+_SCHEMES = ("http", "https")
+
+
+def client_address(headers: Iterable[tuple[bytes, bytes]], header: AddressHeader) -> str | None:
+    """The address that the tunnel saw, without zone and port; None if the header is missing or has none."""
+    values = _values(headers, header.name)
+    if not values or (header.take == "only" and len(values) != 1):
+        return None
+    return _address(values[0] if header.take == "first" else values[-1])
+
+
+def client_scheme(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+    """`https` or `http` as the last X-Forwarded-Proto says; None if there is none."""
+    values = _values(headers, "X-Forwarded-Proto")
+    return values[-1].lower() if values and values[-1].lower() in _SCHEMES else None
+
+
+def _values(headers: Iterable[tuple[bytes, bytes]], name: str) -> list[str]:
+    """All comma-separated values of a header, over all its lines."""
+    wanted = name.lower().encode("latin-1")
+    lines = [value[-VALUE_MAX:].decode("latin-1") for given, value in headers if given.lower() == wanted]
+    return [value.strip() for line in lines for value in line.split(",")]
+
+
+def _address(text: str) -> str | None:
+    text = text.strip('"')
+    if text.startswith("["):
+        text = text[1:].partition("]")[0]
+    elif text.count(":") == 1:
+        text = text.partition(":")[0]
+    try:
+        address = ip_address(text.partition("%")[0])
+    except ValueError:
+        return None
+    mapped = getattr(address, "ipv4_mapped", None)
+    return str(mapped or address)

@@ -13,8 +13,7 @@ from app.core.forward_target import sendable
 from app.core.record import Headers
 from app.core.redaction.names import is_secret
 from app.server.forward.attempt_failure import AttemptError
-from app.server.forward.request import OutgoingRequest
-from app.server.forward.request_url import parse_url
+from app.server.forward.request import OutgoingRequest, parse_url
 
 REDIRECTS_MAX = 10
 _REDIRECTS = (301, 302, 303, 307, 308)

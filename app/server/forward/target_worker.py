@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any
 
@@ -19,9 +19,30 @@ from app.core.model import DeliveryState
 from app.core.target import PausedBy, Target
 from app.server.forward.delivery_result import Made, after, internal_failure
 from app.server.forward.lazy_sender import LazySender
-from app.server.forward.rate_limit import RateLimit
 from app.server.forward.target_queue import FIRST_WAIT_S, TargetQueue
 from app.server.target_responses import TargetResponses
+
+
+class RateLimit:
+    """`clock` counts seconds. A rate is requests a second, None: any number."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock, self._next = clock, 0.0
+
+    def wait_us(self, rate: float | None) -> int:
+        """How long until the next request may leave."""
+        if rate is None:
+            return 0
+        # The rate may have been lower when the last one left.
+        return max(0, round(min(self._next - self._clock(), 1 / rate) * 1_000_000))
+
+    def use(self, rate: float | None) -> None:
+        """One leaves now. One that leaves a little late does not delay those after it."""
+        if rate is not None:
+            now = self._clock()
+            late = 0 <= now - self._next < 1 / rate
+            self._next = (self._next if late else now) + 1 / rate
+
 
 log = logging.getLogger(__name__)
 

@@ -21,7 +21,6 @@ from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState
-from app.core.replay.delivery_counts import DeliveryCounts
 from app.core.replay.histogram import Histogram
 from app.core.replay.plan import PlannedSend, plan
 from app.core.replay.spec import BackToBack, EarlierResults, OneUrl, OtherEndpoint, OwnTargets, Replay, ReplayProgress
@@ -30,6 +29,35 @@ from app.core.target import Target
 from app.core.text import count_of
 from app.server.forward.lazy_sender import LazySender
 from app.server.replay.selection import Selection
+
+
+class DeliveryCounts:
+    """`results` counts them by `short_result`; without those from before an interruption, whose results are not
+    known."""
+
+    def __init__(self) -> None:
+        self._by_url: dict[str, Counter[bool]] = {}
+        self.results = Counter[str]()
+
+    @property
+    def delivered(self) -> int:
+        return sum(counts[True] for counts in self._by_url.values())
+
+    @property
+    def failed(self) -> int:
+        return sum(counts[False] for counts in self._by_url.values())
+
+    @property
+    def by_target(self) -> dict[str, tuple[int, int]]:
+        """How many were delivered and how many failed, by the URL of the target."""
+        return {url: (counts[True], counts[False]) for url, counts in self._by_url.items() if url}
+
+    def add(self, url: str, *, delivered: bool, result: str | None = None) -> None:
+        """`url` is the target's, empty if it is not known which target a request would have gone to."""
+        self._by_url.setdefault(url, Counter())[delivered] += 1
+        if result is not None:
+            self.results[result] += 1
+
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -11,9 +11,8 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 
-from app.core.tunnel.lines import LineReader
 from app.core.tunnel.options import without_secrets
-from app.core.tunnel.output import OutputReader, Reading
+from app.core.tunnel.output import LineReader, OutputReader, Reading
 from app.core.tunnel.spec import ProgramSpec
 from app.server.tunnel.guarded_process import GuardedProcess
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from app.core.clock import now_us
 from app.core.gist.words import shortened
-from app.core.tunnel.backoff import STEADY_S, restart_delay_s
 from app.core.tunnel.output import WORDS_MAX, known_url
 from app.core.tunnel.tunnel import CONNECTED, Probe, TunnelState
 from app.server.forward.lazy_sender import load
@@ -23,6 +22,18 @@ from app.server.tunnel.run import TunnelRun
 
 if TYPE_CHECKING:
     from app.server.tunnel.service import TunnelService
+
+
+FIRST_S, LONGEST_S = 1.0, 60.0
+STEADY_S = 60.0
+"""A tunnel that worked this long begins again with the first wait."""
+
+
+def restart_delay_s(failures: int) -> float:
+    """1, 2, 4, … 60 s after that many failures in a row."""
+    doublings = min(max(failures, 1) - 1, 10)
+    return min(LONGEST_S, FIRST_S * (1 << doublings))
+
 
 log = logging.getLogger(__name__)
 

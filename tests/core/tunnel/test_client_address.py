@@ -6,8 +6,8 @@ from typing import Literal
 
 import pytest
 
-from app.core.tunnel.client_address import client_address, client_scheme
 from app.core.tunnel.program import AddressHeader
+from app.server.capture.tunnel_client import client_address, client_scheme
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ import pytest
 
 from app.core.errors import InvalidFieldsError
 from app.core.resources import resource
-from app.core.tunnel.backoff import restart_delay_s
 from app.core.tunnel.options import (
     HIDDEN,
     address_header_of,
@@ -19,6 +18,7 @@ from app.core.tunnel.options import (
     without_secrets,
 )
 from app.core.tunnel.spec import read_folder
+from app.server.tunnel.session import restart_delay_s
 
 SPECS = read_folder(resource("tunnels"))
 

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from app.core.resources import resource
-from app.core.tunnel.lines import plain
 from app.core.tunnel.options import values_to_run
-from app.core.tunnel.output import OutputReader, Reading, public_url
+from app.core.tunnel.output import OutputReader, Reading, plain, public_url
 from app.core.tunnel.spec import read_folder
 
 SPECS = read_folder(resource("tunnels"))

@@ -10,8 +10,8 @@ import httpx
 import pytest
 
 from app.server.forward.attempt_failure import connect_error
-from app.server.forward.failure import failure_text
 from app.server.forward.response import status_text
+from app.server.test_request import failure_text
 
 URL = "https://hooks.invalid/x"
 

@@ -9,7 +9,7 @@ import pytest
 from app.core.model import DeliveryState
 from app.core.target import PausedBy, RetryRule, TargetDraft
 from app.db.target_troubles import check_forwarding
-from app.server.forward import failure_log
+from app.server.forward import forwarder
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Target, answering, target
 
@@ -18,7 +18,7 @@ BUSY_TEXT = "The target responded with 503 Service Unavailable."
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name.endswith("failure_log")]
+    return [record.getMessage() for record in caplog.records if record.name.endswith("forwarder")]
 
 
 async def test_a_final_failure_and_a_pause_are_logged(stage: Stage, caplog: pytest.LogCaptureFixture) -> None:
@@ -68,7 +68,7 @@ async def test_failures_between_two_lines_are_counted_though_no_other_follows(
     stage: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     caplog.set_level("INFO", "app")
-    monkeypatch.setattr(failure_log, "INTERVAL_S", 0.2)
+    monkeypatch.setattr(forwarder, "INTERVAL_S", 0.2)
     async with target(answering(BUSY)) as place:
         what = await failures(stage, place, 3)
 

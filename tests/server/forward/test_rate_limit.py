@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from app.core.model import DeliveryState
-from app.server.forward.rate_limit import RateLimit
+from app.server.forward.target_worker import RateLimit
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, answering, target
 from tests.server.forward.test_retrying import failing, rule

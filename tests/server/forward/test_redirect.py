@@ -10,8 +10,7 @@ from app.core.delivery import Attempt, FailureKind
 from app.core.model import PART_SIZE
 from app.core.record import Headers
 from app.server.forward.redirect import next_request
-from app.server.forward.request import OutgoingRequest
-from app.server.forward.request_url import parse_url
+from app.server.forward.request import OutgoingRequest, parse_url
 from tests.server.forward.scripted import Desk, Peer, Script, once, scripted
 from tests.server.forward.targets import OK
 
