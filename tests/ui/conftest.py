@@ -36,6 +36,17 @@ def pytest_configure(config: pytest.Config) -> None:
         config.addinivalue_line("filterwarnings", DEPRECATED)
 
 
+def pytest_asyncio_loop_factories() -> dict[str, Callable[[], asyncio.AbstractEventLoop]]:
+    """Async tests and fixtures run inside Qt's event loop. HOOKLINE_EVENT_LOOP chooses which."""
+    return {"qt": _loop_of_the_application}
+
+
+def _loop_of_the_application() -> asyncio.AbstractEventLoop:
+    app = QApplication.instance()
+    assert isinstance(app, QApplication)
+    return new_loop(app)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """With a font that the user chose, a test of `each_font` runs once."""
     if "each_font" in metafunc.fixturenames:
@@ -81,13 +92,11 @@ def runner(qapp: QApplication) -> Iterator[asyncio.Runner]:
         asyncio.set_event_loop(runner.get_loop())
         yield runner
     asyncio.set_event_loop(None)
-    if STOCK_QASYNC:
-        gc.collect()  # its QObjects are in reference cycles, and must not be freed on another thread
 
 
 @pytest.fixture
 def loop(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:
-    """The window's event loop, not running, set as the current one. HOOKLINE_EVENT_LOOP chooses which."""
+    """The window's event loop, not running, set as the current one; for tests of the loop itself."""
     return runner.get_loop()
 
 
@@ -98,19 +107,26 @@ def run(runner: asyncio.Runner) -> Callable[[Coroutine[Any, Any, Any]], Any]:
 
 
 @pytest.fixture(autouse=True)
+def stock_qasync_is_freed() -> Iterator[None]:
+    """Its QObjects are in reference cycles, and must not be freed on another thread."""
+    yield
+    if STOCK_QASYNC:
+        gc.collect()
+
+
+@pytest.fixture(autouse=True)
 def no_keys_held() -> Iterator[None]:
     """Shift or Ctrl of `QTest.keyClick` stays held, and would change what the next test's clicks select."""
     yield
-    if QApplication.instance() is not None and QApplication.keyboardModifiers() != Qt.KeyboardModifier.NoModifier:
+    if QApplication.keyboardModifiers() != Qt.KeyboardModifier.NoModifier:
         QTest.keyRelease(QWidget(), Qt.Key.Key_Shift)
 
 
 @pytest.fixture(scope="session", autouse=True)
-def an_empty_clipboard_at_the_end() -> Iterator[None]:
+def an_empty_clipboard_at_the_end(qapp: QApplication) -> Iterator[None]:
     """The offscreen platform deletes what is copied when the process exits, long after Python ended, which crashes."""
     yield
-    if QApplication.instance() is not None:
-        QApplication.clipboard().clear()
+    qapp.clipboard().clear()
 
 
 @pytest.fixture

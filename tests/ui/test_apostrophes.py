@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtWidgets import QLabel
 
@@ -39,13 +38,10 @@ def test_no_text_of_the_window_has_a_straight_apostrophe() -> None:
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-def test_nor_has_a_setting_whose_words_the_api_shares(run: Callable[..., Any], tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path) as (_, window):
-            window.open_settings()
-            await until(lambda: window.findChildren(SettingsDialog))
-            dialog = window.findChildren(SettingsDialog)[-1]
-            assert [one.text() for one in dialog.findChildren(QLabel) if STRAIGHT.search(one.text())] == []
-            dialog.reject()
-
-    run(scene())
+async def test_nor_has_a_setting_whose_words_the_api_shares(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (_, window):
+        window.open_settings()
+        await until(lambda: window.findChildren(SettingsDialog))
+        dialog = window.findChildren(SettingsDialog)[-1]
+        assert [one.text() for one in dialog.findChildren(QLabel) if STRAIGHT.search(one.text())] == []
+        dialog.reject()

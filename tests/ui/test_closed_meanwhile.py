@@ -29,8 +29,6 @@ from tests.ui.desk import Desk, open_desk
 from tests.ui.targets_dialogs import A, dialog_of
 from tests.ui.waiting import until
 
-Run = Callable[..., Any]
-
 
 class Held:
     """A service whose calls wait, once begun, until `go` is set."""
@@ -81,101 +79,83 @@ async def opened(folder: Path) -> AsyncIterator[tuple[Desk, Held, OwnWindow]]:
         yield desk, captures, window
 
 
-def test_counting_queued_deliveries_of_a_target_just_added(run: Run, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with dialog_of(tmp_path, deliveries=lambda desk: Held(desk.store.deliveries)) as shown:
-            held: Any = shown.desk.services.deliveries
-            held.go.clear()
-            shown.dialog.add()
-            shown.type_url(A)
-            shown.dialog.submit()
-            await until(lambda: held.begun and not shown.window.findChildren(TargetsDialog))
-            held.go.set()
-            await until(lambda: not shown.desk.tasks.running())
-            assert [message.text for message in shown.desk.messages.waiting()] == []
-
-    run(scene())
+async def test_counting_queued_deliveries_of_a_target_just_added(tmp_path: Path) -> None:
+    async with dialog_of(tmp_path, deliveries=lambda desk: Held(desk.store.deliveries)) as shown:
+        held: Any = shown.desk.services.deliveries
+        held.go.clear()
+        shown.dialog.add()
+        shown.type_url(A)
+        shown.dialog.submit()
+        await until(lambda: held.begun and not shown.window.findChildren(TargetsDialog))
+        held.go.set()
+        await until(lambda: not shown.desk.tasks.running())
+        assert [message.text for message in shown.desk.messages.waiting()] == []
 
 
-def test_asking_before_a_target_is_removed(run: Run, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with dialog_of(tmp_path, A, deliveries=lambda desk: Held(desk.store.deliveries)) as shown:
-            held: Any = shown.desk.services.deliveries
-            await shown.desk.capture(shown.endpoint)
-            await until(lambda: not shown.desk.tasks.running())
-            held.go.clear()
-            held.begun = 0
-            shown.dialog.remove()
-            shown.dialog.submit()
-            await until(lambda: held.begun)
-            assert await close(shown.desk, shown.dialog, held.go.set) == []
-            assert shown.stored == [A]
-
-    run(scene())
+async def test_asking_before_a_target_is_removed(tmp_path: Path) -> None:
+    async with dialog_of(tmp_path, A, deliveries=lambda desk: Held(desk.store.deliveries)) as shown:
+        held: Any = shown.desk.services.deliveries
+        await shown.desk.capture(shown.endpoint)
+        await until(lambda: not shown.desk.tasks.running())
+        held.go.clear()
+        held.begun = 0
+        shown.dialog.remove()
+        shown.dialog.submit()
+        await until(lambda: held.begun)
+        assert await close(shown.desk, shown.dialog, held.go.set) == []
+        assert shown.stored == [A]
 
 
-def test_a_question_deleted_with_its_dialog(run: Run, tmp_path: Path) -> None:
+async def test_a_question_deleted_with_its_dialog(tmp_path: Path) -> None:
     """Its endpoint was deleted elsewhere: there is no answer to wait for."""
 
-    async def scene() -> None:
-        async with dialog_of(tmp_path, A) as shown:
-            await shown.desk.capture(shown.endpoint)
-            shown.dialog.remove()
-            shown.dialog.submit()
-            await until(lambda: any(one.isVisible() for one in shown.dialog.findChildren(Question)))
-            assert await close(shown.desk, shown.dialog, lambda: None) == []
-            assert shown.stored == [A]
-
-    run(scene())
+    async with dialog_of(tmp_path, A) as shown:
+        await shown.desk.capture(shown.endpoint)
+        shown.dialog.remove()
+        shown.dialog.submit()
+        await until(lambda: any(one.isVisible() for one in shown.dialog.findChildren(Question)))
+        assert await close(shown.desk, shown.dialog, lambda: None) == []
+        assert shown.stored == [A]
 
 
-def test_reading_the_list_of_replays(run: Run, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with open_desk(tmp_path) as desk:
-            held = Held(desk.replays)
-            services = desk.with_services(replays=held)
-            over = QWidget()
-            tracker = ReplayTracker(services, desk.tasks, over)
-            await until(lambda: not desk.tasks.running())
-            held.go.clear()
-            dialog = ReplaysDialog(tracker, services, desk.theme, desk.tasks, over)
-            dialog.open()
-            assert await close(desk, dialog, held.go.set) == []
-            over.deleteLater()
-
-    run(scene())
+async def test_reading_the_list_of_replays(tmp_path: Path) -> None:
+    async with open_desk(tmp_path) as desk:
+        held = Held(desk.replays)
+        services = desk.with_services(replays=held)
+        over = QWidget()
+        tracker = ReplayTracker(services, desk.tasks, over)
+        await until(lambda: not desk.tasks.running())
+        held.go.clear()
+        dialog = ReplaysDialog(tracker, services, desk.theme, desk.tasks, over)
+        dialog.open()
+        assert await close(desk, dialog, held.go.set) == []
+        over.deleteLater()
 
 
-def test_saving_a_qr_code(run: Run, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with open_desk(tmp_path, endpoints=1) as desk:
-            held = Held(desk.tunnels)
-            services = desk.with_services(tunnels=held)
-            dialog = QrDialog(services, desk.theme, desk.tasks, None, desk.store.endpoints.all()[0])
-            dialog.open()
-            held.go.clear()
-            desk.tasks.start(dialog.save_to(tmp_path / "code.png"), "save")
-            await until(lambda: held.begun)
-            assert await close(desk, dialog, held.go.set) == []
-            assert (tmp_path / "code.png").is_file()
-
-    run(scene())
+async def test_saving_a_qr_code(tmp_path: Path) -> None:
+    async with open_desk(tmp_path, endpoints=1) as desk:
+        held = Held(desk.tunnels)
+        services = desk.with_services(tunnels=held)
+        dialog = QrDialog(services, desk.theme, desk.tasks, None, desk.store.endpoints.all()[0])
+        dialog.open()
+        held.go.clear()
+        desk.tasks.start(dialog.save_to(tmp_path / "code.png"), "save")
+        await until(lambda: held.begun)
+        assert await close(desk, dialog, held.go.set) == []
+        assert (tmp_path / "code.png").is_file()
 
 
-def test_reading_a_file_to_send(run: Run, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with open_desk(tmp_path, endpoints=1) as desk:
-            capture = await desk.capture(desk.store.endpoints.all()[0])
-            request = await load_request(capture.id, desk.services)
-            assert request is not None
-            (tmp_path / "body").write_bytes(b"{}")
-            editor = ReplayEditor(request, desk.services, desk.theme, desk.tasks, None)
-            editor.open()
-            threads = one_busy_thread()
-            desk.tasks.start(editor.body_editor.use_file(tmp_path / "body"), "read")
-            assert await close(desk, editor, threads.set) == []
-
-    run(scene())
+async def test_reading_a_file_to_send(tmp_path: Path) -> None:
+    async with open_desk(tmp_path, endpoints=1) as desk:
+        capture = await desk.capture(desk.store.endpoints.all()[0])
+        request = await load_request(capture.id, desk.services)
+        assert request is not None
+        (tmp_path / "body").write_bytes(b"{}")
+        editor = ReplayEditor(request, desk.services, desk.theme, desk.tasks, None)
+        editor.open()
+        threads = one_busy_thread()
+        desk.tasks.start(editor.body_editor.use_file(tmp_path / "body"), "read")
+        assert await close(desk, editor, threads.set) == []
 
 
 def one_busy_thread() -> threading.Event:
@@ -186,54 +166,45 @@ def one_busy_thread() -> threading.Event:
     return go
 
 
-def test_decoding_a_value_of_a_tree(run: Run, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with opened(tmp_path) as (desk, _, window):
-            threads = one_busy_thread()
-            window.detail.body.tree.view.nodes.decode_requested.emit(TreePlace(0, 1), "[1]")
-            assert await close(desk, window, threads.set) == []
-
-    run(scene())
+async def test_decoding_a_value_of_a_tree(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (desk, _, window):
+        threads = one_busy_thread()
+        window.detail.body.tree.view.nodes.decode_requested.emit(TreePlace(0, 1), "[1]")
+        assert await close(desk, window, threads.set) == []
 
 
-def test_copying_bytes(run: Run, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with opened(tmp_path) as (desk, _, window):
-            go, begun = asyncio.Event(), asyncio.Event()
+async def test_copying_bytes(tmp_path: Path) -> None:
+    async with opened(tmp_path) as (desk, _, window):
+        go, begun = asyncio.Event(), asyncio.Event()
 
-            async def read(offset: int, length: int) -> bytes:
-                begun.set()
-                await go.wait()
-                return bytes(16)
+        async def read(offset: int, length: int) -> bytes:
+            begun.set()
+            await go.wait()
+            return bytes(16)
 
-            hexes = window.detail.body.hex
-            desk.tasks.start(hexes._copy(BodySource(2**21, (), "", "x", read), 0, 2**21), "copy")
-            await begun.wait()
-            assert await close(desk, window, go.set) == []
-
-    run(scene())
+        hexes = window.detail.body.hex
+        desk.tasks.start(hexes._copy(BodySource(2**21, (), "", "x", read), 0, 2**21), "copy")
+        await begun.wait()
+        assert await close(desk, window, go.set) == []
 
 
 @pytest.mark.parametrize("key", ["C", "Del", "E", "N"])
-def test_the_commands_of_a_window(run: Run, tmp_path: Path, key: str) -> None:
+async def test_the_commands_of_a_window(tmp_path: Path, key: str) -> None:
     """What they do happens, except for what the closed window would have had to ask or show."""
 
-    async def scene() -> None:
-        async with opened(tmp_path) as (desk, captures, window):
-            actions, summary = window._actions, window.request.summary
-            assert summary is not None
-            work = {
-                "C": lambda: actions.copy_curl(summary),
-                "Del": lambda: actions.delete(selected_requests((summary,))),
-                "E": lambda: actions.replays.edit(summary),
-                "N": lambda: actions.set_note(summary.id, "kept"),
-            }[key]
-            captures.go.clear()
-            captures.begun = 0
-            desk.tasks.start(work(), key)
-            assert await close(desk, window, captures.go.set) == []
-            stored = await desk.store.captures.get(summary.id)
-            assert stored is not None
-            assert stored.note == ("kept" if key == "N" else None)
-
-    run(scene())
+    async with opened(tmp_path) as (desk, captures, window):
+        actions, summary = window._actions, window.request.summary
+        assert summary is not None
+        work = {
+            "C": lambda: actions.copy_curl(summary),
+            "Del": lambda: actions.delete(selected_requests((summary,))),
+            "E": lambda: actions.replays.edit(summary),
+            "N": lambda: actions.set_note(summary.id, "kept"),
+        }[key]
+        captures.go.clear()
+        captures.begun = 0
+        desk.tasks.start(work(), key)
+        assert await close(desk, window, captures.go.set) == []
+        stored = await desk.store.captures.get(summary.id)
+        assert stored is not None
+        assert stored.note == ("kept" if key == "N" else None)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from app.core.model import Endpoint
 from app.ui.dashboard.row import HEIGHT, Columns
@@ -12,8 +10,6 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
-
-Scene = Callable[..., Any]
 
 
 async def target_is_empty(window: MainWindow, endpoint: Endpoint) -> bool:
@@ -29,13 +25,10 @@ async def target_is_empty(window: MainWindow, endpoint: Endpoint) -> bool:
     )
 
 
-def test_the_target_column_is_empty_without_a_forward_url(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path) as (desk, window):
-            plain = await desk.endpoint(name="Plain")
-            forwarding = await desk.endpoint(name="Forwarding", forward_url="http://127.0.0.1:9/x")
-            window.show_page(DASHBOARD)
-            assert await target_is_empty(window, plain)
-            assert not await target_is_empty(window, forwarding)
-
-    run(scene())
+async def test_the_target_column_is_empty_without_a_forward_url(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        plain = await desk.endpoint(name="Plain")
+        forwarding = await desk.endpoint(name="Forwarding", forward_url="http://127.0.0.1:9/x")
+        window.show_page(DASHBOARD)
+        assert await target_is_empty(window, plain)
+        assert not await target_is_empty(window, forwarding)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,16 +78,13 @@ def click(widget: Any) -> None:
 
 
 @pytest.mark.usefixtures("no_time_to_undo")
-def test_create_edit_receive_read_switch_off_and_delete(run: Callable[..., Any], tmp_path: Path) -> None:
-    async def journey() -> None:
-        async with desk_on(tmp_path) as desk:
-            await create(desk)
-            await edit(desk)
-            await receive_and_read(desk)
-            await switch_off(desk)
-            await delete(desk)
-
-    run(journey())
+async def test_create_edit_receive_read_switch_off_and_delete(tmp_path: Path) -> None:
+    async with desk_on(tmp_path) as desk:
+        await create(desk)
+        await edit(desk)
+        await receive_and_read(desk)
+        await switch_off(desk)
+        await delete(desk)
 
 
 async def create(desk: Desk) -> None:

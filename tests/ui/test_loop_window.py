@@ -62,26 +62,23 @@ class Load:
                 await loop.sock_recv(right, 100)
 
 
-def test_the_window_paints_while_the_loop_is_loaded(run, qtbot):
+async def test_the_window_paints_while_the_loop_is_loaded(qtbot):
     window = Pulse()
     qtbot.addWidget(window)
 
-    async def main():
-        window.show()
-        await until(lambda: window.painted > 2)
-        window.painted = 0
-        loads: list[Load] = []
-        loads += [Load(lambda: window.painted > 30 and all(load.count > 20 for load in loads)) for _ in range(40)]
-        await asyncio.gather(*(load.churn() for load in loads[:20]), *(load.ping_pong() for load in loads[20:]))
-        return [load.count for load in loads]
-
-    counts = run(main())
+    window.show()
+    await until(lambda: window.painted > 2)
+    window.painted = 0
+    loads: list[Load] = []
+    loads += [Load(lambda: window.painted > 30 and all(load.count > 20 for load in loads)) for _ in range(40)]
+    await asyncio.gather(*(load.churn() for load in loads[:20]), *(load.ping_pong() for load in loads[20:]))
+    counts = [load.count for load in loads]
     window.close()
     assert min(counts) > 20  # no load was starved either
     assert window.painted > 30  # one that starves is painted once, at the end
 
 
-def test_timers_of_qt_are_not_starved_by_a_queue_that_never_empties(run):
+async def test_timers_of_qt_are_not_starved_by_a_queue_that_never_empties():
     class Counter(QObject):
         beats = 0
 
@@ -90,35 +87,32 @@ def test_timers_of_qt_are_not_starved_by_a_queue_that_never_empties(run):
 
     counter = Counter()
     counter.startTimer(10, Qt.TimerType.PreciseTimer)
-    run(Load(lambda: counter.beats > 10).churn())
+    await Load(lambda: counter.beats > 10).churn()
     assert counter.beats > 10
 
 
-def test_tasks_go_on_while_a_dialog_is_open(run, qtbot):
-    async def main():
-        dialog = QDialog()
-        qtbot.addWidget(dialog)
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
-        finished = asyncio.get_running_loop().create_future()
-        dialog.finished.connect(finished.set_result)
-        ticks = 0
+async def test_tasks_go_on_while_a_dialog_is_open(qtbot):
+    dialog = QDialog()
+    qtbot.addWidget(dialog)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose, False)
+    finished = asyncio.get_running_loop().create_future()
+    dialog.finished.connect(finished.set_result)
+    ticks = 0
 
-        async def tick() -> None:
-            nonlocal ticks
-            while True:
-                await asyncio.sleep(0.001)
-                ticks += 1
+    async def tick() -> None:
+        nonlocal ticks
+        while True:
+            await asyncio.sleep(0.001)
+            ticks += 1
 
-        ticking = asyncio.create_task(tick(), name="tick")
-        dialog.open()
-        await until(lambda: ticks > 20)
-        assert dialog.isVisible()
-        dialog.accept()
-        result = await asyncio.wait_for(finished, 5)
-        ticking.cancel()
-        return result
-
-    assert run(main()) == QDialog.DialogCode.Accepted
+    ticking = asyncio.create_task(tick(), name="tick")
+    dialog.open()
+    await until(lambda: ticks > 20)
+    assert dialog.isVisible()
+    dialog.accept()
+    result = await asyncio.wait_for(finished, 5)
+    ticking.cancel()
+    assert result == QDialog.DialogCode.Accepted
 
 
 class Nested(QObject):
@@ -134,20 +128,17 @@ class Nested(QObject):
         self.result = self._dialog.exec()
 
 
-def test_tasks_go_on_while_a_slot_runs_a_qt_loop_of_its_own(run, qtbot):
-    async def main():
-        dialog = QDialog()
-        qtbot.addWidget(dialog)
-        nested = Nested(dialog)
-        QTimer.singleShot(0, nested.start)
-        await until(dialog.isVisible)
-        assert await asyncio.to_thread(int) == 0
-        dialog.reject()
-        await until(lambda: nested.result is not None)
-        await settle()
-        return nested.result
-
-    assert run(main()) == QDialog.DialogCode.Rejected
+async def test_tasks_go_on_while_a_slot_runs_a_qt_loop_of_its_own(qtbot):
+    dialog = QDialog()
+    qtbot.addWidget(dialog)
+    nested = Nested(dialog)
+    QTimer.singleShot(0, nested.start)
+    await until(dialog.isVisible)
+    assert await asyncio.to_thread(int) == 0
+    dialog.reject()
+    await until(lambda: nested.result is not None)
+    await settle()
+    assert nested.result == QDialog.DialogCode.Rejected
 
 
 @not_on_stock_qasync("breaks the task that runs Qt's loop")

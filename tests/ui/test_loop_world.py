@@ -20,24 +20,18 @@ pytestmark = pytest.mark.smoke
 ROOT = Path(__file__).parents[2]
 
 
-def test_the_executor_works(run):
-    async def main():
-        names = await asyncio.gather(*(asyncio.to_thread(threading.get_ident) for _ in range(20)))
-        return set(names)
-
-    assert threading.get_ident() not in run(main())
+async def test_the_executor_works():
+    names = await asyncio.gather(*(asyncio.to_thread(threading.get_ident) for _ in range(20)))
+    assert threading.get_ident() not in set(names)
 
 
-def test_child_processes_work(run):
-    async def main():
-        code = "import sys; sys.stdout.write(sys.stdin.read().upper()); sys.exit(7)"
-        child = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", code, stdin=subprocess.PIPE, stdout=subprocess.PIPE
-        )
-        out, _ = await asyncio.wait_for(child.communicate(b"hello" * 50_000), 20)
-        return out, child.returncode
-
-    assert run(main()) == (b"HELLO" * 50_000, 7)
+async def test_child_processes_work():
+    code = "import sys; sys.stdout.write(sys.stdin.read().upper()); sys.exit(7)"
+    child = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", code, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    out, _ = await asyncio.wait_for(child.communicate(b"hello" * 50_000), 20)
+    assert (out, child.returncode) == (b"HELLO" * 50_000, 7)
 
 
 def test_servers_and_clients_work(run):

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtWidgets import QPushButton
 from pytestqt.qtbot import QtBot
@@ -15,8 +13,6 @@ from app.ui.settings.dialog import SettingsDialog
 from tests.db.helpers import last_seen
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import until
-
-Scene = Callable[..., Any]
 
 
 async def waiting(desk: Desk) -> int:
@@ -29,81 +25,66 @@ async def waiting(desk: Desk) -> int:
     return endpoint.id
 
 
-def test_the_banner_resumes_with_one_click(run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint_id = await waiting(desk)
-            await until(lambda: window.error_bar.message() is not None)
-            message = window.error_bar.message()
-            assert message is not None
-            assert message.text == "The clock is 45 days ahead of the last time Hookline ran."
-            assert "resume deleting: 1 request is past its retention." in message.advice
-            assert message.tone == "warning"
-            (button,) = [one for one in window.error_bar.findChildren(QPushButton) if one.text() == "Resume deleting"]
-            assert desk.store.captures.counts(endpoint_id).total == 1
-            button.click()
-            await until(lambda: desk.store.captures.counts(endpoint_id).total == 0)
-            assert window.error_bar.message() is None
-
-    run(scene())
+async def test_the_banner_resumes_with_one_click(qtbot: QtBot, tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        endpoint_id = await waiting(desk)
+        await until(lambda: window.error_bar.message() is not None)
+        message = window.error_bar.message()
+        assert message is not None
+        assert message.text == "The clock is 45 days ahead of the last time Hookline ran."
+        assert "resume deleting: 1 request is past its retention." in message.advice
+        assert message.tone == "warning"
+        (button,) = [one for one in window.error_bar.findChildren(QPushButton) if one.text() == "Resume deleting"]
+        assert desk.store.captures.counts(endpoint_id).total == 1
+        button.click()
+        await until(lambda: desk.store.captures.counts(endpoint_id).total == 0)
+        assert window.error_bar.message() is None
 
 
-def test_a_window_that_opens_later_says_so_too(run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path) as (desk, _):
-            await waiting(desk)
-            second = desk.window()
-            assert [message.key for message in desk.messages.waiting()] == ["retention"]
-            second.close()
-            second.stop()
-            second.deleteLater()
-
-    run(scene())
+async def test_a_window_that_opens_later_says_so_too(qtbot: QtBot, tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, _):
+        await waiting(desk)
+        second = desk.window()
+        assert [message.key for message in desk.messages.waiting()] == ["retention"]
+        second.close()
+        second.stop()
+        second.deleteLater()
 
 
-def test_settings_say_why_it_waits_and_resume(run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint_id = await waiting(desk)
-            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-            dialog.open()
-            row, button = dialog.storage.size_row, dialog.storage.run_button
-            await until(lambda: button.text() == "Resume deleting")
-            assert row.text.text().startswith("The clock is 45 days ahead of the last time Hookline ran.")
-            assert "next run" not in row.text.text()
-            button.click()
-            await until(lambda: desk.store.captures.counts(endpoint_id).total == 0)
-            await until(lambda: button.text() == "Clean up now")
-            assert desk.messages.waiting() == ()
-            dialog.reject()
-
-    run(scene())
+async def test_settings_say_why_it_waits_and_resume(qtbot: QtBot, tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        endpoint_id = await waiting(desk)
+        dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
+        dialog.open()
+        row, button = dialog.storage.size_row, dialog.storage.run_button
+        await until(lambda: button.text() == "Resume deleting")
+        assert row.text.text().startswith("The clock is 45 days ahead of the last time Hookline ran.")
+        assert "next run" not in row.text.text()
+        button.click()
+        await until(lambda: desk.store.captures.counts(endpoint_id).total == 0)
+        await until(lambda: button.text() == "Clean up now")
+        assert desk.messages.waiting() == ()
+        dialog.reject()
 
 
-def test_run_now_does_not_trust_a_clock_that_nobody_was_asked_about(run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path) as (desk, window):
-            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-            dialog.open()
-            await until(lambda: "on disk" in dialog.storage.size_row.title.text())
-            endpoint_id = await waiting(desk)
-            assert dialog.storage.run_button.text() == "Clean up now"
-            dialog.storage.run_button.click()
-            await until(lambda: dialog.storage.run_button.text() == "Resume deleting")
-            assert desk.store.captures.counts(endpoint_id).total == 1
-            dialog.reject()
-
-    run(scene())
+async def test_run_now_does_not_trust_a_clock_that_nobody_was_asked_about(qtbot: QtBot, tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
+        dialog.open()
+        await until(lambda: "on disk" in dialog.storage.size_row.title.text())
+        endpoint_id = await waiting(desk)
+        assert dialog.storage.run_button.text() == "Clean up now"
+        dialog.storage.run_button.click()
+        await until(lambda: dialog.storage.run_button.text() == "Resume deleting")
+        assert desk.store.captures.counts(endpoint_id).total == 1
+        dialog.reject()
 
 
-def test_the_form_promises_no_deletion_while_it_waits(run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path) as (desk, window):
-            await waiting(desk)
-            dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window)
-            dialog.open()
-            texts = dialog.form.fields["retention_days"].findChildren(type(dialog.problem))
-            assert any("deleted once the clock is trusted" in text.text() for text in texts if text.isVisible())
-            dialog.reject()
-
-    run(scene())
+async def test_the_form_promises_no_deletion_while_it_waits(qtbot: QtBot, tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        await waiting(desk)
+        dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window)
+        dialog.open()
+        texts = dialog.form.fields["retention_days"].findChildren(type(dialog.problem))
+        assert any("deleted once the clock is trusted" in text.text() for text in texts if text.isVisible())
+        dialog.reject()

@@ -6,9 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QRect, QSize
@@ -26,7 +24,6 @@ from tests import factories
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 ROOT = Path(__file__).parents[2]
 
 
@@ -63,21 +60,18 @@ def test_every_window_and_dialog_fits(tmp_path: Path, width: int, height: int, s
 
 
 @pytest.mark.usefixtures("each_font")
-def test_no_page_scrolls_sideways_at_1080p_and_200_percent(run: Run, tmp_path: Path) -> None:
+async def test_no_page_scrolls_sideways_at_1080p_and_200_percent(tmp_path: Path) -> None:
     """Nor with figures of some length."""
 
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=6) as (desk, window):
-            window.resize(944, 494)  # 960 by 540 less the frame of a window
-            await desk.capture(desk.store.endpoints.all()[0])
-            use = StorageUse(used=1_200_000, limit=11 << 30, when_full="delete_oldest", reached=False)
-            window.dashboard.stats.show_kept(12_345, use)
-            await settle(10)
-            scrolling = window.pages.parentWidget().parentWidget()
-            assert isinstance(scrolling, QScrollArea)
-            assert scrolling.horizontalScrollBar().maximum() == 0
-
-    run(check())
+    async with shown(tmp_path, endpoints=6) as (desk, window):
+        window.resize(944, 494)  # 960 by 540 less the frame of a window
+        await desk.capture(desk.store.endpoints.all()[0])
+        use = StorageUse(used=1_200_000, limit=11 << 30, when_full="delete_oldest", reached=False)
+        window.dashboard.stats.show_kept(12_345, use)
+        await settle(10)
+        scrolling = window.pages.parentWidget().parentWidget()
+        assert isinstance(scrolling, QScrollArea)
+        assert scrolling.horizontalScrollBar().maximum() == 0
 
 
 @pytest.mark.parametrize(
@@ -95,31 +89,28 @@ def test_no_page_scrolls_sideways_at_1080p_and_200_percent(run: Run, tmp_path: P
     ],
 )
 @pytest.mark.usefixtures("each_font")
-def test_a_request_beside_its_list_does_not_scroll_sideways_at_150_percent(
-    run: Run, tmp_path: Path, content_type: str, body: bytes
+async def test_a_request_beside_its_list_does_not_scroll_sideways_at_150_percent(
+    tmp_path: Path, content_type: str, body: bytes
 ) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            window.hide()
-            window.resize(894, 466)  # 1366 by 768 at 150 %, less the frame of a window
-            window.show()
-            endpoint = desk.store.endpoints.all()[0]
-            capture = factories.capture(
-                body, seq=desk.store.captures.new_seq(), endpoint_id=endpoint.id, content_type=content_type
-            )
-            await desk.store.captures.add(capture, body)
-            window.show_endpoint(endpoint.id)
-            begun = window.requests.detail.body.loader.begun
-            loaded: list[object] = []
-            begun.connect(lambda *_: loaded.append(None))
-            window.requests.go_to(capture)
-            await until(lambda: loaded)
-            await settle(10)
-            scrolling = window.pages.parentWidget().parentWidget()
-            assert isinstance(scrolling, QScrollArea)
-            assert scrolling.horizontalScrollBar().maximum() == 0
-
-    run(check())
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        window.hide()
+        window.resize(894, 466)  # 1366 by 768 at 150 %, less the frame of a window
+        window.show()
+        endpoint = desk.store.endpoints.all()[0]
+        capture = factories.capture(
+            body, seq=desk.store.captures.new_seq(), endpoint_id=endpoint.id, content_type=content_type
+        )
+        await desk.store.captures.add(capture, body)
+        window.show_endpoint(endpoint.id)
+        begun = window.requests.detail.body.loader.begun
+        loaded: list[object] = []
+        begun.connect(lambda *_: loaded.append(None))
+        window.requests.go_to(capture)
+        await until(lambda: loaded)
+        await settle(10)
+        scrolling = window.pages.parentWidget().parentWidget()
+        assert isinstance(scrolling, QScrollArea)
+        assert scrolling.horizontalScrollBar().maximum() == 0
 
 
 class SmallScreen:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtTest import QTest
@@ -25,8 +23,6 @@ from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 from tests.ui.waiting import until
 
-Scene = Callable[..., Any]
-
 
 @pytest.fixture
 def window(qtbot: QtBot) -> QWidget:
@@ -45,172 +41,148 @@ async def fill(desk: Desk, endpoint: Endpoint, number: int = 15, size: int = 100
 
 
 class TestForm:
-    def test_a_size_is_typed_checked_and_saved(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                form = (dialog := open_dialog(desk, window)).form
-                QTest.keyClicks(form.name, "Orders")
-                assert not form.storage.when_full.isEnabled()
-                for typed, told in (
-                    ("5 XB", "such as 500 MB"),
-                    ("1 kB", "1 MiB to 1024 TiB, not 1 kB"),
-                    ("0", "0"),
-                ):
-                    form.storage.limit.clear()
-                    QTest.keyClicks(form.storage.limit, typed)
-                    assert told in errors_shown(dialog)["storage_limit"]
-                    assert not dialog.submit_button.isEnabled()
+    async def test_a_size_is_typed_checked_and_saved(self, window: QWidget, tmp_path: Path) -> None:
+        async with open_desk(tmp_path) as desk:
+            form = (dialog := open_dialog(desk, window)).form
+            QTest.keyClicks(form.name, "Orders")
+            assert not form.storage.when_full.isEnabled()
+            for typed, told in (
+                ("5 XB", "such as 500 MB"),
+                ("1 kB", "1 MiB to 1024 TiB, not 1 kB"),
+                ("0", "0"),
+            ):
                 form.storage.limit.clear()
-                QTest.keyClicks(form.storage.limit, "1.5 gib")
-                form.storage.when_full.setCurrentIndex(1)
-                assert errors_shown(dialog) == {}
-                dialog.submit()
-                await until(desk.store.endpoints.all)
-                (made,) = desk.store.endpoints.all()
-                assert (made.storage_limit, made.when_full) == (GIB + GIB // 2, "stop_capturing")
+                QTest.keyClicks(form.storage.limit, typed)
+                assert told in errors_shown(dialog)["storage_limit"]
+                assert not dialog.submit_button.isEnabled()
+            form.storage.limit.clear()
+            QTest.keyClicks(form.storage.limit, "1.5 gib")
+            form.storage.when_full.setCurrentIndex(1)
+            assert errors_shown(dialog) == {}
+            dialog.submit()
+            await until(desk.store.endpoints.all)
+            (made,) = desk.store.endpoints.all()
+            assert (made.storage_limit, made.when_full) == (GIB + GIB // 2, "stop_capturing")
 
-        run(scene())
-
-    def test_editing_something_else_keeps_the_limit_and_emptying_it_removes_it(
-        self, run: Scene, window: QWidget, tmp_path: Path
+    async def test_editing_something_else_keeps_the_limit_and_emptying_it_removes_it(
+        self, window: QWidget, tmp_path: Path
     ) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                made = await desk.endpoint(storage_limit=123_456_789, when_full="stop_capturing")
-                dialog = open_dialog(desk, window, made)
-                assert dialog.form.storage.limit.text() == "123456789 B"
-                QTest.keyClicks(dialog.form.name, "New name")
-                dialog.submit()
-                await until(lambda: desk.store.endpoints.all()[0].name != made.name)
-                (changed,) = desk.store.endpoints.all()
-                assert (changed.storage_limit, changed.when_full) == (123_456_789, "stop_capturing")
-                dialog = open_dialog(desk, window, changed)
-                dialog.form.storage.limit.clear()
-                dialog.submit()
-                await until(lambda: desk.store.endpoints.all()[0].storage_limit is None)
-
-        run(scene())
+        async with open_desk(tmp_path) as desk:
+            made = await desk.endpoint(storage_limit=123_456_789, when_full="stop_capturing")
+            dialog = open_dialog(desk, window, made)
+            assert dialog.form.storage.limit.text() == "123456789 B"
+            QTest.keyClicks(dialog.form.name, "New name")
+            dialog.submit()
+            await until(lambda: desk.store.endpoints.all()[0].name != made.name)
+            (changed,) = desk.store.endpoints.all()
+            assert (changed.storage_limit, changed.when_full) == (123_456_789, "stop_capturing")
+            dialog = open_dialog(desk, window, changed)
+            dialog.form.storage.limit.clear()
+            dialog.submit()
+            await until(lambda: desk.store.endpoints.all()[0].storage_limit is None)
 
 
 class TestSettings:
-    def test_limit_and_choice_are_saved_and_use_is_shown(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                await desk.apply(Settings())
-                await fill(desk, await desk.endpoint(), 3)
-                dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-                dialog.open()
-                storage = dialog.storage.limit
-                assert storage.limit.text() == "20 GiB"
-                assert storage.used.text() == "296 KiB of 20 GiB stored"
-                assert not storage.reached.isVisibleTo(dialog)
-                for typed, told in (("much", "such as 500 MB"), ("3 MiB", "16 MiB to 1024 TiB, not 3 MiB")):
-                    storage.limit.clear()
-                    QTest.keyClicks(storage.limit, typed)
-                    assert told in storage.row("storage_limit").error()
-                    assert not dialog.save_button.isEnabled()
+    async def test_limit_and_choice_are_saved_and_use_is_shown(self, window: QWidget, tmp_path: Path) -> None:
+        async with open_desk(tmp_path) as desk:
+            await desk.apply(Settings())
+            await fill(desk, await desk.endpoint(), 3)
+            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
+            dialog.open()
+            storage = dialog.storage.limit
+            assert storage.limit.text() == "20 GiB"
+            assert storage.used.text() == "296 KiB of 20 GiB stored"
+            assert not storage.reached.isVisibleTo(dialog)
+            for typed, told in (("much", "such as 500 MB"), ("3 MiB", "16 MiB to 1024 TiB, not 3 MiB")):
                 storage.limit.clear()
-                QTest.keyClicks(storage.limit, "30 MB")
-                storage.when_full.setCurrentIndex(1)
-                assert storage.row("storage_limit").error() == ""
-                dialog.save_button.click()
-                await until(lambda: desk.settings.storage_limit == 30_000_000)
-                assert desk.settings.when_full == "stop_capturing"
-                await until(lambda: storage.used.text() == "296 KiB of 30 MB stored")
-                storage.limit.clear()
-                storage.limit.textEdited.emit("")
-                dialog.save_button.click()
-                await until(lambda: desk.settings.storage_limit is None)
-                dialog.reject()
-
-        run(scene())
+                QTest.keyClicks(storage.limit, typed)
+                assert told in storage.row("storage_limit").error()
+                assert not dialog.save_button.isEnabled()
+            storage.limit.clear()
+            QTest.keyClicks(storage.limit, "30 MB")
+            storage.when_full.setCurrentIndex(1)
+            assert storage.row("storage_limit").error() == ""
+            dialog.save_button.click()
+            await until(lambda: desk.settings.storage_limit == 30_000_000)
+            assert desk.settings.when_full == "stop_capturing"
+            await until(lambda: storage.used.text() == "296 KiB of 30 MB stored")
+            storage.limit.clear()
+            storage.limit.textEdited.emit("")
+            dialog.save_button.click()
+            await until(lambda: desk.settings.storage_limit is None)
+            dialog.reject()
 
 
 class TestWindow:
-    def test_a_limit_that_is_reached_is_told_once_and_goes_away(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, window):
-                made = await desk.endpoint(storage_limit=MIB, when_full="stop_capturing")
-                await fill(desk, made)
-                (message,) = desk.messages.waiting()
-                assert (
-                    message.text
-                    == f"The storage limit of “{made.name}” (1 MiB) is reached: its requests are not captured."
-                )
-                assert "503" in message.advice
-                line = window.dashboard.rows.row(made.id)
-                assert line is not None
-                await until(lambda: "not capturing" in line.accessibleDescription())
-                window.error_bar.act(message.actions[0])
-                form = window.endpoint_actions._dialog.form  # type: ignore[union-attr]
-                await until(form.storage.limit.hasFocus)
-                window.endpoint_actions._dialog.reject()  # type: ignore[union-attr]
-                await fill(desk, made)
-                assert desk.messages.waiting() == ()
-                await desk.store.captures.clear(made.id)
-                await until(lambda: "not capturing" not in line.accessibleDescription())
+    async def test_a_limit_that_is_reached_is_told_once_and_goes_away(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, window):
+            made = await desk.endpoint(storage_limit=MIB, when_full="stop_capturing")
+            await fill(desk, made)
+            (message,) = desk.messages.waiting()
+            assert (
+                message.text == f"The storage limit of “{made.name}” (1 MiB) is reached: its requests are not captured."
+            )
+            assert "503" in message.advice
+            line = window.dashboard.rows.row(made.id)
+            assert line is not None
+            await until(lambda: "not capturing" in line.accessibleDescription())
+            window.error_bar.act(message.actions[0])
+            form = window.endpoint_actions._dialog.form  # type: ignore[union-attr]
+            await until(form.storage.limit.hasFocus)
+            window.endpoint_actions._dialog.reject()  # type: ignore[union-attr]
+            await fill(desk, made)
+            assert desk.messages.waiting() == ()
+            await desk.store.captures.clear(made.id)
+            await until(lambda: "not capturing" not in line.accessibleDescription())
 
-        run(scene())
+    async def test_the_banner_goes_by_itself_and_the_dashboard_says_full(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, window):
+            made = await desk.endpoint()
+            desk.store.limits.set_limit(MIB, "stop_capturing")
+            await fill(desk, made, 12)
+            (message,) = desk.messages.waiting()
+            assert "(1 MiB) is reached: requests are not captured" in message.text
+            stats = window.dashboard.stats
+            await until(lambda: stats._size_note.text() == "of 1 MiB · full, not capturing")
+            assert stats._size.property("alarm") == "danger"
+            again = MainWindow(desk.services, desk.theme, desk.tasks, lambda: None)  # as after a restart
+            assert [told.text for told in desk.messages.waiting()] == [message.text]
+            again.stop()
+            await desk.store.captures.clear(made.id)
+            assert desk.messages.waiting() == ()
+            await until(lambda: stats._size_note.text() == "of 1 MiB · 0 requests")
+            again.deleteLater()  # only now: it counts the last hour as it starts
 
-    def test_the_banner_goes_by_itself_and_the_dashboard_says_full(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, window):
-                made = await desk.endpoint()
-                desk.store.limits.set_limit(MIB, "stop_capturing")
-                await fill(desk, made, 12)
-                (message,) = desk.messages.waiting()
-                assert "(1 MiB) is reached: requests are not captured" in message.text
-                stats = window.dashboard.stats
-                await until(lambda: stats._size_note.text() == "of 1 MiB · full, not capturing")
-                assert stats._size.property("alarm") == "danger"
-                again = MainWindow(desk.services, desk.theme, desk.tasks, lambda: None)  # as after a restart
-                assert [told.text for told in desk.messages.waiting()] == [message.text]
-                again.stop()
-                await desk.store.captures.clear(made.id)
-                assert desk.messages.waiting() == ()
-                await until(lambda: stats._size_note.text() == "of 1 MiB · 0 requests")
-                again.deleteLater()  # only now: it counts the last hour as it starts
-
-        run(scene())
-
-    def test_where_the_oldest_go_the_list_and_the_counts_follow(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, window):
-                made = await desk.endpoint(storage_limit=MIB)
-                window.show_endpoint(made.id)
-                await fill(desk, made)
-                await until(desk.messages.waiting)
-                (message,) = desk.messages.waiting()
-                assert (message.tone, message.advice) == ("info", "To keep more, raise the endpoint's limit.")
-                model = window.requests.feed.model
-                await until(lambda: 0 < model.rowCount() == desk.store.captures.counts(made.id).total < 12)
-
-        run(scene())
+    async def test_where_the_oldest_go_the_list_and_the_counts_follow(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, window):
+            made = await desk.endpoint(storage_limit=MIB)
+            window.show_endpoint(made.id)
+            await fill(desk, made)
+            await until(desk.messages.waiting)
+            (message,) = desk.messages.waiting()
+            assert (message.tone, message.advice) == ("info", "To keep more, raise the endpoint's limit.")
+            model = window.requests.feed.model
+            await until(lambda: 0 < model.rowCount() == desk.store.captures.counts(made.id).total < 12)
 
 
 class TestQuestion:
-    def test_a_limit_below_what_is_stored_is_asked_about_first(
-        self, run: Scene, window: QWidget, tmp_path: Path
-    ) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                made = await desk.endpoint()
-                await fill(desk, made)
-                dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window, made)
-                dialog.open()
-                dialog.form.more_button.setChecked(True)
-                QTest.keyClicks(dialog.form.storage.limit, "1 MiB")
-                for agreed in (False, True):
-                    dialog.submit()
-                    await until(lambda: dialog.findChildren(Question))
-                    (question,) = dialog.findChildren(Question)
-                    assert "A limit of 1 MiB deletes at least 457 KiB of the 1.4 MiB stored" in question.text.text()
-                    assert desk.store.captures.counts(made.id).total == 15
-                    (question.confirm if agreed else question.cancel).click()
-                    if not agreed:
-                        await until(dialog.submit_button.isEnabled)
-                        assert dialog.isVisible()
-                        await until(lambda: not dialog.findChildren(Question))
-                await until(lambda: desk.store.captures.counts(made.id).total < 12)
-
-        run(scene())
+    async def test_a_limit_below_what_is_stored_is_asked_about_first(self, window: QWidget, tmp_path: Path) -> None:
+        async with open_desk(tmp_path) as desk:
+            made = await desk.endpoint()
+            await fill(desk, made)
+            dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window, made)
+            dialog.open()
+            dialog.form.more_button.setChecked(True)
+            QTest.keyClicks(dialog.form.storage.limit, "1 MiB")
+            for agreed in (False, True):
+                dialog.submit()
+                await until(lambda: dialog.findChildren(Question))
+                (question,) = dialog.findChildren(Question)
+                assert "A limit of 1 MiB deletes at least 457 KiB of the 1.4 MiB stored" in question.text.text()
+                assert desk.store.captures.counts(made.id).total == 15
+                (question.confirm if agreed else question.cancel).click()
+                if not agreed:
+                    await until(dialog.submit_button.isEnabled)
+                    assert dialog.isVisible()
+                    await until(lambda: not dialog.findChildren(Question))
+            await until(lambda: desk.store.captures.counts(made.id).total < 12)

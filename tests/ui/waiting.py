@@ -1,4 +1,4 @@
-"""Waiting inside a window test, and how long others would have to; see the `run` fixture."""
+"""Waiting inside a window test, and how long others would have to."""
 
 from __future__ import annotations
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -16,8 +14,6 @@ from app.ui.commands.command_button import ActionButton, CommandButton
 from app.ui.theme.theme import Theme
 from tests.ui.desk import shown
 from tests.ui.waiting import until
-
-Scene = Callable[..., Any]
 
 
 class Rig:
@@ -108,13 +104,10 @@ def test_typing_into_a_field_is_no_key_of_it(qapp: QApplication) -> None:
     rig.window.deleteLater()
 
 
-def test_the_palette_lists_new_endpoint_with_its_reason_when_the_plan_is_full(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=FREE_ENDPOINTS) as (_, window):
-            entries = {entry.text: entry for entry in window.commands.sources.entries()}
-            assert "includes up to 10" in entries["New endpoint"].detail
-            entries["New endpoint"].run()
-            await until(window.toast.isVisible)
-            assert "includes up to 10" in window.toast._text.text()
-
-    run(scene())
+async def test_the_palette_lists_new_endpoint_with_its_reason_when_the_plan_is_full(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=FREE_ENDPOINTS) as (_, window):
+        entries = {entry.text: entry for entry in window.commands.sources.entries()}
+        assert "includes up to 10" in entries["New endpoint"].detail
+        entries["New endpoint"].run()
+        await until(window.toast.isVisible)
+        assert "includes up to 10" in window.toast._text.text()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QSettings, Qt
@@ -27,7 +25,6 @@ from app.ui.shell.sidebar import DASHBOARD
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import activate, settle, until
 
-Scene = Callable[..., Any]
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
@@ -70,275 +67,233 @@ async def with_requests(desk: Desk, window: MainWindow, count: int = 3) -> None:
 
 
 class TestKeys:
-    def test_it_opens_and_gives_the_keyboard_back(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=2) as (desk, window):
-                await with_requests(desk, window)
-                line = window.requests.filter.bar.line
-                row = window.sidebar.row(desk.store.endpoints.all()[1].id)
-                window.requests.list.select_row(0)
-                await until(window.requests.detail.header.isVisible)
-                body = window.requests.detail.body.findChild(CodeView)
-                places: tuple[QWidget, ...] = (window.requests.list, line, row, body)
-                for place in places:
-                    place.setFocus()
-                    palette = await press_open(window)
-                    QTest.keyClick(palette.field, Qt.Key.Key_Escape)
-                    assert palette.isHidden()
-                    assert window.focusWidget() is place
-                    palette = await press_open(window)
-                    QTest.keyClick(palette.field, Qt.Key.Key_K, CTRL)
-                    assert palette.isHidden()
-                    assert window.focusWidget() is place
-
-        run(scene())
-
-    def test_keys_move_in_the_list_and_tab_leads_nowhere(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, plan=Plan.PRO, endpoints=14) as (_, window):
+    async def test_it_opens_and_gives_the_keyboard_back(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            await with_requests(desk, window)
+            line = window.requests.filter.bar.line
+            row = window.sidebar.row(desk.store.endpoints.all()[1].id)
+            window.requests.list.select_row(0)
+            await until(window.requests.detail.header.isVisible)
+            body = window.requests.detail.body.findChild(CodeView)
+            places: tuple[QWidget, ...] = (window.requests.list, line, row, body)
+            for place in places:
+                place.setFocus()
                 palette = await press_open(window)
-                last, page = palette.model.rowCount() - 1, palette.rows.viewport().height() // ROW - 1
-                assert last > 20
-                for key, row in (
-                    (Qt.Key.Key_Down, 1),
-                    (Qt.Key.Key_PageDown, 1 + page),
-                    (Qt.Key.Key_PageUp, 1),
-                    (Qt.Key.Key_End, last),
-                    (Qt.Key.Key_PageDown, last),
-                    (Qt.Key.Key_Down, 0),
-                    (Qt.Key.Key_Up, last),
-                    (Qt.Key.Key_Home, 0),
-                    (Qt.Key.Key_Tab, 0),
-                    (Qt.Key.Key_Backtab, 0),
-                ):
-                    QTest.keyClick(palette.field, key)
-                    assert palette.rows.currentIndex().row() == row, key
-                    assert palette.field.hasFocus()
-                QTest.keyClicks(palette.field, "e")
-                assert palette.rows.currentIndex().row() == 0
-
-        run(scene())
-
-    def test_it_stays_closed_over_a_dialog_and_makes_room_for_one(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=1) as (_, window):
+                QTest.keyClick(palette.field, Qt.Key.Key_Escape)
+                assert palette.isHidden()
+                assert window.focusWidget() is place
                 palette = await press_open(window)
-                QTest.keyClick(palette.field, Qt.Key.Key_N, CTRL)
-                await until(lambda: window.findChildren(EndpointDialog))
+                QTest.keyClick(palette.field, Qt.Key.Key_K, CTRL)
                 assert palette.isHidden()
-                palette.open()
-                assert palette.isHidden()
-                window.findChildren(EndpointDialog)[0].reject()
+                assert window.focusWidget() is place
 
-        run(scene())
+    async def test_keys_move_in_the_list_and_tab_leads_nowhere(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, plan=Plan.PRO, endpoints=14) as (_, window):
+            palette = await press_open(window)
+            last, page = palette.model.rowCount() - 1, palette.rows.viewport().height() // ROW - 1
+            assert last > 20
+            for key, row in (
+                (Qt.Key.Key_Down, 1),
+                (Qt.Key.Key_PageDown, 1 + page),
+                (Qt.Key.Key_PageUp, 1),
+                (Qt.Key.Key_End, last),
+                (Qt.Key.Key_PageDown, last),
+                (Qt.Key.Key_Down, 0),
+                (Qt.Key.Key_Up, last),
+                (Qt.Key.Key_Home, 0),
+                (Qt.Key.Key_Tab, 0),
+                (Qt.Key.Key_Backtab, 0),
+            ):
+                QTest.keyClick(palette.field, key)
+                assert palette.rows.currentIndex().row() == row, key
+                assert palette.field.hasFocus()
+            QTest.keyClicks(palette.field, "e")
+            assert palette.rows.currentIndex().row() == 0
 
-    def test_a_window_that_was_hidden_comes_back_without_it(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=1) as (desk, window):
-                await with_requests(desk, window)
-                palette = await press_open(window)
-                window.hide()
-                window.show()
-                await settle()
-                assert palette.isHidden()
-                assert window.focusWidget() is window.requests.list
-                palette.open()
-                assert texts(palette)
+    async def test_it_stays_closed_over_a_dialog_and_makes_room_for_one(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=1) as (_, window):
+            palette = await press_open(window)
+            QTest.keyClick(palette.field, Qt.Key.Key_N, CTRL)
+            await until(lambda: window.findChildren(EndpointDialog))
+            assert palette.isHidden()
+            palette.open()
+            assert palette.isHidden()
+            window.findChildren(EndpointDialog)[0].reject()
 
-        run(scene())
+    async def test_a_window_that_was_hidden_comes_back_without_it(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            await with_requests(desk, window)
+            palette = await press_open(window)
+            window.hide()
+            window.show()
+            await settle()
+            assert palette.isHidden()
+            assert window.focusWidget() is window.requests.list
+            palette.open()
+            assert texts(palette)
 
-    def test_another_key_of_the_window_leaves_it(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=2) as (desk, window):
-                await with_requests(desk, window)
-                await desk.capture(desk.store.endpoints.all()[1])
-                palette = await press_open(window)
-                QTest.keyClick(palette.field, Qt.Key.Key_PageDown, CTRL)
-                await until(window.requests.list.hasFocus)
-                assert palette.isHidden()
-                assert window.requests.endpoint_id == desk.store.endpoints.all()[1].id
-
-        run(scene())
+    async def test_another_key_of_the_window_leaves_it(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            await with_requests(desk, window)
+            await desk.capture(desk.store.endpoints.all()[1])
+            palette = await press_open(window)
+            QTest.keyClick(palette.field, Qt.Key.Key_PageDown, CTRL)
+            await until(window.requests.list.hasFocus)
+            assert palette.isHidden()
+            assert window.requests.endpoint_id == desk.store.endpoints.all()[1].id
 
 
 class TestMouse:
-    def test_a_click_runs_a_row_and_one_beside_only_closes(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=2) as (desk, window):
-                window.show_endpoint(desk.store.endpoints.all()[0].id)
-                palette = await press_open(window)
-                QTest.mouseClick(palette.panel, Qt.MouseButton.LeftButton, pos=QPoint(12, 12))
-                assert palette.isVisible()
-                settings = window.sidebar.settings_button
-                QTest.mouseClick(settings, Qt.MouseButton.LeftButton)
-                assert palette.isHidden()
-                assert not window.findChildren(SettingsDialog)
-                palette = await press_open(window)
-                QTest.keyClicks(palette.field, "dashboard")
-                place = palette.rows.visualRect(palette.model.index(0)).center()
-                QTest.mouseClick(palette.rows.viewport(), Qt.MouseButton.LeftButton, pos=place)
-                assert palette.isHidden()
-                assert window.pages.currentWidget() is window.dashboard
-
-        run(scene())
+    async def test_a_click_runs_a_row_and_one_beside_only_closes(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            window.show_endpoint(desk.store.endpoints.all()[0].id)
+            palette = await press_open(window)
+            QTest.mouseClick(palette.panel, Qt.MouseButton.LeftButton, pos=QPoint(12, 12))
+            assert palette.isVisible()
+            settings = window.sidebar.settings_button
+            QTest.mouseClick(settings, Qt.MouseButton.LeftButton)
+            assert palette.isHidden()
+            assert not window.findChildren(SettingsDialog)
+            palette = await press_open(window)
+            QTest.keyClicks(palette.field, "dashboard")
+            place = palette.rows.visualRect(palette.model.index(0)).center()
+            QTest.mouseClick(palette.rows.viewport(), Qt.MouseButton.LeftButton, pos=place)
+            assert palette.isHidden()
+            assert window.pages.currentWidget() is window.dashboard
 
 
 class TestFinding:
-    def test_commands_run_with_the_keyboard_where_it_was(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=2) as (desk, window):
-                await with_requests(desk, window)
-                assert await run_first(window, "copy url") == "Copy endpoint URL"
-                endpoint = desk.store.endpoints.all()[0]
-                assert QGuiApplication.clipboard().text() == desk.capture_url(endpoint)
-                assert window.requests.list.hasFocus()
-                assert await run_first(window, "filt") == "Filter"
-                assert window.requests.filter.bar.line.hasFocus()
-                assert await run_first(window, "hide chart") == "Hide activity chart"
-                assert not window.requests.activity.open
-                assert await run_first(window, "chart") == "Show activity chart"
-                assert window.requests.activity.open
-                assert await run_first(window, "dark") == "Theme: dark"
-                await until(lambda: desk.settings.theme == "dark")
-                assert await run_first(window, "send test") == "Send test request"
-                await until(lambda: desk.tests_sent == [endpoint.id])
-                assert await run_first(window, "mark all") == "Mark all as read"
-                await until(lambda: not desk.store.captures.counts(endpoint.id).unread)
-                assert await run_first(window, "setti") == "Settings"
-                await until(lambda: window.findChildren(SettingsDialog))
+    async def test_commands_run_with_the_keyboard_where_it_was(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            await with_requests(desk, window)
+            assert await run_first(window, "copy url") == "Copy endpoint URL"
+            endpoint = desk.store.endpoints.all()[0]
+            assert QGuiApplication.clipboard().text() == desk.capture_url(endpoint)
+            assert window.requests.list.hasFocus()
+            assert await run_first(window, "filt") == "Filter"
+            assert window.requests.filter.bar.line.hasFocus()
+            assert await run_first(window, "hide chart") == "Hide activity chart"
+            assert not window.requests.activity.open
+            assert await run_first(window, "chart") == "Show activity chart"
+            assert window.requests.activity.open
+            assert await run_first(window, "dark") == "Theme: dark"
+            await until(lambda: desk.settings.theme == "dark")
+            assert await run_first(window, "send test") == "Send test request"
+            await until(lambda: desk.tests_sent == [endpoint.id])
+            assert await run_first(window, "mark all") == "Mark all as read"
+            await until(lambda: not desk.store.captures.counts(endpoint.id).unread)
+            assert await run_first(window, "setti") == "Settings"
+            await until(lambda: window.findChildren(SettingsDialog))
 
-        run(scene())
+    async def test_only_what_would_do_something_is_offered(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, window):
+            palette = await press_open(window)
+            names = texts(palette)
+            assert "New endpoint" in names
+            for name in ("Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"):
+                assert name not in names
+            palette.dismiss()
+            endpoint = await desk.endpoint()
+            window.show_endpoint(endpoint.id)
+            names = texts(await press_open(window))
+            assert {"Edit endpoint…", "Delete endpoint…", "Next endpoint", "Switch endpoint off"} <= set(names)
+            assert "Mark all as read" not in names
+            assert "Command palette" not in names
 
-    def test_only_what_would_do_something_is_offered(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, window):
-                palette = await press_open(window)
-                names = texts(palette)
-                assert "New endpoint" in names
-                for name in ("Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"):
-                    assert name not in names
-                palette.dismiss()
-                endpoint = await desk.endpoint()
-                window.show_endpoint(endpoint.id)
-                names = texts(await press_open(window))
-                assert {"Edit endpoint…", "Delete endpoint…", "Next endpoint", "Switch endpoint off"} <= set(names)
-                assert "Mark all as read" not in names
-                assert "Command palette" not in names
+    async def test_endpoints_are_found_by_name_and_slug_and_shown_plain(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, plan=Plan.PRO, endpoints=10) as (desk, window):
+            first = await desk.endpoint(name="<b>Émile</b> & co")
+            other = await desk.endpoint(name="Other", slug="partner-uploads")
+            palette = await press_open(window)
+            QTest.keyClicks(palette.field, "emile")
+            assert texts(palette) == ["<b>Émile</b> & co", "Search all requests for “emile”"]
+            assert palette.model.at(0).entry.key_names == ()
+            QTest.keyClick(palette.field, Qt.Key.Key_Return)
+            assert window.requests.endpoint_id == first.id
+            assert await run_first(window, "uploads") == "Other"
+            assert window.requests.endpoint_id == other.id
+            palette = await press_open(window)
+            QTest.keyClicks(palette.field, desk.store.endpoints.all()[0].slug)
+            assert palette.model.at(0).entry.key_names == ("Ctrl", "1")
 
-        run(scene())
+    async def test_saved_filters_filter_the_list_that_is_shown_or_all(self, tmp_path: Path) -> None:
+        SavedFilters(tmp_path).save("Fa\u202eiled", "is:unread path:orders")
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            await with_requests(desk, window)
+            endpoint = desk.store.endpoints.all()[0]
+            assert await run_first(window, "fa") == "Fa\\u202eiled"
+            assert window.requests.endpoint_id == endpoint.id
+            assert window.requests.filter.bar.line.text() == "is:unread path:orders"
+            window.show_page(DASHBOARD)
+            await run_first(window, "unread path")
+            assert window.pages.currentWidget() is window.requests
+            assert window.requests.endpoint_id is None
+            assert window.requests.filter.active
 
-    def test_endpoints_are_found_by_name_and_slug_and_shown_plain(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, plan=Plan.PRO, endpoints=10) as (desk, window):
-                first = await desk.endpoint(name="<b>Émile</b> & co")
-                other = await desk.endpoint(name="Other", slug="partner-uploads")
-                palette = await press_open(window)
-                QTest.keyClicks(palette.field, "emile")
-                assert texts(palette) == ["<b>Émile</b> & co", "Search all requests for “emile”"]
-                assert palette.model.at(0).entry.key_names == ()
-                QTest.keyClick(palette.field, Qt.Key.Key_Return)
-                assert window.requests.endpoint_id == first.id
-                assert await run_first(window, "uploads") == "Other"
-                assert window.requests.endpoint_id == other.id
-                palette = await press_open(window)
-                QTest.keyClicks(palette.field, desk.store.endpoints.all()[0].slug)
-                assert palette.model.at(0).entry.key_names == ("Ctrl", "1")
-
-        run(scene())
-
-    def test_saved_filters_filter_the_list_that_is_shown_or_all(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            SavedFilters(tmp_path).save("Fa\u202eiled", "is:unread path:orders")
-            async with shown(tmp_path, endpoints=1) as (desk, window):
-                await with_requests(desk, window)
-                endpoint = desk.store.endpoints.all()[0]
-                assert await run_first(window, "fa") == "Fa\\u202eiled"
-                assert window.requests.endpoint_id == endpoint.id
-                assert window.requests.filter.bar.line.text() == "is:unread path:orders"
-                window.show_page(DASHBOARD)
-                await run_first(window, "unread path")
-                assert window.pages.currentWidget() is window.requests
-                assert window.requests.endpoint_id is None
-                assert window.requests.filter.active
-
-        run(scene())
-
-    def test_a_filter_searches_all_requests(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=1) as (desk, window):
-                await with_requests(desk, window)
-                assert await run_first(window, "method:POST -is:read") == "Search all requests for method:POST -is:read"
-                assert window.requests.endpoint_id is None
-                await until(lambda: window.requests.filter.active and window.requests.feed.model.rowCount() == 3)
-                palette = await press_open(window)
-                for words in ("words alone", "method:NONE", "since:", "a OR"):
-                    palette.field.setText(words)
-                    assert [text for text in texts(palette) if text.startswith("Search")] == [
-                        f"Search all requests for “{words}”"
-                    ]
-
-        run(scene())
+    async def test_a_filter_searches_all_requests(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            await with_requests(desk, window)
+            assert await run_first(window, "method:POST -is:read") == "Search all requests for method:POST -is:read"
+            assert window.requests.endpoint_id is None
+            await until(lambda: window.requests.filter.active and window.requests.feed.model.rowCount() == 3)
+            palette = await press_open(window)
+            for words in ("words alone", "method:NONE", "since:", "a OR"):
+                palette.field.setText(words)
+                assert [text for text in texts(palette) if text.startswith("Search")] == [
+                    f"Search all requests for “{words}”"
+                ]
 
     @pytest.mark.parametrize("as_link", [False, True])
-    def test_a_requests_id_opens_it(self, run: Scene, tmp_path: Path, as_link: bool) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=2) as (desk, window):
-                wanted = await desk.capture(desk.store.endpoints.all()[1])
-                typed = link_to_request(wanted.id) if as_link else wanted.id.upper()
-                assert await run_first(window, typed) == f"Open request {wanted.id}"
-                await until(lambda: window.requests.detail.capture is not None)
-                assert window.requests.detail.capture.id == wanted.id
-                assert window.requests.endpoint_id == wanted.endpoint_id
-                await desk.store.captures.delete([wanted.id])
-                await run_first(window, typed)
-                await until(desk.messages.waiting)
-                assert wanted.id in desk.messages.waiting()[0].text
-
-        run(scene())
+    async def test_a_requests_id_opens_it(self, tmp_path: Path, as_link: bool) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            wanted = await desk.capture(desk.store.endpoints.all()[1])
+            typed = link_to_request(wanted.id) if as_link else wanted.id.upper()
+            assert await run_first(window, typed) == f"Open request {wanted.id}"
+            await until(lambda: window.requests.detail.capture is not None)
+            assert window.requests.detail.capture.id == wanted.id
+            assert window.requests.endpoint_id == wanted.endpoint_id
+            await desk.store.captures.delete([wanted.id])
+            await run_first(window, typed)
+            await until(desk.messages.waiting)
+            assert wanted.id in desk.messages.waiting()[0].text
 
     @pytest.mark.parametrize(
         "text", ['zzqqzz "x" (y)', "-is:starred OR", "method:POST", "dash", '\\"', "  two   words ", "is:unread -x"]
     )
-    def test_the_last_row_searches_all_requests_for_the_words(self, run: Scene, tmp_path: Path, text: str) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=2) as (desk, window):
-                window.show_endpoint(desk.store.endpoints.all()[0].id)
-                palette = await press_open(window)
-                assert not any("Search all" in one for one in texts(palette))
-                palette.field.setText(text)
-                assert texts(palette)[-1] == f"Search all requests for “{text.strip()}”"
-                for _ in texts(palette)[1:]:
-                    QTest.keyClick(palette.field, Qt.Key.Key_Down)
-                QTest.keyClick(palette.field, Qt.Key.Key_Return)
-                assert palette.isHidden()
-                assert window.pages.currentWidget() is window.requests
-                assert window.requests.endpoint_id is None
-                query = window.requests.filter.bar.query
-                assert query is not None
-                assert [term.text for term in query.terms if isinstance(term, Word)] == text.split()
-                assert len(query.terms) == len(text.split())
-
-        run(scene())
+    async def test_the_last_row_searches_all_requests_for_the_words(self, tmp_path: Path, text: str) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            window.show_endpoint(desk.store.endpoints.all()[0].id)
+            palette = await press_open(window)
+            assert not any("Search all" in one for one in texts(palette))
+            palette.field.setText(text)
+            assert texts(palette)[-1] == f"Search all requests for “{text.strip()}”"
+            for _ in texts(palette)[1:]:
+                QTest.keyClick(palette.field, Qt.Key.Key_Down)
+            QTest.keyClick(palette.field, Qt.Key.Key_Return)
+            assert palette.isHidden()
+            assert window.pages.currentWidget() is window.requests
+            assert window.requests.endpoint_id is None
+            query = window.requests.filter.bar.query
+            assert query is not None
+            assert [term.text for term in query.terms if isinstance(term, Word)] == text.split()
+            assert len(query.terms) == len(text.split())
 
 
 class TestRecent:
-    def test_what_was_used_comes_first_and_is_kept(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=2) as (desk, window):
-                second = desk.store.endpoints.all()[1]
-                await run_first(window, "all requests")
-                await run_first(window, second.slug)
-                assert texts(await press_open(window))[:2] == [second.name, "All requests"]
-                window.commands.palette.dismiss()
-                await desk.store.endpoints.delete(second.id)
-                assert texts(await press_open(window))[0] == "All requests"
-            async with shown(tmp_path) as (_, again):
-                palette = await press_open(again)
-                assert texts(palette)[0] == "All requests"
-                assert texts(palette).count("All requests") == 1
-                assert palette.model.at(0).last
-
-        run(scene())
+    async def test_what_was_used_comes_first_and_is_kept(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            second = desk.store.endpoints.all()[1]
+            await run_first(window, "all requests")
+            await run_first(window, second.slug)
+            assert texts(await press_open(window))[:2] == [second.name, "All requests"]
+            window.commands.palette.dismiss()
+            await desk.store.endpoints.delete(second.id)
+            assert texts(await press_open(window))[0] == "All requests"
+        async with shown(tmp_path) as (_, again):
+            palette = await press_open(again)
+            assert texts(palette)[0] == "All requests"
+            assert texts(palette).count("All requests") == 1
+            assert palette.model.at(0).last
 
     def test_it_holds_a_few_and_survives_a_spoilt_file(self, tmp_path: Path) -> None:
         recent = RecentEntries(tmp_path)
@@ -355,61 +310,49 @@ class TestRecent:
 
 
 class TestLook:
-    def test_it_lies_at_the_top_and_in_the_middle_of_any_window(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, plan=Plan.PRO, endpoints=12) as (_, window):
-                palette = await press_open(window)
-                for width, height in ((960, 600), (1920, 1080)):
-                    window.resize(width, height)
-                    await settle()
-                    place = palette.panel.mapTo(window, QPoint())
-                    assert abs(place.x() * 2 + palette.panel.width() - window.width()) <= 1
-                    assert 24 <= place.y() < window.height() // 4
-                    assert place.y() + palette.panel.height() < window.height()
-
-        run(scene())
-
-    def test_matched_letters_take_the_accent_in_both_themes(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, window):
-                palette = await press_open(window)
-                for theme in ("light", "dark"):
-                    desk.theme.set_choice(theme)
-                    palette.field.setText("")
-                    plain = _strongest(palette, desk.theme.tokens.accent_text)
-                    palette.field.setText("refused")
-                    assert _strongest(palette, desk.theme.tokens.accent_text) > plain + 10
-
-        run(scene())
-
-    def test_a_screen_reader_hears_the_row(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=1) as (_, window):
-                palette = await press_open(window)
-                palette.field.setText("new end")
-                index = palette.model.index(0)
-                assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "New endpoint, Endpoint, Ctrl+N"
-                told = QAccessible.queryAccessibleInterface(palette.rows)
-                assert told.role() == QAccessible.Role.List
-                assert told.child(0).text(QAccessible.Text.Name) == "New endpoint, Endpoint, Ctrl+N"
-                assert palette.field.accessibleName()
-
-        run(scene())
-
-    def test_many_endpoints_make_no_more_widgets(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, plan=Plan.PRO, endpoints=1) as (desk, window):
-                palette = await press_open(window)
-                before, rows = len(palette.findChildren(QWidget)), palette.model.rowCount()
-                palette.dismiss()
-                for _ in range(25):
-                    await desk.endpoint()
-                palette.open()
+    async def test_it_lies_at_the_top_and_in_the_middle_of_any_window(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, plan=Plan.PRO, endpoints=12) as (_, window):
+            palette = await press_open(window)
+            for width, height in ((960, 600), (1920, 1080)):
+                window.resize(width, height)
                 await settle()
-                assert palette.model.rowCount() == rows + 25
-                assert len(palette.findChildren(QWidget)) == before
+                place = palette.panel.mapTo(window, QPoint())
+                assert abs(place.x() * 2 + palette.panel.width() - window.width()) <= 1
+                assert 24 <= place.y() < window.height() // 4
+                assert place.y() + palette.panel.height() < window.height()
 
-        run(scene())
+    async def test_matched_letters_take_the_accent_in_both_themes(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, window):
+            palette = await press_open(window)
+            for theme in ("light", "dark"):
+                desk.theme.set_choice(theme)
+                palette.field.setText("")
+                plain = _strongest(palette, desk.theme.tokens.accent_text)
+                palette.field.setText("refused")
+                assert _strongest(palette, desk.theme.tokens.accent_text) > plain + 10
+
+    async def test_a_screen_reader_hears_the_row(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=1) as (_, window):
+            palette = await press_open(window)
+            palette.field.setText("new end")
+            index = palette.model.index(0)
+            assert index.data(Qt.ItemDataRole.AccessibleTextRole) == "New endpoint, Endpoint, Ctrl+N"
+            told = QAccessible.queryAccessibleInterface(palette.rows)
+            assert told.role() == QAccessible.Role.List
+            assert told.child(0).text(QAccessible.Text.Name) == "New endpoint, Endpoint, Ctrl+N"
+            assert palette.field.accessibleName()
+
+    async def test_many_endpoints_make_no_more_widgets(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, plan=Plan.PRO, endpoints=1) as (desk, window):
+            palette = await press_open(window)
+            before, rows = len(palette.findChildren(QWidget)), palette.model.rowCount()
+            palette.dismiss()
+            for _ in range(25):
+                await desk.endpoint()
+            palette.open()
+            await settle()
+            assert palette.model.rowCount() == rows + 25
+            assert len(palette.findChildren(QWidget)) == before
 
 
 def _strongest(palette: Palette, colour: str) -> int:

@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
 
@@ -17,7 +16,6 @@ from app.ui.commands.command import Command
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import shown
 
-Scene = Callable[..., Any]
 DOCUMENT = Path(__file__).parents[3] / "docs" / "openapi.json"
 
 
@@ -142,15 +140,12 @@ def names(window: MainWindow) -> set[str]:
     return single | {series.text for series in registry.series}
 
 
-def test_every_command_can_be_scripted_or_has_a_reason(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=1) as (_, window):
-            there = names(window)
-            missing = there - set(SCRIPTS) - set(REASONS)
-            assert not missing, f"name a call and a command, or a reason, for {sorted(missing)}"
-            assert set(SCRIPTS) | set(REASONS) == there
-
-    run(scene())
+async def test_every_command_can_be_scripted_or_has_a_reason(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (_, window):
+        there = names(window)
+        missing = there - set(SCRIPTS) - set(REASONS)
+        assert not missing, f"name a call and a command, or a reason, for {sorted(missing)}"
+        assert set(SCRIPTS) | set(REASONS) == there
 
 
 def test_no_command_has_both() -> None:

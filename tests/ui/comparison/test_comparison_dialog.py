@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -28,8 +28,6 @@ from app.ui.shell.main_window import MainWindow
 from tests import deliveries
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
-
-Run = Callable[[Any], None]
 
 
 async def answered(desk: Desk, endpoint: Endpoint, first: bytes, second: bytes, status: int = 200) -> list[Delivery]:
@@ -73,270 +71,224 @@ def texts(dialog: ComparisonDialog) -> list[str]:
     return [side.toPlainText() for side in dialog.responses.body.sides]
 
 
-def test_what_differs_in_one_line_each(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        bodies = ((b'{"id":1}', b'{"id":1}'), (b'{"id":1,"at":5}', b'{"id":2,"at":6}'))
-        async with comparison(tmp_path, *bodies) as (_, _, dialog):
-            assert len(listed(dialog)) == 1
-            assert listed(dialog)[0].startswith("Different: POST ")
-            assert listed(dialog)[0].endswith(". id: 1 → 2 · 1 more")
-            assert dialog.progress.text() == "2 requests: 1 different · 1 same"
-            assert not dialog.more.isVisible()
-            dialog.filter.activated.emit("all")
-            assert [text.partition(":")[0] for text in listed(dialog)] == ["Different", "Same"]
-
-    run(scenario())
+async def test_what_differs_in_one_line_each(tmp_path: Path) -> None:
+    bodies = ((b'{"id":1}', b'{"id":1}'), (b'{"id":1,"at":5}', b'{"id":2,"at":6}'))
+    async with comparison(tmp_path, *bodies) as (_, _, dialog):
+        assert len(listed(dialog)) == 1
+        assert listed(dialog)[0].startswith("Different: POST ")
+        assert listed(dialog)[0].endswith(". id: 1 → 2 · 1 more")
+        assert dialog.progress.text() == "2 requests: 1 different · 1 same"
+        assert not dialog.more.isVisible()
+        dialog.filter.activated.emit("all")
+        assert [text.partition(":")[0] for text in listed(dialog)] == ["Different", "Same"]
 
 
-def test_the_first_one_is_open_with_both_responses_aligned(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with comparison(tmp_path, (b'{"id":1,"ok":true}', b'{"ok":true,"new":null}')) as (_, _, dialog):
-            await until(lambda: dialog.right.currentWidget() is dialog.responses)
-            assert texts(dialog) == [
-                '  {\n-   "id": 1,\n    "ok": true\n\n  }',
-                '  {\n\n    "ok": true,\n+   "new": null\n  }',
-            ]
-            assert dialog.responses.body_title.text() == "Body · 2 differences"
-            assert [side.status.text() for side in dialog.responses.sides] == ["200", "200"]
-            lengths = [side.length.text().partition(" · ")[2] for side in dialog.responses.sides]
-            assert lengths == ["2.5 ms", "2.5 ms (+0.0 ms)"]
-            first = dialog.responses.body.sides[0]
-            assert first.textCursor().blockNumber() == 1
-            QTest.keyClick(dialog, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
-            assert first.textCursor().blockNumber() == 3
-
-    run(scenario())
+async def test_the_first_one_is_open_with_both_responses_aligned(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b'{"id":1,"ok":true}', b'{"ok":true,"new":null}')) as (_, _, dialog):
+        await until(lambda: dialog.right.currentWidget() is dialog.responses)
+        assert texts(dialog) == [
+            '  {\n-   "id": 1,\n    "ok": true\n\n  }',
+            '  {\n\n    "ok": true,\n+   "new": null\n  }',
+        ]
+        assert dialog.responses.body_title.text() == "Body · 2 differences"
+        assert [side.status.text() for side in dialog.responses.sides] == ["200", "200"]
+        lengths = [side.length.text().partition(" · ")[2] for side in dialog.responses.sides]
+        assert lengths == ["2.5 ms", "2.5 ms (+0.0 ms)"]
+        first = dialog.responses.body.sides[0]
+        assert first.textCursor().blockNumber() == 1
+        QTest.keyClick(dialog, Qt.Key.Key_Down, Qt.KeyboardModifier.AltModifier)
+        assert first.textCursor().blockNumber() == 3
 
 
-def test_ages_go_on_while_it_is_shown(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_ages_go_on_while_it_is_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     painted: list[int] = []
 
     def age(at_us: int, now_us: int) -> str:
         painted.append(now_us)
         return "9s"
 
-    async def scenario() -> None:
-        async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, _, dialog):
-            await until(lambda: dialog.right.currentWidget() is dialog.responses)
-            monkeypatch.setattr("app.ui.comparison.model.ago_text", age)
-            await until(lambda: painted and painted[-1] - painted[0] > 1_500_000)
-            clock = dialog.list.findChildren(QTimer)
-            assert any(timer.isActive() and timer.interval() == TICK_MS for timer in clock)
-            dialog.list.hide()
-            assert not any(timer.isActive() and timer.interval() == TICK_MS for timer in clock)
-
-    run(scenario())
+    async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, _, dialog):
+        await until(lambda: dialog.right.currentWidget() is dialog.responses)
+        monkeypatch.setattr("app.ui.comparison.model.ago_text", age)
+        await until(lambda: painted and painted[-1] - painted[0] > 1_500_000)
+        clock = dialog.list.findChildren(QTimer)
+        assert any(timer.isActive() and timer.interval() == TICK_MS for timer in clock)
+        dialog.list.hide()
+        assert not any(timer.isActive() and timer.interval() == TICK_MS for timer in clock)
 
 
-def test_an_ignored_field_no_longer_counts_and_is_remembered(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (desk, endpoint, dialog):
-            await until(lambda: dialog.right.currentWidget() is dialog.responses)
-            dialog.responses.body.sides[1].ignore_requested.emit("id")
-            await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
-            assert listed(dialog) == []
-            assert dialog.empty.title.text() == "No differences"
-            await until(lambda: "~" in texts(dialog)[0])
-            assert texts(dialog)[0].splitlines()[1] == '~   "id": 1'
-            assert ComparisonChoices(desk.folder).of(endpoint).ignored.json_paths == ("id",)
-            slug, (first, second) = endpoint.slug, (target.id for target in endpoint.targets)
-            assert command(dialog, endpoint) == f"hookline compare {slug} {first} {second} --ignore-path id"
-            dialog.copy.click()
-            assert QGuiApplication.clipboard().text() == command(dialog, endpoint)
-
-    run(scenario())
+async def test_an_ignored_field_no_longer_counts_and_is_remembered(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (desk, endpoint, dialog):
+        await until(lambda: dialog.right.currentWidget() is dialog.responses)
+        dialog.responses.body.sides[1].ignore_requested.emit("id")
+        await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
+        assert listed(dialog) == []
+        assert dialog.empty.title.text() == "No differences"
+        await until(lambda: "~" in texts(dialog)[0])
+        assert texts(dialog)[0].splitlines()[1] == '~   "id": 1'
+        assert ComparisonChoices(desk.folder).of(endpoint).ignored.json_paths == ("id",)
+        slug, (first, second) = endpoint.slug, (target.id for target in endpoint.targets)
+        assert command(dialog, endpoint) == f"hookline compare {slug} {first} {second} --ignore-path id"
+        dialog.copy.click()
+        assert QGuiApplication.clipboard().text() == command(dialog, endpoint)
 
 
-def test_a_header_is_ignored_from_its_menu(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await deliveries.two_targets(desk.store)
-            for version, row in enumerate(await deliveries.queued(desk.store, endpoint)):
-                headers = (("X-Version", str(version)), ("Server", "a"), ("Date", str(version)))
-                await deliveries.respond(desk.store, row, headers=headers)
-            dialog = await opened(window, endpoint)
-            await until(lambda: dialog.right.currentWidget() is dialog.responses)
-            table = dialog.responses.headers
-            marks = [table.rows.index(row, 0).data() for row in range(table.rows.rowCount())]
-            assert marks == ["≠", "", "~"]
-            assert table.menu(1) is None
-            menu = table.menu(0)
-            assert menu is not None
-            assert menu.actions()[0].text() == "Ignore this field: X-Version"
-            menu.actions()[0].trigger()
-            await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
-
-    run(scenario())
+async def test_a_header_is_ignored_from_its_menu(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        endpoint = await deliveries.two_targets(desk.store)
+        for version, row in enumerate(await deliveries.queued(desk.store, endpoint)):
+            headers = (("X-Version", str(version)), ("Server", "a"), ("Date", str(version)))
+            await deliveries.respond(desk.store, row, headers=headers)
+        dialog = await opened(window, endpoint)
+        await until(lambda: dialog.right.currentWidget() is dialog.responses)
+        table = dialog.responses.headers
+        marks = [table.rows.index(row, 0).data() for row in range(table.rows.rowCount())]
+        assert marks == ["≠", "", "~"]
+        assert table.menu(1) is None
+        menu = table.menu(0)
+        assert menu is not None
+        assert menu.actions()[0].text() == "Ignore this field: X-Version"
+        menu.actions()[0].trigger()
+        await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
 
 
-def test_ignored_fields_are_edited_as_text(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, endpoint, dialog):
-            dialog.ignored.click()
-            edit = dialog.findChildren(IgnoredDialog)[0]
-            edit.paths.setPlainText("a...")
-            assert not edit.save.isEnabled()
-            assert edit.paths_field.error()
-            edit.paths.setPlainText("$..id\n")
-            edit.headers.setPlainText("X-A")
-            edit.save.click()
-            await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
-            assert dialog.ignored.text() == "Ignored fields (2)…"
-            assert "--all-headers --ignore-header X-A --ignore-path '$..id'" in command(dialog, endpoint)
-
-    run(scenario())
+async def test_ignored_fields_are_edited_as_text(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, endpoint, dialog):
+        dialog.ignored.click()
+        edit = dialog.findChildren(IgnoredDialog)[0]
+        edit.paths.setPlainText("a...")
+        assert not edit.save.isEnabled()
+        assert edit.paths_field.error()
+        edit.paths.setPlainText("$..id\n")
+        edit.headers.setPlainText("X-A")
+        edit.save.click()
+        await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
+        assert dialog.ignored.text() == "Ignored fields (2)…"
+        assert "--all-headers --ignore-header X-A --ignore-path '$..id'" in command(dialog, endpoint)
 
 
-def test_entries_of_the_menu_for_a_json_value(run: Run) -> None:
-    async def scenario() -> None:
-        menu = QMenu()
-        ignored: list[str] = []
-        add_ignore_actions(menu, "items[2].created_at", ignored.append)
-        actions = [action for action in menu.actions() if not action.isSeparator()]
-        for action in actions:
-            action.trigger()
-        assert ignored == ["items[2].created_at", "items[*].created_at", "$..created_at"]
-        assert actions[2].text() == "Ignore this field anywhere: $..created_at"
-        empty = QMenu()
-        add_ignore_actions(empty, "$", ignored.append)
-        assert empty.isEmpty()
-
-    run(scenario())
+async def test_entries_of_the_menu_for_a_json_value() -> None:
+    menu = QMenu()
+    ignored: list[str] = []
+    add_ignore_actions(menu, "items[2].created_at", ignored.append)
+    actions = [action for action in menu.actions() if not action.isSeparator()]
+    for action in actions:
+        action.trigger()
+    assert ignored == ["items[2].created_at", "items[*].created_at", "$..created_at"]
+    assert actions[2].text() == "Ignore this field anywhere: $..created_at"
+    empty = QMenu()
+    add_ignore_actions(empty, "$", ignored.append)
+    assert empty.isEmpty()
 
 
-def test_new_responses_appear_while_it_is_open(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with comparison(tmp_path, (b"1", b"2")) as (desk, endpoint, dialog):
-            await until(lambda: dialog.right.currentWidget() is dialog.responses)
-            selected = dialog.list.currentIndex().row()
-            assert selected == 0
-            await answered(desk, endpoint, b"1", b"3", status=500)
-            await until(lambda: dialog.model.rowCount() == 2)
-            assert "Status: 200 → 500 · 1 more" in listed(dialog)[0]
-            assert dialog.list.currentIndex().row() == 1
-            await settle()
-            assert texts(dialog) == ["- 1", "+ 2"]
-
-    run(scenario())
+async def test_new_responses_appear_while_it_is_open(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b"1", b"2")) as (desk, endpoint, dialog):
+        await until(lambda: dialog.right.currentWidget() is dialog.responses)
+        selected = dialog.list.currentIndex().row()
+        assert selected == 0
+        await answered(desk, endpoint, b"1", b"3", status=500)
+        await until(lambda: dialog.model.rowCount() == 2)
+        assert "Status: 200 → 500 · 1 more" in listed(dialog)[0]
+        assert dialog.list.currentIndex().row() == 1
+        await settle()
+        assert texts(dialog) == ["- 1", "+ 2"]
 
 
-def test_nothing_to_compare_and_all_the_same_are_said(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with comparison(tmp_path) as (desk, endpoint, dialog):
-            assert dialog.left.currentWidget() is dialog.empty
-            assert dialog.empty.title.text() == "Nothing to compare yet"
-            await answered(desk, endpoint, b"1", b"1")
-            await until(lambda: dialog.empty.title.text() == "No differences")
-            assert dialog.empty.text.text() == "Both targets responded the same to 1 request."
-            rows = await deliveries.queued(desk.store, endpoint)
-            for row in rows:
-                await deliveries.fail(desk.store, row)
-            await until(lambda: "1 without a response" in dialog.progress.text())
-            assert dialog.empty.text.text().endswith("Neither responded to 1 request.")
-
-    run(scenario())
+async def test_nothing_to_compare_and_all_the_same_are_said(tmp_path: Path) -> None:
+    async with comparison(tmp_path) as (desk, endpoint, dialog):
+        assert dialog.left.currentWidget() is dialog.empty
+        assert dialog.empty.title.text() == "Nothing to compare yet"
+        await answered(desk, endpoint, b"1", b"1")
+        await until(lambda: dialog.empty.title.text() == "No differences")
+        assert dialog.empty.text.text() == "Both targets responded the same to 1 request."
+        rows = await deliveries.queued(desk.store, endpoint)
+        for row in rows:
+            await deliveries.fail(desk.store, row)
+        await until(lambda: "1 without a response" in dialog.progress.text())
+        assert dialog.empty.text.text().endswith("Neither responded to 1 request.")
 
 
-def test_it_stops_after_many_requests_until_asked(run: Run, tmp_path: Path, monkeypatch: Any) -> None:
+async def test_it_stops_after_many_requests_until_asked(tmp_path: Path, monkeypatch: Any) -> None:
     monkeypatch.setattr(runner, "PAGE", 1)
     monkeypatch.setattr(runner, "STEP", 2)
 
-    async def scenario() -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await deliveries.two_targets(desk.store)
-            for _ in range(3):
-                await answered(desk, endpoint, b"1", b"2")
-            window.endpoint_actions.compare(endpoint)
-            dialog = window.findChildren(ComparisonDialog)[0]
-            await until(lambda: dialog.model.rowCount() == 2 and not dialog.runner.running)
-            assert (dialog.more.isVisible(), dialog.more.text()) == (True, "Compare older requests")
-            dialog.more.click()
-            await until(lambda: dialog.model.rowCount() == 3 and dialog.runner.ended)
-
-    run(scenario())
+    async with shown(tmp_path) as (desk, window):
+        endpoint = await deliveries.two_targets(desk.store)
+        for _ in range(3):
+            await answered(desk, endpoint, b"1", b"2")
+        window.endpoint_actions.compare(endpoint)
+        dialog = window.findChildren(ComparisonDialog)[0]
+        await until(lambda: dialog.model.rowCount() == 2 and not dialog.runner.running)
+        assert (dialog.more.isVisible(), dialog.more.text()) == (True, "Compare older requests")
+        dialog.more.click()
+        await until(lambda: dialog.model.rowCount() == 3 and dialog.runner.ended)
 
 
-def test_swapping_and_choosing_targets(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, endpoint, dialog):
-            dialog.targets.swap.click()
-            await until(lambda: listed(dialog) and "id: 2 → 1" in listed(dialog)[0])
-            first, second = (target.id for target in endpoint.targets)
-            assert (dialog.targets.first.currentData(), dialog.targets.second.currentData()) == (second, first)
-            dialog.targets.first.setCurrentIndex(0)
-            dialog.targets.first.activated.emit(0)
-            assert (dialog.targets.first.currentData(), dialog.targets.second.currentData()) == (first, second)
-
-    run(scenario())
+async def test_swapping_and_choosing_targets(tmp_path: Path) -> None:
+    async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, endpoint, dialog):
+        dialog.targets.swap.click()
+        await until(lambda: listed(dialog) and "id: 2 → 1" in listed(dialog)[0])
+        first, second = (target.id for target in endpoint.targets)
+        assert (dialog.targets.first.currentData(), dialog.targets.second.currentData()) == (second, first)
+        dialog.targets.first.setCurrentIndex(0)
+        dialog.targets.first.activated.emit(0)
+        assert (dialog.targets.first.currentData(), dialog.targets.second.currentData()) == (first, second)
 
 
-def test_late_results_of_other_targets_are_not_listed(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_late_results_of_other_targets_are_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     go, begun = asyncio.Event(), asyncio.Event()
 
-    async def scenario() -> None:
-        async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (desk, endpoint, dialog):
-            before = (dialog.choice.first, dialog.choice.second)
-            read = desk.store.response_pairs.page
+    async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (desk, endpoint, dialog):
+        before = (dialog.choice.first, dialog.choice.second)
+        read = desk.store.response_pairs.page
 
-            async def page(endpoint_id: int, first: int, second: int, **more: Any) -> Any:
-                if (first, second) == before and "limit" in more:
-                    begun.set()
-                    await go.wait()
-                return await read(endpoint_id, first, second, **more)
+        async def page(endpoint_id: int, first: int, second: int, **more: Any) -> Any:
+            if (first, second) == before and "limit" in more:
+                begun.set()
+                await go.wait()
+            return await read(endpoint_id, first, second, **more)
 
-            monkeypatch.setattr(desk.store.response_pairs, "page", page)
-            await answered(desk, endpoint, b'{"id":3}', b'{"id":4}')
-            await begun.wait()
-            dialog.targets.swap.click()
-            await until(lambda: dialog.model.rowCount() == 2 and not dialog.runner.running)
-            go.set()
-            await until(lambda: not desk.tasks.running())
-            assert ["id: 4 → 3" in listed(dialog)[0], "id: 2 → 1" in listed(dialog)[1]] == [True, True]
-
-    run(scenario())
+        monkeypatch.setattr(desk.store.response_pairs, "page", page)
+        await answered(desk, endpoint, b'{"id":3}', b'{"id":4}')
+        await begun.wait()
+        dialog.targets.swap.click()
+        await until(lambda: dialog.model.rowCount() == 2 and not dialog.runner.running)
+        go.set()
+        await until(lambda: not desk.tasks.running())
+        assert ["id: 4 → 3" in listed(dialog)[0], "id: 2 → 1" in listed(dialog)[1]] == [True, True]
 
 
-def test_it_needs_two_targets_and_closes_without_them(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        async with shown(tmp_path) as (desk, window):
-            alone = await desk.endpoint(forward_url=deliveries.URL)
-            current = [alone]
-            commands = EndpointCommands(
-                lambda: current[0], window.services, window.endpoint_actions, desk.theme, window
-            )
-            assert (commands.compare.isEnabled(), commands.compare.reason) == (False, TOO_FEW)
-            window.show_endpoint(alone.id)
-            names = {entry.text: entry.detail for entry in window.commands.sources.entries()}
-            assert names["Compare targets…"] == TOO_FEW
-            await desk.store.targets.create(alone.id, TargetDraft(url="http://127.0.0.1:9/new"))
-            found = desk.store.endpoints.by_id(alone.id)
-            assert found is not None
-            current[0] = found
-            commands.refresh()
-            assert commands.compare.isEnabled()
-            commands.compare.run()
-            dialog = window.findChildren(ComparisonDialog)[0]
-            assert dialog.isVisible()
-            assert not dialog.isModal()
-            await desk.store.targets.delete(found.targets[1].id)
-            await until(lambda: not window.findChildren(ComparisonDialog))
-
-    run(scenario())
+async def test_it_needs_two_targets_and_closes_without_them(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        alone = await desk.endpoint(forward_url=deliveries.URL)
+        current = [alone]
+        commands = EndpointCommands(lambda: current[0], window.services, window.endpoint_actions, desk.theme, window)
+        assert (commands.compare.isEnabled(), commands.compare.reason) == (False, TOO_FEW)
+        window.show_endpoint(alone.id)
+        names = {entry.text: entry.detail for entry in window.commands.sources.entries()}
+        assert names["Compare targets…"] == TOO_FEW
+        await desk.store.targets.create(alone.id, TargetDraft(url="http://127.0.0.1:9/new"))
+        found = desk.store.endpoints.by_id(alone.id)
+        assert found is not None
+        current[0] = found
+        commands.refresh()
+        assert commands.compare.isEnabled()
+        commands.compare.run()
+        dialog = window.findChildren(ComparisonDialog)[0]
+        assert dialog.isVisible()
+        assert not dialog.isModal()
+        await desk.store.targets.delete(found.targets[1].id)
+        await until(lambda: not window.findChildren(ComparisonDialog))
 
 
-def test_lines_are_coloured_as_they_come_into_view(run: Run, tmp_path: Path) -> None:
-    async def scenario() -> None:
-        lines = [b"%d" % number for number in range(1_000)]
-        other = [*lines[:900], b"other", *lines[901:]]
-        async with comparison(tmp_path, (b"\n".join(lines), b"\n".join(other))) as (_, _, dialog):
-            await until(lambda: dialog.right.currentWidget() is dialog.responses)
-            first, second = dialog.responses.body.sides
-            for side in (first, second):
-                assert [each.cursor.blockNumber() for each in side.extraSelections()] == [900]
-            first.verticalScrollBar().setValue(0)
-            assert second.verticalScrollBar().value() == 0
-            assert not first.extraSelections()
-
-    run(scenario())
+async def test_lines_are_coloured_as_they_come_into_view(tmp_path: Path) -> None:
+    lines = [b"%d" % number for number in range(1_000)]
+    other = [*lines[:900], b"other", *lines[901:]]
+    async with comparison(tmp_path, (b"\n".join(lines), b"\n".join(other))) as (_, _, dialog):
+        await until(lambda: dialog.right.currentWidget() is dialog.responses)
+        first, second = dialog.responses.body.sides
+        for side in (first, second):
+            assert [each.cursor.blockNumber() for each in side.extraSelections()] == [900]
+        first.verticalScrollBar().setValue(0)
+        assert second.verticalScrollBar().value() == 0
+        assert not first.extraSelections()

@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from app.ui.tasks import Tasks
 from tests.ui.desktop.recording import RecordingTray
 from tests.ui.waiting import until
 
-Scene = Callable[..., Any]
 DAEMON = shutil.which("dbus-daemon")
 pytestmark = pytest.mark.skipif(
     DAEMON is None or not sys.platform.startswith("linux"), reason="there is no dbus-daemon"
@@ -92,79 +91,64 @@ async def told(bus: QDBusConnection) -> list[dict[str, Any]]:
         ("wrong", (f"{ONE.title}: {ONE.text}", "", [])),
     ],
 )
-def test_text_stays_plain_whatever_the_service_can_do(
-    run: Scene, address: str, capabilities: str, wanted: tuple[str, str, list[str]]
+async def test_text_stays_plain_whatever_the_service_can_do(
+    address: str, capabilities: str, wanted: tuple[str, str, list[str]]
 ) -> None:
-    async def scene() -> None:
-        with serving(address, capabilities), connected(address) as bus:
-            assert await Freedesktop(bus).show(ONE)
-            (shown,) = await told(bus)
-            assert (shown["title"], shown["text"], shown["actions"]) == wanted
-            assert (shown["app"], shown["timeout"], shown["hints"]) == ("Hookline", -1, {"desktop-entry": "hookline"})
-
-    run(scene())
+    with serving(address, capabilities), connected(address) as bus:
+        assert await Freedesktop(bus).show(ONE)
+        (shown,) = await told(bus)
+        assert (shown["title"], shown["text"], shown["actions"]) == wanted
+        assert (shown["app"], shown["timeout"], shown["hints"]) == ("Hookline", -1, {"desktop-entry": "hookline"})
 
 
-def test_a_later_one_takes_the_place_of_its_endpoints_last(run: Scene, address: str) -> None:
-    async def scene() -> None:
-        with serving(address), connected(address) as bus:
-            service = Freedesktop(bus)
-            for key in ("a", "b", "a"):
-                assert await service.show(Notice(key=key, title=key, text=""))
-            assert [(one["title"], one["replaces"]) for one in await told(bus)] == [("a", 0), ("b", 0), ("a", 1)]
-
-    run(scene())
+async def test_a_later_one_takes_the_place_of_its_endpoints_last(address: str) -> None:
+    with serving(address), connected(address) as bus:
+        service = Freedesktop(bus)
+        for key in ("a", "b", "a"):
+            assert await service.show(Notice(key=key, title=key, text=""))
+        assert [(one["title"], one["replaces"]) for one in await told(bus)] == [("a", 0), ("b", 0), ("a", 1)]
 
 
-def test_clicks_and_sweeps_come_back_with_the_notice(run: Scene, address: str) -> None:
-    async def scene() -> None:
-        with serving(address), connected(address) as bus:
-            service = Freedesktop(bus)
-            clicked: list[Notice] = []
-            dismissed: list[Notice] = []
-            service.clicked.connect(clicked.append)
-            service.dismissed.connect(dismissed.append)
-            other = Notice(key="b", title="b", text="")
-            assert await service.show(ONE)
-            assert await service.show(other)
-            for what in ("click 77", "expire 2", "click 1", "dismiss 2"):
-                await ask(bus, "Act", what)
-            await until(lambda: clicked and dismissed)
-            assert (clicked, dismissed) == ([ONE], [other])
-
-    run(scene())
+async def test_clicks_and_sweeps_come_back_with_the_notice(address: str) -> None:
+    with serving(address), connected(address) as bus:
+        service = Freedesktop(bus)
+        clicked: list[Notice] = []
+        dismissed: list[Notice] = []
+        service.clicked.connect(clicked.append)
+        service.dismissed.connect(dismissed.append)
+        other = Notice(key="b", title="b", text="")
+        assert await service.show(ONE)
+        assert await service.show(other)
+        for what in ("click 77", "expire 2", "click 1", "dismiss 2"):
+            await ask(bus, "Act", what)
+        await until(lambda: clicked and dismissed)
+        assert (clicked, dismissed) == ([ONE], [other])
 
 
-def test_without_a_service_the_tray_tells_and_without_a_tray_the_reason_is_known(run: Scene, address: str) -> None:
-    async def scene() -> None:
-        with connected(address) as bus:
-            tray, tasks = RecordingTray(), Tasks(Messages())
-            service = Freedesktop(bus)
-            notifier = Notifier(tray, tasks, service, service)
-            assert notifier.unavailable_reason() is None
-            notifier.check()
-            await until(lambda: notifier.unavailable_reason() == NONE_ON_LINUX)
-            tray.tooltip = "Hookline"
-            assert notifier.unavailable_reason() is None
+async def test_without_a_service_the_tray_tells_and_without_a_tray_the_reason_is_known(address: str) -> None:
+    with connected(address) as bus:
+        tray, tasks = RecordingTray(), Tasks(Messages())
+        service = Freedesktop(bus)
+        notifier = Notifier(tray, tasks, service, service)
+        assert notifier.unavailable_reason() is None
+        notifier.check()
+        await until(lambda: notifier.unavailable_reason() == NONE_ON_LINUX)
+        tray.tooltip = "Hookline"
+        assert notifier.unavailable_reason() is None
+        notifier.show(ONE)
+        await until(lambda: tray.told == [(ONE.title, ONE.text)])
+        with serving(address):
             notifier.show(ONE)
-            await until(lambda: tray.told == [(ONE.title, ONE.text)])
-            with serving(address):
-                notifier.show(ONE)
-                await until(lambda: tasks.running() == 0)
-                assert len(await told(bus)) == 1
-                assert len(tray.told) == 1
-            tray.tooltip = None
-            notifier.check()
-            await until(lambda: notifier.unavailable_reason() == NONE_ON_LINUX)
-
-    run(scene())
+            await until(lambda: tasks.running() == 0)
+            assert len(await told(bus)) == 1
+            assert len(tray.told) == 1
+        tray.tooltip = None
+        notifier.check()
+        await until(lambda: notifier.unavailable_reason() == NONE_ON_LINUX)
 
 
-def test_a_bus_that_is_not_there_is_no_trouble(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        with connected(f"unix:path={tmp_path / 'none'}") as bus:
-            service = Freedesktop(bus)
-            assert not await service.check()
-            assert not await service.show(ONE)
-
-    run(scene())
+async def test_a_bus_that_is_not_there_is_no_trouble(tmp_path: Path) -> None:
+    with connected(f"unix:path={tmp_path / 'none'}") as bus:
+        service = Freedesktop(bus)
+        assert not await service.check()
+        assert not await service.show(ONE)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,6 @@ from tests import factories
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import activate, settle, until
 
-Scene = Callable[..., Any]
 pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
 HOSTILE = "/catch/x/<b>&amp;</b>\u202e\x1b[31m"
 
@@ -71,151 +69,117 @@ async def nothing_told(shown: TrayDesk) -> None:
 
 
 class TestWhich:
-    def test_a_new_endpoint_notifies_nothing(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                await shown.desk.capture(shown.desk.store.endpoints.all()[0])
-                await nothing_told(shown)
+    async def test_a_new_endpoint_notifies_nothing(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            await shown.desk.capture(shown.desk.store.endpoints.all()[0])
+            await nothing_told(shown)
 
-        run(scene())
+    async def test_a_request_is_told_by_what_it_is(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
+            await shown.desk.capture(endpoint, target="/catch/x/orders?x=1", provider="stripe", event="invoice.paid")
+            await until(lambda: shown.tray.told)
+            assert shown.tray.told == [(endpoint.name, "POST /orders?x=1 · invoice.paid · Stripe")]
 
-    def test_a_request_is_told_by_what_it_is(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
-                await shown.desk.capture(
-                    endpoint, target="/catch/x/orders?x=1", provider="stripe", event="invoice.paid"
-                )
-                await until(lambda: shown.tray.told)
-                assert shown.tray.told == [(endpoint.name, "POST /orders?x=1 · invoice.paid · Stripe")]
+    async def test_only_while_not_in_front_or_not_listed_as_chosen(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            endpoint = shown.desk.store.endpoints.all()[0]
+            shown.window.desktop.choices.set(endpoint.slug, NotifyWhen.IN_BACKGROUND)
+            await in_front(shown)
+            await shown.desk.capture(endpoint)
+            shown.window.desktop.choices.set(endpoint.slug, NotifyWhen.ON)
+            shown.window.show_endpoint(endpoint.id)
+            await shown.desk.capture(endpoint)
+            await nothing_told(shown)
+            shown.window.show_page("dashboard")
+            shown.tray.told.clear()
+            await shown.desk.capture(endpoint)
+            await until(lambda: shown.tray.told)
+            assert [title for title, _ in shown.tray.told] == [endpoint.name]
 
-        run(scene())
+    async def test_nothing_while_paused_nor_of_what_came_meanwhile(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            endpoint = first(shown, NotifyWhen.ON)
+            shown.window.pause.set(True)
+            await shown.desk.capture(endpoint)
+            await settle()
+            shown.window.pause.set(False)
+            await nothing_told(shown)
 
-    def test_only_while_not_in_front_or_not_listed_as_chosen(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = shown.desk.store.endpoints.all()[0]
-                shown.window.desktop.choices.set(endpoint.slug, NotifyWhen.IN_BACKGROUND)
-                await in_front(shown)
-                await shown.desk.capture(endpoint)
-                shown.window.desktop.choices.set(endpoint.slug, NotifyWhen.ON)
-                shown.window.show_endpoint(endpoint.id)
-                await shown.desk.capture(endpoint)
-                await nothing_told(shown)
-                shown.window.show_page("dashboard")
-                shown.tray.told.clear()
-                await shown.desk.capture(endpoint)
-                await until(lambda: shown.tray.told)
-                assert [title for title, _ in shown.tray.told] == [endpoint.name]
+    async def test_nothing_of_a_request_from_before_the_start(self, tmp_path: Path) -> None:
+        before = now_us()
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            await shown.desk.capture(first(shown, NotifyWhen.ON), received_at=before)
+            await nothing_told(shown)
 
-        run(scene())
-
-    def test_nothing_while_paused_nor_of_what_came_meanwhile(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, NotifyWhen.ON)
-                shown.window.pause.set(True)
-                await shown.desk.capture(endpoint)
-                await settle()
-                shown.window.pause.set(False)
-                await nothing_told(shown)
-
-        run(scene())
-
-    def test_nothing_of_a_request_from_before_the_start(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            before = now_us()
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                await shown.desk.capture(first(shown, NotifyWhen.ON), received_at=before)
-                await nothing_told(shown)
-
-        run(scene())
-
-    def test_nothing_of_an_endpoint_that_is_deleted_meanwhile(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, NotifyWhen.ON)
-                notices = shown.window.desktop.notices
-                quick, notices.timing = notices.timing, NotificationTiming(gather_ms=60_000)
-                await shown.desk.capture(endpoint)
-                await until(lambda: notices._batches)
-                await shown.desk.store.endpoints.delete(endpoint.id)
-                assert not notices._batches
-                notices.timing = quick
-                assert shown.window.desktop.choices.of(endpoint.slug) is NotifyWhen.OFF
-                await nothing_told(shown)
-
-        run(scene())
+    async def test_nothing_of_an_endpoint_that_is_deleted_meanwhile(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            endpoint = first(shown, NotifyWhen.ON)
+            notices = shown.window.desktop.notices
+            quick, notices.timing = notices.timing, NotificationTiming(gather_ms=60_000)
+            await shown.desk.capture(endpoint)
+            await until(lambda: notices._batches)
+            await shown.desk.store.endpoints.delete(endpoint.id)
+            assert not notices._batches
+            notices.timing = quick
+            assert shown.window.desktop.choices.of(endpoint.slug) is NotifyWhen.OFF
+            await nothing_told(shown)
 
 
 class TestBursts:
-    def test_a_burst_is_one_notification_and_the_count_goes_on_until_one_looks(
-        self, run: Scene, tmp_path: Path
-    ) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
-                batch = await gathered(shown, endpoint, 37)
-                await until(lambda: shown.tray.told)
-                assert shown.tray.told == [(endpoint.name, "37 new requests")]
+    async def test_a_burst_is_one_notification_and_the_count_goes_on_until_one_looks(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
+            batch = await gathered(shown, endpoint, 37)
+            await until(lambda: shown.tray.told)
+            assert shown.tray.told == [(endpoint.name, "37 new requests")]
+            await shown.desk.capture(endpoint)
+            await pause_over(batch, 38)
+            await until(lambda: len(shown.tray.told) == 2)
+            assert shown.tray.told[1] == (endpoint.name, "38 new requests")
+            shown.window.desktop.window_focus.activated.emit()
+            await shown.desk.capture(endpoint, target="/catch/x/again")
+            await pause_over(batch, 1)
+            await until(lambda: len(shown.tray.told) == 3)
+            assert shown.tray.told[2] == (endpoint.name, "POST /again")
+
+    async def test_a_steady_stream_is_told_of_ever_more_seldom(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
+            batch = await gathered(shown, endpoint, 1)
+            waits = []
+            for number in range(1, 5):
+                await until(lambda n=number: len(shown.tray.told) == n)
+                waits.append(batch.wait_ms)
                 await shown.desk.capture(endpoint)
-                await pause_over(batch, 38)
-                await until(lambda: len(shown.tray.told) == 2)
-                assert shown.tray.told[1] == (endpoint.name, "38 new requests")
-                shown.window.desktop.window_focus.activated.emit()
-                await shown.desk.capture(endpoint, target="/catch/x/again")
-                await pause_over(batch, 1)
-                await until(lambda: len(shown.tray.told) == 3)
-                assert shown.tray.told[2] == (endpoint.name, "POST /again")
-
-        run(scene())
-
-    def test_a_steady_stream_is_told_of_ever_more_seldom(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
-                batch = await gathered(shown, endpoint, 1)
-                waits = []
-                for number in range(1, 5):
-                    await until(lambda n=number: len(shown.tray.told) == n)
-                    waits.append(batch.wait_ms)
-                    await shown.desk.capture(endpoint)
-                    if number < 4:
-                        await pause_over(batch, number + 1)
-                assert waits == [60_000, 120_000, 200_000, 200_000]
-                shown.window.desktop.window_focus.activated.emit()
-                # Qt's timers may be late by a twentieth.
-                assert timer_of(batch).remainingTime() <= 63_000, "who looked need not wait for what comes next"
-
-        run(scene())
+                if number < 4:
+                    await pause_over(batch, number + 1)
+            assert waits == [60_000, 120_000, 200_000, 200_000]
+            shown.window.desktop.window_focus.activated.emit()
+            # Qt's timers may be late by a twentieth.
+            assert timer_of(batch).remainingTime() <= 63_000, "who looked need not wait for what comes next"
 
 
 class TestClicks:
-    def test_one_request_is_opened_in_its_list(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                shown.window.hide()
-                capture = await shown.desk.capture(first(shown, NotifyWhen.IN_BACKGROUND))
-                await until(lambda: shown.tray.told)
-                shown.tray.message_clicked()
-                page = shown.window.requests
-                await until(lambda: page.detail.capture is not None and page.detail.capture.id == capture.id)
-                await until(lambda: [one.id for one in page.list.selected()] == [capture.id])
-                assert shown.window.isVisible()
+    async def test_one_request_is_opened_in_its_list(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            shown.window.hide()
+            capture = await shown.desk.capture(first(shown, NotifyWhen.IN_BACKGROUND))
+            await until(lambda: shown.tray.told)
+            shown.tray.message_clicked()
+            page = shown.window.requests
+            await until(lambda: page.detail.capture is not None and page.detail.capture.id == capture.id)
+            await until(lambda: [one.id for one in page.list.selected()] == [capture.id])
+            assert shown.window.isVisible()
 
-        run(scene())
-
-    def test_several_open_the_endpoint(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
-                await gathered(shown, endpoint, 3)
-                await until(lambda: shown.tray.told)
-                shown.tray.message_clicked()
-                assert shown.window.requests.endpoint_id == endpoint.id
-                assert shown.window.pages.currentWidget() is shown.window.requests
-
-        run(scene())
+    async def test_several_open_the_endpoint(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            endpoint = first(shown, NotifyWhen.IN_BACKGROUND)
+            await gathered(shown, endpoint, 3)
+            await until(lambda: shown.tray.told)
+            shown.tray.message_clicked()
+            assert shown.window.requests.endpoint_id == endpoint.id
+            assert shown.window.pages.currentWidget() is shown.window.requests
 
 
 def endpoint_named(name: str) -> Endpoint:
@@ -224,28 +188,23 @@ def endpoint_named(name: str) -> Endpoint:
 
 
 class TestPausedTargets:
-    def test_failures_that_pause_a_target_are_told_once_while_in_the_background(
-        self, run: Scene, tmp_path: Path
-    ) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=1) as shown:
-                endpoint = shown.desk.store.endpoints.all()[0]
-                made = await shown.desk.store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/x"))
-                paused = msgspec.structs.replace(made, paused=PausedBy.FAILURES)
-                shown.window.hide()
-                await settle()
-                shown.desk.bus.publish(TargetChanged(target=msgspec.structs.replace(made, paused=PausedBy.USER)))
-                shown.desk.bus.publish(TargetChanged(target=paused))
-                shown.desk.bus.publish(TargetChanged(target=paused))
-                await until(lambda: shown.tray.told)
-                await settle()
-                text = "Forwarding to http://127.0.0.1:9/x is paused after 10 failed deliveries in a row."
-                assert shown.tray.told == [(endpoint.name, text)]
-                shown.desk.bus.publish(TargetChanged(target=made))
-                shown.desk.bus.publish(TargetChanged(target=paused))
-                await until(lambda: len(shown.tray.told) == 2)
-
-        run(scene())
+    async def test_failures_that_pause_a_target_are_told_once_while_in_the_background(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=1) as shown:
+            endpoint = shown.desk.store.endpoints.all()[0]
+            made = await shown.desk.store.targets.create(endpoint.id, TargetDraft(url="http://127.0.0.1:9/x"))
+            paused = msgspec.structs.replace(made, paused=PausedBy.FAILURES)
+            shown.window.hide()
+            await settle()
+            shown.desk.bus.publish(TargetChanged(target=msgspec.structs.replace(made, paused=PausedBy.USER)))
+            shown.desk.bus.publish(TargetChanged(target=paused))
+            shown.desk.bus.publish(TargetChanged(target=paused))
+            await until(lambda: shown.tray.told)
+            await settle()
+            text = "Forwarding to http://127.0.0.1:9/x is paused after 10 failed deliveries in a row."
+            assert shown.tray.told == [(endpoint.name, text)]
+            shown.desk.bus.publish(TargetChanged(target=made))
+            shown.desk.bus.publish(TargetChanged(target=paused))
+            await until(lambda: len(shown.tray.told) == 2)
 
 
 class TestWords:
@@ -289,26 +248,23 @@ class TestChoices:
         ]
         assert again.any()
 
-    def test_the_endpoints_menus_choose_and_say_why_none_is_shown(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, RecordingTray(messages=False), endpoints=1) as shown:
-                endpoint = shown.desk.store.endpoints.all()[0]
-                choices = shown.window.desktop.choices
-                menu = shown.window.endpoint_menus.menu(endpoint)
-                notify = menu.findChildren(NotifyMenu)[0]
-                assert [action.text() for action in notify.actions() if action.isChecked()] == ["Off"]
-                notify.actions()[2].trigger()
-                assert choices.of(endpoint.slug) is NotifyWhen.ON
-                menu.deleteLater()
-                shown.window.show_endpoint(endpoint.id)
-                header = shown.window.requests.header.notify
-                assert header is not None
-                header.aboutToShow.emit()
-                assert [action.text() for action in _shown(header) if action.isChecked()] == ["Always"]
-                assert "Notifications are not available" in _shown(header)[-1].text()
-                assert not _shown(header)[-1].isEnabled()
-
-        run(scene())
+    async def test_the_endpoints_menus_choose_and_say_why_none_is_shown(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, RecordingTray(messages=False), endpoints=1) as shown:
+            endpoint = shown.desk.store.endpoints.all()[0]
+            choices = shown.window.desktop.choices
+            menu = shown.window.endpoint_menus.menu(endpoint)
+            notify = menu.findChildren(NotifyMenu)[0]
+            assert [action.text() for action in notify.actions() if action.isChecked()] == ["Off"]
+            notify.actions()[2].trigger()
+            assert choices.of(endpoint.slug) is NotifyWhen.ON
+            menu.deleteLater()
+            shown.window.show_endpoint(endpoint.id)
+            header = shown.window.requests.header.notify
+            assert header is not None
+            header.aboutToShow.emit()
+            assert [action.text() for action in _shown(header) if action.isChecked()] == ["Always"]
+            assert "Notifications are not available" in _shown(header)[-1].text()
+            assert not _shown(header)[-1].isEnabled()
 
 
 def _shown(menu: QMenu) -> list[Any]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -15,8 +13,6 @@ from tests.ui.desk import open_desk
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 from tests.ui.waiting import activate, settle, until
 
-Scene = Callable[..., Any]
-
 
 def end_of(widget: QWidget) -> int:
     """The right edge on the screen."""
@@ -24,129 +20,108 @@ def end_of(widget: QWidget) -> int:
 
 
 class TestChecking:
-    def test_it_opens_without_errors_and_with_create_closed(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                dialog = open_dialog(desk, window)
-                assert errors_shown(dialog) == {}
-                assert not dialog.submit_button.isEnabled()
-                assert "Name is required" in dialog.submit_button.toolTip()
-                QTest.keyClicks(dialog.form.name, "Stripe")
-                assert dialog.submit_button.isEnabled()
-                dialog.reject()
-
+    async def test_it_opens_without_errors_and_with_create_closed(self, qtbot: QtBot, tmp_path: Path) -> None:
         window = QWidget()
         qtbot.addWidget(window)
-        run(scene())
+        async with open_desk(tmp_path) as desk:
+            dialog = open_dialog(desk, window)
+            assert errors_shown(dialog) == {}
+            assert not dialog.submit_button.isEnabled()
+            assert "Name is required" in dialog.submit_button.toolTip()
+            QTest.keyClicks(dialog.form.name, "Stripe")
+            assert dialog.submit_button.isEnabled()
+            dialog.reject()
 
-    def test_fields_keep_their_width_when_the_form_scrolls(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                dialog = open_dialog(desk, window)
-                area = next(one for one in dialog.findChildren(QScrollArea) if one.widget() is dialog.form)
-                bar = area.verticalScrollBar()
-                await settle()
-                assert not bar.isVisible()
-                end = end_of(dialog.submit_button)
-                assert end_of(dialog.form.name) == end
-                dialog.form.show_more(True)
-                await until(bar.isVisible)
-                await settle()
-                assert end_of(dialog.form.name) == end
-                dialog.form.show_more(False)
-                await until(lambda: not bar.isVisible())
-                await settle()
-                assert end_of(dialog.form.name) == end
-                dialog.reject()
-
+    async def test_fields_keep_their_width_when_the_form_scrolls(self, qtbot: QtBot, tmp_path: Path) -> None:
         window = QWidget()
         qtbot.addWidget(window)
-        run(scene())
+        async with open_desk(tmp_path) as desk:
+            dialog = open_dialog(desk, window)
+            area = next(one for one in dialog.findChildren(QScrollArea) if one.widget() is dialog.form)
+            bar = area.verticalScrollBar()
+            await settle()
+            assert not bar.isVisible()
+            end = end_of(dialog.submit_button)
+            assert end_of(dialog.form.name) == end
+            dialog.form.show_more(True)
+            await until(bar.isVisible)
+            await settle()
+            assert end_of(dialog.form.name) == end
+            dialog.form.show_more(False)
+            await until(lambda: not bar.isVisible())
+            await settle()
+            assert end_of(dialog.form.name) == end
+            dialog.reject()
 
-    def test_tab_goes_from_more_into_what_it_opens(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                dialog = open_dialog(desk, window)
-                await activate(dialog)
-                dialog.form.show_more(True)
-                dialog.form.forward_url.setFocus()
-                for expected in (dialog.form.more_button, dialog.form.storage.limit):
-                    QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
-                    assert dialog.focusWidget() is expected
-                dialog.reject()
-
+    async def test_tab_goes_from_more_into_what_it_opens(self, qtbot: QtBot, tmp_path: Path) -> None:
         window = QWidget()
         qtbot.addWidget(window)
-        run(scene())
+        async with open_desk(tmp_path) as desk:
+            dialog = open_dialog(desk, window)
+            await activate(dialog)
+            dialog.form.show_more(True)
+            dialog.form.forward_url.setFocus()
+            for expected in (dialog.form.more_button, dialog.form.storage.limit):
+                QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
+                assert dialog.focusWidget() is expected
+            dialog.reject()
 
-    def test_errors_stand_beside_touched_fields_alone(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                form = (dialog := open_dialog(desk, window)).form
-                QTest.keyClicks(form.forward_url, "ftp://x")
-                assert list(errors_shown(dialog)) == ["forward_url"]
-                QTest.keyClicks(form.name, "x")
-                QTest.keyClick(form.name, Qt.Key.Key_Backspace)
-                assert set(errors_shown(dialog)) == {"name", "forward_url"}
-                form.forward_url.selectAll()
-                QTest.keyClicks(form.forward_url, "http://localhost:3000/hook")
-                assert set(errors_shown(dialog)) == {"name"}
-                dialog.reject()
-
+    async def test_errors_stand_beside_touched_fields_alone(self, qtbot: QtBot, tmp_path: Path) -> None:
         window = QWidget()
         qtbot.addWidget(window)
-        run(scene())
+        async with open_desk(tmp_path) as desk:
+            form = (dialog := open_dialog(desk, window)).form
+            QTest.keyClicks(form.forward_url, "ftp://x")
+            assert list(errors_shown(dialog)) == ["forward_url"]
+            QTest.keyClicks(form.name, "x")
+            QTest.keyClick(form.name, Qt.Key.Key_Backspace)
+            assert set(errors_shown(dialog)) == {"name", "forward_url"}
+            form.forward_url.selectAll()
+            QTest.keyClicks(form.forward_url, "http://localhost:3000/hook")
+            assert set(errors_shown(dialog)) == {"name"}
+            dialog.reject()
 
-    def test_a_forward_url_of_our_own_is_refused_while_typing(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                dialog = open_dialog(desk, window)
-                QTest.keyClicks(dialog.form.name, "Loop")
-                QTest.keyClicks(dialog.form.forward_url, "http://localhost:8787/catch/abc")
-                assert "own capture URLs" in errors_shown(dialog)["forward_url"]
-                assert not dialog.submit_button.isEnabled()
-                dialog.reject()
-
+    async def test_a_forward_url_of_our_own_is_refused_while_typing(self, qtbot: QtBot, tmp_path: Path) -> None:
         window = QWidget()
         qtbot.addWidget(window)
-        run(scene())
+        async with open_desk(tmp_path) as desk:
+            dialog = open_dialog(desk, window)
+            QTest.keyClicks(dialog.form.name, "Loop")
+            QTest.keyClicks(dialog.form.forward_url, "http://localhost:8787/catch/abc")
+            assert "own capture URLs" in errors_shown(dialog)["forward_url"]
+            assert not dialog.submit_button.isEnabled()
+            dialog.reject()
 
-    def test_a_taken_or_bad_slug_is_refused_while_typing(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                await desk.endpoint(slug="taken-one")
-                dialog = open_dialog(desk, window)
-                assert dialog.form.slug is not None
-                QTest.keyClicks(dialog.form.name, "Mine")
-                QTest.keyClicks(dialog.form.slug.slug, "taken-one")
-                assert "taken" in errors_shown(dialog)["slug"]
-                QTest.keyClicks(dialog.form.slug.slug, "-")
-                assert "hyphen" in errors_shown(dialog)["slug"]
-                QTest.keyClicks(dialog.form.slug.slug, "2")
-                assert errors_shown(dialog) == {}
-                assert dialog.url.text() == "http://127.0.0.1:8787/catch/taken-one-2"
-                assert not dialog.url.isHidden()
-                dialog.form.slug.slug.setText("Not a slug!")
-                dialog.form.slug.slug.textEdited.emit("")
-                assert dialog.url.isHidden(), "no URL is offered that cannot be"
-                dialog.reject()
-
+    async def test_a_taken_or_bad_slug_is_refused_while_typing(self, qtbot: QtBot, tmp_path: Path) -> None:
         window = QWidget()
         qtbot.addWidget(window)
-        run(scene())
+        async with open_desk(tmp_path) as desk:
+            await desk.endpoint(slug="taken-one")
+            dialog = open_dialog(desk, window)
+            assert dialog.form.slug is not None
+            QTest.keyClicks(dialog.form.name, "Mine")
+            QTest.keyClicks(dialog.form.slug.slug, "taken-one")
+            assert "taken" in errors_shown(dialog)["slug"]
+            QTest.keyClicks(dialog.form.slug.slug, "-")
+            assert "hyphen" in errors_shown(dialog)["slug"]
+            QTest.keyClicks(dialog.form.slug.slug, "2")
+            assert errors_shown(dialog) == {}
+            assert dialog.url.text() == "http://127.0.0.1:8787/catch/taken-one-2"
+            assert not dialog.url.isHidden()
+            dialog.form.slug.slug.setText("Not a slug!")
+            dialog.form.slug.slug.textEdited.emit("")
+            assert dialog.url.isHidden(), "no URL is offered that cannot be"
+            dialog.reject()
 
-    def test_lines_that_are_no_headers_close_create(self, run: Scene, qtbot: QtBot, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                dialog = open_dialog(desk, window)
-                QTest.keyClicks(dialog.form.name, "x")
-                dialog.form.response.headers.setPlainText("Content-Type: text/plain\nnonsense")
-                assert "line 2" in errors_shown(dialog)["response.headers"]
-                assert not dialog.submit_button.isEnabled()
-                dialog.form.response.headers.setPlainText("Content-Length: 5")
-                assert "set by Hookline" in errors_shown(dialog)["response.headers"]
-                dialog.reject()
-
+    async def test_lines_that_are_no_headers_close_create(self, qtbot: QtBot, tmp_path: Path) -> None:
         window = QWidget()
         qtbot.addWidget(window)
-        run(scene())
+        async with open_desk(tmp_path) as desk:
+            dialog = open_dialog(desk, window)
+            QTest.keyClicks(dialog.form.name, "x")
+            dialog.form.response.headers.setPlainText("Content-Type: text/plain\nnonsense")
+            assert "line 2" in errors_shown(dialog)["response.headers"]
+            assert not dialog.submit_button.isEnabled()
+            dialog.form.response.headers.setPlainText("Content-Length: 5")
+            assert "set by Hookline" in errors_shown(dialog)["response.headers"]
+            dialog.reject()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
@@ -15,88 +13,72 @@ from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from tests.ui.targets_dialogs import A, B, C, dialog_of
 from tests.ui.waiting import until
 
-Scene = Callable[..., Any]
 ALT = Qt.KeyboardModifier.AltModifier
 
 
 class TestState:
-    def test_a_paused_target_is_resumed_with_one_click(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A, B) as shown:
-                await shown.desk.capture(shown.endpoint)
-                await until(lambda: "1 queued" in shown.rows()[0][1])
-                shown.type_url(C)
-                shown.form.state.pause.click()
-                await until(lambda: shown.endpoint.targets[0].paused is PausedBy.USER)
-                await until(shown.form.state.notice.isVisible)
-                assert shown.rows()[0] == (C, "Paused by you · 1 queued · not saved")
-                assert shown.form.state.effect.text() == "New requests are queued for it."
-                assert shown.form.state.notice_text.text() == f"Forwarding to {A} is paused. 1 delivery is waiting."
-                shown.form.state.resume.click()
-                await until(lambda: shown.endpoint.targets[0].paused is None)
-                await until(shown.form.state.pause.isVisible)
-                assert shown.form.url.url.text() == C
+    async def test_a_paused_target_is_resumed_with_one_click(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A, B) as shown:
+            await shown.desk.capture(shown.endpoint)
+            await until(lambda: "1 queued" in shown.rows()[0][1])
+            shown.type_url(C)
+            shown.form.state.pause.click()
+            await until(lambda: shown.endpoint.targets[0].paused is PausedBy.USER)
+            await until(shown.form.state.notice.isVisible)
+            assert shown.rows()[0] == (C, "Paused by you · 1 queued · not saved")
+            assert shown.form.state.effect.text() == "New requests are queued for it."
+            assert shown.form.state.notice_text.text() == f"Forwarding to {A} is paused. 1 delivery is waiting."
+            shown.form.state.resume.click()
+            await until(lambda: shown.endpoint.targets[0].paused is None)
+            await until(shown.form.state.pause.isVisible)
+            assert shown.form.url.url.text() == C
 
-        run(scene())
+    async def test_the_switch_is_saved_with_the_rest(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A) as shown:
+            shown.form.state.switch.click()
+            assert shown.rows() == [(A, "Off · not saved")]
+            await shown.save()
+            assert not shown.endpoint.targets[0].active
 
-    def test_the_switch_is_saved_with_the_rest(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A) as shown:
-                shown.form.state.switch.click()
-                assert shown.rows() == [(A, "Off · not saved")]
-                await shown.save()
-                assert not shown.endpoint.targets[0].active
+    async def test_the_preview_and_the_rule_follow_the_fields(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A) as shown:
+            section = shown.form.url
+            assert section.preview.text().replace("\u200b", "").endswith(f"{A}/orders?id=7")
+            section.keep_query.click()
+            assert section.preview.text().replace("\u200b", "").endswith(f"{A}/orders")
+            shown.form.retry.retries.set_value(1)
+            assert shown.form.retry.rule.text().startswith("Retries connection errors once,")
+            shown.form.retry.retries.set_value(0)
+            assert shown.form.retry.rule.text() == "Never retries a failed delivery."
+            assert not shown.form.retry.first_delay.isEnabled()
 
-        run(scene())
+    async def test_it_closes_with_its_endpoint(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A) as shown:
+            shown.type_url(B)
+            await shown.desk.store.endpoints.delete(shown.number)
+            await until(lambda: not shown.window.findChildren(TargetsDialog))
 
-    def test_the_preview_and_the_rule_follow_the_fields(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A) as shown:
-                section = shown.form.url
-                assert section.preview.text().replace("\u200b", "").endswith(f"{A}/orders?id=7")
-                section.keep_query.click()
-                assert section.preview.text().replace("\u200b", "").endswith(f"{A}/orders")
-                shown.form.retry.retries.set_value(1)
-                assert shown.form.retry.rule.text().startswith("Retries connection errors once,")
-                shown.form.retry.retries.set_value(0)
-                assert shown.form.retry.rule.text() == "Never retries a failed delivery."
-                assert not shown.form.retry.first_delay.isEnabled()
-
-        run(scene())
-
-    def test_it_closes_with_its_endpoint(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A) as shown:
-                shown.type_url(B)
-                await shown.desk.store.endpoints.delete(shown.number)
-                await until(lambda: not shown.window.findChildren(TargetsDialog))
-
-        run(scene())
-
-    def test_every_control_has_a_name_and_can_be_reached(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A) as shown:
-                reached = set()
-                start = at = QApplication.focusWidget()
-                for _ in range(80):
-                    assert at is not None
-                    QTest.keyClick(at, Qt.Key.Key_Tab)
-                    at = QApplication.focusWidget()
-                    assert at is not None
-                    reached.add(at)
-                    if at is start:
-                        break
-                    place = at.mapTo(shown.dialog, QPoint(0, 0))
-                    assert shown.dialog.rect().contains(place), at
-                controls = set(shown.form.retry.on.values()) | {
-                    shown.form.url.url,
-                    shown.form.headers.host,
-                    shown.form.tls.key.browse,
-                    shown.dialog.column.add,
-                }
-                assert controls <= reached
-                for widget in reached:
-                    named = widget.accessibleName() or getattr(widget, "text", str)()
-                    assert named, widget
-
-        run(scene())
+    async def test_every_control_has_a_name_and_can_be_reached(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A) as shown:
+            reached = set()
+            start = at = QApplication.focusWidget()
+            for _ in range(80):
+                assert at is not None
+                QTest.keyClick(at, Qt.Key.Key_Tab)
+                at = QApplication.focusWidget()
+                assert at is not None
+                reached.add(at)
+                if at is start:
+                    break
+                place = at.mapTo(shown.dialog, QPoint(0, 0))
+                assert shown.dialog.rect().contains(place), at
+            controls = set(shown.form.retry.on.values()) | {
+                shown.form.url.url,
+                shown.form.headers.host,
+                shown.form.tls.key.browse,
+                shown.dialog.column.add,
+            }
+            assert controls <= reached
+            for widget in reached:
+                named = widget.accessibleName() or getattr(widget, "text", str)()
+                assert named, widget

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from tests.ui.desk import Desk
 from tests.ui.targets_dialogs import A, B, C, dialog_of
 from tests.ui.waiting import until
 
-Scene = Callable[..., Any]
 ON_ERROR = (
     "Retry on: '204' is not a result. Use connection, timeout, tls, protocol, 3xx, 4xx, 5xx, or a status from 300 to"
     " 599."
@@ -32,224 +30,197 @@ ALT = Qt.KeyboardModifier.AltModifier
 
 
 class TestSaving:
-    def test_all_fields_are_saved(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path) as shown:
-                for name in ("c.pem", "k.pem", "a.pem"):
-                    shutil.copy(deliveries.CLIENT_CERTIFICATE, tmp_path / name)
-                assert shown.dialog.empty.isVisible()
-                assert not shown.dialog.save_button.isEnabled()
-                assert shown.dialog.empty.button is not None
-                shown.dialog.empty.button.click()
+    async def test_all_fields_are_saved(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path) as shown:
+            for name in ("c.pem", "k.pem", "a.pem"):
+                shutil.copy(deliveries.CLIENT_CERTIFICATE, tmp_path / name)
+            assert shown.dialog.empty.isVisible()
+            assert not shown.dialog.save_button.isEnabled()
+            assert shown.dialog.empty.button is not None
+            shown.dialog.empty.button.click()
+            form = shown.form
+            assert form.url.url.hasFocus()
+            QTest.keyClicks(form.url.url, "https://example.org/hook")
+            form.url.append_path.click()
+            form.url.keep_query.click()
+            form.delivery.timeout.setText("2.5 s")
+            form.delivery.in_order.click()
+            form.delivery.parallel.set_value(8)
+            form.delivery.pause_after.set_value(0)
+            form.delivery.redirects.click()
+            form.delivery.auto_resume.click()
+            QTest.keyClicks(form.delivery.rate_limit, "2,5")
+            assert shown.errors() == {"rate_limit": RATE_ERROR}
+            form.delivery.rate_limit.clear()
+            QTest.keyClicks(form.delivery.rate_limit, "2.5")
+            QTest.keyClicks(form.headers.attempt_header, "X-Attempt")
+            form.retry.retries.set_value(2)
+            form.retry.first_delay.setText("500 ms")
+            form.retry.longest_delay.setText("1 min")
+            form.retry.total.setText("1 h")
+            form.retry.on["4xx"].click()
+            QTest.keyClicks(form.retry.statuses, "503, 204")
+            assert shown.errors() == {"retry.on": ON_ERROR}
+            form.retry.statuses.clear()
+            QTest.keyClicks(form.retry.statuses, "503, 502")
+            form.headers.set_headers.setPlainText("X-One: 1\nHost: other")
+            form.headers.add_headers.setPlainText("Via: 1.1 hookline")
+            form.headers.remove_headers.setPlainText("Authorization\n\n Cookie ")
+            form.headers.host.setCurrentIndex(1)
+            form.tls.verify.click()
+            form.tls.certificate.path.setText(str(tmp_path / "c.pem"))
+            form.tls.key.path.setText(str(tmp_path / "k.pem"))
+            form.tls.authorities.path.setText(str(tmp_path / "a.pem"))
+            await shown.save()
+            (made,) = shown.endpoint.targets
+            assert made.draft() == TargetDraft(
+                url="https://example.org/hook",
+                append_path=False,
+                keep_query=False,
+                set_headers=(("X-One", "1"), ("Host", "other")),
+                add_headers=(("Via", "1.1 hookline"),),
+                remove_headers=("Authorization", "Cookie"),
+                host="sender",
+                timeout_ms=2_500,
+                verify_tls=False,
+                client_certificate=str(tmp_path / "c.pem"),
+                client_key=str(tmp_path / "k.pem"),
+                ca_certificate=str(tmp_path / "a.pem"),
+                follow_redirects=True,
+                retry=RetryRule(
+                    retries=2,
+                    on=("connection", "4xx", "503", "502"),
+                    first_delay_ms=500,
+                    longest_delay_ms=60_000,
+                    total_ms=3_600_000,
+                ),
+                parallel=8,
+                pause_after=0,
+                rate_limit=2.5,
+                attempt_header="X-Attempt",
+                auto_resume=True,
+            )
+
+    async def test_one_that_keeps_the_order_sends_none_in_parallel(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A) as shown:
+            delivery = shown.form.delivery
+            assert delivery.in_order.isChecked()
+            assert not delivery.parallel.isEnabled()
+            delivery.in_order.click()
+            assert delivery.parallel.isEnabled()
+            delivery.parallel.selectAll()
+            QTest.keyClicks(delivery.parallel, "0")
+            assert shown.errors() == {"parallel": "Parallel must be 1 to 64, not 0."}
+            delivery.in_order.click()
+            assert shown.errors() == {}
+            assert not shown.dialog.has_changes()
+            delivery.in_order.click()
+            delivery.parallel.selectAll()
+            QTest.keyClicks(delivery.parallel, "1")
+            await shown.save()
+            assert [target.parallel for target in shown.endpoint.targets] == [1]
+
+    async def test_what_is_shown_is_saved_as_it_was(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A, B) as shown:
+            before = shown.endpoint.targets
+            for place in (1, 0):
+                shown.dialog.column.list.setCurrentRow(place)
                 form = shown.form
-                assert form.url.url.hasFocus()
-                QTest.keyClicks(form.url.url, "https://example.org/hook")
-                form.url.append_path.click()
-                form.url.keep_query.click()
-                form.delivery.timeout.setText("2.5 s")
-                form.delivery.in_order.click()
-                form.delivery.parallel.set_value(8)
-                form.delivery.pause_after.set_value(0)
-                form.delivery.redirects.click()
-                form.delivery.auto_resume.click()
-                QTest.keyClicks(form.delivery.rate_limit, "2,5")
-                assert shown.errors() == {"rate_limit": RATE_ERROR}
-                form.delivery.rate_limit.clear()
-                QTest.keyClicks(form.delivery.rate_limit, "2.5")
-                QTest.keyClicks(form.headers.attempt_header, "X-Attempt")
-                form.retry.retries.set_value(2)
-                form.retry.first_delay.setText("500 ms")
-                form.retry.longest_delay.setText("1 min")
-                form.retry.total.setText("1 h")
-                form.retry.on["4xx"].click()
-                QTest.keyClicks(form.retry.statuses, "503, 204")
-                assert shown.errors() == {"retry.on": ON_ERROR}
-                form.retry.statuses.clear()
-                QTest.keyClicks(form.retry.statuses, "503, 502")
-                form.headers.set_headers.setPlainText("X-One: 1\nHost: other")
-                form.headers.add_headers.setPlainText("Via: 1.1 hookline")
-                form.headers.remove_headers.setPlainText("Authorization\n\n Cookie ")
-                form.headers.host.setCurrentIndex(1)
-                form.tls.verify.click()
-                form.tls.certificate.path.setText(str(tmp_path / "c.pem"))
-                form.tls.key.path.setText(str(tmp_path / "k.pem"))
-                form.tls.authorities.path.setText(str(tmp_path / "a.pem"))
-                await shown.save()
-                (made,) = shown.endpoint.targets
-                assert made.draft() == TargetDraft(
-                    url="https://example.org/hook",
-                    append_path=False,
-                    keep_query=False,
-                    set_headers=(("X-One", "1"), ("Host", "other")),
-                    add_headers=(("Via", "1.1 hookline"),),
-                    remove_headers=("Authorization", "Cookie"),
-                    host="sender",
-                    timeout_ms=2_500,
-                    verify_tls=False,
-                    client_certificate=str(tmp_path / "c.pem"),
-                    client_key=str(tmp_path / "k.pem"),
-                    ca_certificate=str(tmp_path / "a.pem"),
-                    follow_redirects=True,
-                    retry=RetryRule(
-                        retries=2,
-                        on=("connection", "4xx", "503", "502"),
-                        first_delay_ms=500,
-                        longest_delay_ms=60_000,
-                        total_ms=3_600_000,
-                    ),
-                    parallel=8,
-                    pause_after=0,
-                    rate_limit=2.5,
-                    attempt_header="X-Attempt",
-                    auto_resume=True,
-                )
+                assert form.draft() == before[place].draft()
+            assert not shown.dialog.has_changes()
+            assert shown.dialog.save_button.toolTip() == "Nothing has changed."
 
-        run(scene())
+    async def test_the_list_is_edited_by_keys_and_saved_at_once(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A, B, C) as shown:
+            rows = shown.dialog.column.list
+            assert rows.hasFocus()
+            QTest.keyClick(rows, Qt.Key.Key_Down, ALT)
+            assert [url for url, _ in shown.rows()] == [B, A, C]
+            QTest.keyClick(rows, Qt.Key.Key_Down)
+            QTest.keyClick(rows, Qt.Key.Key_Delete)
+            assert [url for url, _ in shown.rows()] == [B, A]
+            shown.dialog.column.duplicate.click()
+            assert shown.rows()[2] == (A, "Off · not saved")
+            assert shown.stored == [A, B, C]
+            await shown.save()
+            assert shown.stored == [B, A, A]
+            assert [target.active for target in shown.endpoint.targets] == [True, True, False]
 
-    def test_one_that_keeps_the_order_sends_none_in_parallel(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A) as shown:
-                delivery = shown.form.delivery
-                assert delivery.in_order.isChecked()
-                assert not delivery.parallel.isEnabled()
-                delivery.in_order.click()
-                assert delivery.parallel.isEnabled()
-                delivery.parallel.selectAll()
-                QTest.keyClicks(delivery.parallel, "0")
-                assert shown.errors() == {"parallel": "Parallel must be 1 to 64, not 0."}
-                delivery.in_order.click()
-                assert shown.errors() == {}
-                assert not shown.dialog.has_changes()
-                delivery.in_order.click()
-                delivery.parallel.selectAll()
-                QTest.keyClicks(delivery.parallel, "1")
-                await shown.save()
-                assert [target.parallel for target in shown.endpoint.targets] == [1]
-
-        run(scene())
-
-    def test_what_is_shown_is_saved_as_it_was(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A, B) as shown:
-                before = shown.endpoint.targets
-                for place in (1, 0):
-                    shown.dialog.column.list.setCurrentRow(place)
-                    form = shown.form
-                    assert form.draft() == before[place].draft()
-                assert not shown.dialog.has_changes()
-                assert shown.dialog.save_button.toolTip() == "Nothing has changed."
-
-        run(scene())
-
-    def test_the_list_is_edited_by_keys_and_saved_at_once(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A, B, C) as shown:
+    async def test_a_dragged_target_is_moved(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A, B, C) as shown:
+            shown.type_url("http://127.0.0.1:1/new")
+            for start, before, urls in (
+                (0, 3, [B, C, "http://127.0.0.1:1/new"]),
+                (2, 1, [B, "http://127.0.0.1:1/new", C]),
+            ):
                 rows = shown.dialog.column.list
-                assert rows.hasFocus()
-                QTest.keyClick(rows, Qt.Key.Key_Down, ALT)
-                assert [url for url, _ in shown.rows()] == [B, A, C]
-                QTest.keyClick(rows, Qt.Key.Key_Down)
-                QTest.keyClick(rows, Qt.Key.Key_Delete)
-                assert [url for url, _ in shown.rows()] == [B, A]
-                shown.dialog.column.duplicate.click()
-                assert shown.rows()[2] == (A, "Off · not saved")
-                assert shown.stored == [A, B, C]
-                await shown.save()
-                assert shown.stored == [B, A, A]
-                assert [target.active for target in shown.endpoint.targets] == [True, True, False]
+                assert rows.model().moveRow(QModelIndex(), start, QModelIndex(), before)  # As Qt does on a drop.
+                assert [url for url, _ in shown.rows()] == urls
+                assert rows.currentRow() == urls.index("http://127.0.0.1:1/new")
+            await shown.save()
+            assert shown.stored == [B, "http://127.0.0.1:1/new", C]
 
-        run(scene())
+    async def test_a_removed_target_comes_back_with_what_was_typed(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A, B) as shown:
+            shown.form.delivery.timeout.setText("soon")
+            shown.dialog.column.remove.click()
+            assert shown.dialog.removed.text() == f"Removed {A}."
+            shown.dialog.undo_button.click()
+            assert [url for url, _ in shown.rows()] == [A, B]
+            assert shown.form.delivery.timeout.text() == "soon"
+            assert "timeout_ms" in shown.errors()
+            assert not shown.dialog.undo_button.isVisible()
 
-    def test_a_dragged_target_is_moved(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A, B, C) as shown:
-                shown.type_url("http://127.0.0.1:1/new")
-                for start, before, urls in (
-                    (0, 3, [B, C, "http://127.0.0.1:1/new"]),
-                    (2, 1, [B, "http://127.0.0.1:1/new", C]),
-                ):
-                    rows = shown.dialog.column.list
-                    assert rows.model().moveRow(QModelIndex(), start, QModelIndex(), before)  # As Qt does on a drop.
-                    assert [url for url, _ in shown.rows()] == urls
-                    assert rows.currentRow() == urls.index("http://127.0.0.1:1/new")
-                await shown.save()
-                assert shown.stored == [B, "http://127.0.0.1:1/new", C]
-
-        run(scene())
-
-    def test_a_removed_target_comes_back_with_what_was_typed(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A, B) as shown:
-                shown.form.delivery.timeout.setText("soon")
-                shown.dialog.column.remove.click()
-                assert shown.dialog.removed.text() == f"Removed {A}."
-                shown.dialog.undo_button.click()
-                assert [url for url, _ in shown.rows()] == [A, B]
-                assert shown.form.delivery.timeout.text() == "soon"
-                assert "timeout_ms" in shown.errors()
-                assert not shown.dialog.undo_button.isVisible()
-
-        run(scene())
-
-    def test_removing_what_has_queued_deliveries_asks(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A) as shown:
-                for _ in range(3):
-                    await shown.desk.capture(shown.endpoint)
-                shown.dialog.column.remove.click()
-                shown.dialog.save_button.click()
-                await until(lambda: shown.window.findChildren(Question))
-                (question,) = shown.window.findChildren(Question)
-                assert question.title.text() == f"Remove {A}?"
-                assert question.text.text().startswith("3 queued deliveries to it will not be sent")
-                question.cancel.click()
-                await until(shown.dialog.save_button.isEnabled)
-                await until(lambda: not shown.window.findChildren(Question))
-                assert shown.stored == [A]
-                shown.dialog.save_button.click()
-                await until(lambda: shown.window.findChildren(Question))
-                shown.window.findChildren(Question)[-1].confirm.click()
-                await until(lambda: shown.stored == [])
-
-        run(scene())
+    async def test_removing_what_has_queued_deliveries_asks(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A) as shown:
+            for _ in range(3):
+                await shown.desk.capture(shown.endpoint)
+            shown.dialog.column.remove.click()
+            shown.dialog.save_button.click()
+            await until(lambda: shown.window.findChildren(Question))
+            (question,) = shown.window.findChildren(Question)
+            assert question.title.text() == f"Remove {A}?"
+            assert question.text.text().startswith("3 queued deliveries to it will not be sent")
+            question.cancel.click()
+            await until(shown.dialog.save_button.isEnabled)
+            await until(lambda: not shown.window.findChildren(Question))
+            assert shown.stored == [A]
+            shown.dialog.save_button.click()
+            await until(lambda: shown.window.findChildren(Question))
+            shown.window.findChildren(Question)[-1].confirm.click()
+            await until(lambda: shown.stored == [])
 
 
 class TestErrors:
-    def test_errors_stand_beside_edited_fields_and_close_save(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A) as shown:
-                shown.dialog.column.add.click()
-                assert shown.errors() == {}
-                assert not shown.dialog.save_button.isEnabled()
-                shown.type_url("http://127.0.0.1:8787/catch/x")
-                assert "own capture URLs" in shown.errors()["url"]
-                assert "own capture URLs" in shown.rows()[1][1]
-                shown.form.headers.set_headers.setPlainText("nonsense")
-                assert shown.errors()["set_headers"] == "Set headers: line 1 must read “Name: value”."
-                shown.form.tls.key.path.setText("/k.pem")
-                assert shown.errors()["client_key"] == "Client key needs a client certificate."
-                shown.type_url(B)
-                shown.form.headers.set_headers.setPlainText("A: b")
-                shown.form.tls.key.path.setText("")
-                assert shown.errors() == {}
-                assert shown.dialog.save_button.isEnabled()
+    async def test_errors_stand_beside_edited_fields_and_close_save(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A) as shown:
+            shown.dialog.column.add.click()
+            assert shown.errors() == {}
+            assert not shown.dialog.save_button.isEnabled()
+            shown.type_url("http://127.0.0.1:8787/catch/x")
+            assert "own capture URLs" in shown.errors()["url"]
+            assert "own capture URLs" in shown.rows()[1][1]
+            shown.form.headers.set_headers.setPlainText("nonsense")
+            assert shown.errors()["set_headers"] == "Set headers: line 1 must read “Name: value”."
+            shown.form.tls.key.path.setText("/k.pem")
+            assert shown.errors()["client_key"] == "Client key needs a client certificate."
+            shown.type_url(B)
+            shown.form.headers.set_headers.setPlainText("A: b")
+            shown.form.tls.key.path.setText("")
+            assert shown.errors() == {}
+            assert shown.dialog.save_button.isEnabled()
 
-        run(scene())
+    async def test_enter_shows_the_first_error_of_any_target(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A, B) as shown:
+            shown.form.retry.retries.lineEdit().setText("99")
+            shown.dialog.column.list.setCurrentRow(1)
+            QTest.keyClick(shown.dialog, Qt.Key.Key_Return)
+            assert shown.dialog.column.list.currentRow() == 0
+            assert shown.errors() == {"retry.retries": "Retries must be 0 to 50, not 99."}
+            assert "Correct the numbers" in shown.form.retry.rule.text()
+            assert shown.stored == [A, B]
 
-    def test_enter_shows_the_first_error_of_any_target(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A, B) as shown:
-                shown.form.retry.retries.lineEdit().setText("99")
-                shown.dialog.column.list.setCurrentRow(1)
-                QTest.keyClick(shown.dialog, Qt.Key.Key_Return)
-                assert shown.dialog.column.list.currentRow() == 0
-                assert shown.errors() == {"retry.retries": "Retries must be 0 to 50, not 99."}
-                assert "Correct the numbers" in shown.form.retry.rule.text()
-                assert shown.stored == [A, B]
-
-        run(scene())
-
-    def test_what_the_store_refuses_is_said_and_nothing_lost(self, run: Scene, tmp_path: Path) -> None:
+    async def test_what_the_store_refuses_is_said_and_nothing_lost(self, tmp_path: Path) -> None:
         class Refusing:
             def __init__(self, desk: Desk) -> None:
                 self._desk = desk
@@ -261,67 +232,58 @@ class TestErrors:
             async def update(self, target_id: int, draft: TargetDraft) -> Any:
                 raise self.error
 
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A, targets=Refusing) as shown:
-                shown.type_url(B)
-                shown.form.url.url.setFocus()
-                QTest.keyClick(shown.form.url.url, Qt.Key.Key_Return)
-                await until(shown.errors)
-                assert shown.form.url.url.hasFocus()
-                assert shown.errors() == {"url": "Not today."}
-                assert not shown.dialog.save_button.isEnabled()
-                shown.type_url(C)
-                assert shown.errors() == {}
-                shown.desk.services.targets.error = StorageUnavailableError("The disk is full.")  # type: ignore[attr-defined]
-                shown.dialog.save_button.click()
-                await until(shown.dialog.problem.text)
-                assert shown.dialog.problem.text() == "The disk is full."
-                assert shown.form.url.url.text() == C
-                assert shown.dialog.save_button.isEnabled()
+        async with dialog_of(tmp_path, A, targets=Refusing) as shown:
+            shown.type_url(B)
+            shown.form.url.url.setFocus()
+            QTest.keyClick(shown.form.url.url, Qt.Key.Key_Return)
+            await until(shown.errors)
+            assert shown.form.url.url.hasFocus()
+            assert shown.errors() == {"url": "Not today."}
+            assert not shown.dialog.save_button.isEnabled()
+            shown.type_url(C)
+            assert shown.errors() == {}
+            shown.desk.services.targets.error = StorageUnavailableError("The disk is full.")  # type: ignore[attr-defined]
+            shown.dialog.save_button.click()
+            await until(shown.dialog.problem.text)
+            assert shown.dialog.problem.text() == "The disk is full."
+            assert shown.form.url.url.text() == C
+            assert shown.dialog.save_button.isEnabled()
 
-        run(scene())
-
-    def test_a_missing_certificate_is_said_at_its_target(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A, B) as shown:
-                shown.dialog.column.list.setCurrentRow(1)
-                missing = str(tmp_path / "gone.pem")
-                shown.form.tls.certificate.path.setText(missing)
-                shown.dialog.column.list.setCurrentRow(0)
-                shown.dialog.save_button.click()
-                await until(shown.errors)
-                assert shown.dialog.column.list.currentRow() == 1
-                text = f"The client certificate {missing} cannot be read: No such file or directory."
-                assert shown.errors() == {"client_certificate": text}
-                assert shown.form.tls.certificate.path.hasFocus()
-                shown.form.tls.certificate.path.setText("")
-                shown.type_url(C)
-                await shown.save()
-                assert shown.stored == [A, C]
-
-        run(scene())
+    async def test_a_missing_certificate_is_said_at_its_target(self, tmp_path: Path) -> None:
+        async with dialog_of(tmp_path, A, B) as shown:
+            shown.dialog.column.list.setCurrentRow(1)
+            missing = str(tmp_path / "gone.pem")
+            shown.form.tls.certificate.path.setText(missing)
+            shown.dialog.column.list.setCurrentRow(0)
+            shown.dialog.save_button.click()
+            await until(shown.errors)
+            assert shown.dialog.column.list.currentRow() == 1
+            text = f"The client certificate {missing} cannot be read: No such file or directory."
+            assert shown.errors() == {"client_certificate": text}
+            assert shown.form.tls.certificate.path.hasFocus()
+            shown.form.tls.certificate.path.setText("")
+            shown.type_url(C)
+            await shown.save()
+            assert shown.stored == [A, C]
 
     @pytest.mark.parametrize("change", ["typed", "removed", "moved"])
-    def test_unsaved_changes_are_asked_about(self, run: Scene, tmp_path: Path, change: str) -> None:
-        async def scene() -> None:
-            async with dialog_of(tmp_path, A, B) as shown:
-                if change == "typed":
-                    shown.form.delivery.timeout.setText("x")
-                elif change == "removed":
-                    shown.dialog.column.remove.click()
-                else:
-                    shown.dialog.column.down.click()
-                QTest.keyClick(shown.dialog, Qt.Key.Key_Escape)
-                (question,) = shown.window.findChildren(Question)
-                assert "targets of “Stripe”" in question.text.text()
-                question.confirm.click()
-                assert not shown.dialog.isVisible()
-                assert shown.stored == [A, B]
-
-        run(scene())
+    async def test_unsaved_changes_are_asked_about(self, tmp_path: Path, change: str) -> None:
+        async with dialog_of(tmp_path, A, B) as shown:
+            if change == "typed":
+                shown.form.delivery.timeout.setText("x")
+            elif change == "removed":
+                shown.dialog.column.remove.click()
+            else:
+                shown.dialog.column.down.click()
+            QTest.keyClick(shown.dialog, Qt.Key.Key_Escape)
+            (question,) = shown.window.findChildren(Question)
+            assert "targets of “Stripe”" in question.text.text()
+            question.confirm.click()
+            assert not shown.dialog.isVisible()
+            assert shown.stored == [A, B]
 
 
-def test_saving_waits_for_no_one_twice(run: Scene, tmp_path: Path) -> None:
+async def test_saving_waits_for_no_one_twice(tmp_path: Path) -> None:
     """A second Enter while it is being saved saves nothing again."""
 
     class Slow:
@@ -336,18 +298,15 @@ def test_saving_waits_for_no_one_twice(run: Scene, tmp_path: Path) -> None:
             await self.go.wait()
             return await self._desk.store.targets.create(endpoint_id, draft)
 
-    async def scene() -> None:
-        async with dialog_of(tmp_path, targets=Slow) as shown:
-            shown.dialog.column.add.click()
-            shown.type_url(A)
-            shown.dialog.submit()
-            shown.dialog.submit()
-            assert not shown.dialog.has_changes()
-            slow: Any = shown.desk.services.targets
-            await until(lambda: slow.creates)
-            slow.go.set()
-            await until(lambda: shown.stored == [A])
-            await until(lambda: not shown.window.findChildren(TargetsDialog))
-            assert slow.creates == 1
-
-    run(scene())
+    async with dialog_of(tmp_path, targets=Slow) as shown:
+        shown.dialog.column.add.click()
+        shown.type_url(A)
+        shown.dialog.submit()
+        shown.dialog.submit()
+        assert not shown.dialog.has_changes()
+        slow: Any = shown.desk.services.targets
+        await until(lambda: slow.creates)
+        slow.go.set()
+        await until(lambda: shown.stored == [A])
+        await until(lambda: not shown.window.findChildren(TargetsDialog))
+        assert slow.creates == 1

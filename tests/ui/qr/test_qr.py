@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 import segno
@@ -19,8 +18,6 @@ from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, shown
 from tests.ui.tunnels import URL
 from tests.ui.waiting import settle, until
-
-Scene = Callable[..., Any]
 
 
 @asynccontextmanager
@@ -58,96 +55,72 @@ def read_off(picture: QImage, count: int, side: float, start: float) -> list[lis
 
 class TestCode:
     @pytest.mark.parametrize("dark", [False, True])
-    def test_what_is_drawn_is_the_url(self, run: Scene, tmp_path: Path, dark: bool) -> None:
-        async def scene() -> None:
-            async with qr_of(tmp_path) as (desk, _, dialog):
-                desk.theme.set_choice("dark" if dark else "light")
-                await settle()
-                url = f"{URL}/catch/{desk.store.endpoints.all()[0].slug}"
-                assert dialog.url.text() == url
-                code = dialog.code
-                assert [list(row) for row in code.modules] == expected(url)
-                picture = code.grab().toImage()
-                count, side = len(code.modules), code.module_pixels()
-                start = (picture.width() - side * count) // 2
-                assert read_off(picture, count, side, start) == expected(url)
-                # Light all around, four modules wide.
-                assert start >= QUIET_ZONE * side
-                for place in range(12, picture.width() - 12):
-                    assert picture.pixelColor(place, start - 1) == QColor(LIGHT)
-                    assert picture.pixelColor(start - 1, place) == QColor(LIGHT)
-                desk.theme.set_choice("light")
+    async def test_what_is_drawn_is_the_url(self, tmp_path: Path, dark: bool) -> None:
+        async with qr_of(tmp_path) as (desk, _, dialog):
+            desk.theme.set_choice("dark" if dark else "light")
+            await settle()
+            url = f"{URL}/catch/{desk.store.endpoints.all()[0].slug}"
+            assert dialog.url.text() == url
+            code = dialog.code
+            assert [list(row) for row in code.modules] == expected(url)
+            picture = code.grab().toImage()
+            count, side = len(code.modules), code.module_pixels()
+            start = (picture.width() - side * count) // 2
+            assert read_off(picture, count, side, start) == expected(url)
+            # Light all around, four modules wide.
+            assert start >= QUIET_ZONE * side
+            for place in range(12, picture.width() - 12):
+                assert picture.pixelColor(place, start - 1) == QColor(LIGHT)
+                assert picture.pixelColor(start - 1, place) == QColor(LIGHT)
+            desk.theme.set_choice("light")
 
-        run(scene())
+    async def test_the_longest_url_fits(self, tmp_path: Path) -> None:
+        base = "https://" + ".".join(["long" * 12] * 4) + ".example.org"
+        async with qr_of(tmp_path, base) as (_, _window, dialog):
+            assert dialog.code.module_pixels() >= 3
 
-    def test_the_longest_url_fits(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            base = "https://" + ".".join(["long" * 12] * 4) + ".example.org"
-            async with qr_of(tmp_path, base) as (_, _window, dialog):
-                assert dialog.code.module_pixels() >= 3
+    async def test_it_follows_the_tunnel(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path) as (desk, _, dialog):
+            desk.tunnels.come_up("https://other.example")
+            url = f"https://other.example/catch/{desk.store.endpoints.all()[0].slug}"
+            assert dialog.url.text() == url
+            assert dialog.code.modules == modules_of(url)
 
-        run(scene())
-
-    def test_it_follows_the_tunnel(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with qr_of(tmp_path) as (desk, _, dialog):
-                desk.tunnels.come_up("https://other.example")
-                url = f"https://other.example/catch/{desk.store.endpoints.all()[0].slug}"
-                assert dialog.url.text() == url
-                assert dialog.code.modules == modules_of(url)
-
-        run(scene())
-
-    def test_it_closes_with_its_endpoint(self, run: Scene, tmp_path: Path, no_time_to_undo: None) -> None:
-        async def scene() -> None:
-            async with qr_of(tmp_path) as (desk, window, _):
-                await desk.store.endpoints.delete(desk.store.endpoints.all()[0].id)
-                await until(lambda: not any(one.isVisible() for one in window.findChildren(QrDialog)))
-
-        run(scene())
+    async def test_it_closes_with_its_endpoint(self, tmp_path: Path, no_time_to_undo: None) -> None:
+        async with qr_of(tmp_path) as (desk, window, _):
+            await desk.store.endpoints.delete(desk.store.endpoints.all()[0].id)
+            await until(lambda: not any(one.isVisible() for one in window.findChildren(QrDialog)))
 
 
 class TestFiles:
-    def test_a_png_is_the_same_code(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with qr_of(tmp_path) as (desk, _, dialog):
-                path = tmp_path / "code.png"
-                await dialog.save_to(path)
-                picture = QImage(str(path))
-                modules = expected(dialog.url.text())
-                assert picture.width() == (len(modules) + 2 * QUIET_ZONE) * FILE_SCALE
-                assert read_off(picture, len(modules), FILE_SCALE, QUIET_ZONE * FILE_SCALE) == modules
-                assert dialog.status.text() == "Saved as code.png."
-                assert desk.tunnels.called("copied") == [(desk.store.endpoints.all()[0].id,)]
+    async def test_a_png_is_the_same_code(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path) as (desk, _, dialog):
+            path = tmp_path / "code.png"
+            await dialog.save_to(path)
+            picture = QImage(str(path))
+            modules = expected(dialog.url.text())
+            assert picture.width() == (len(modules) + 2 * QUIET_ZONE) * FILE_SCALE
+            assert read_off(picture, len(modules), FILE_SCALE, QUIET_ZONE * FILE_SCALE) == modules
+            assert dialog.status.text() == "Saved as code.png."
+            assert desk.tunnels.called("copied") == [(desk.store.endpoints.all()[0].id,)]
 
-        run(scene())
+    async def test_an_svg_by_its_name(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path) as (_, _window, dialog):
+            path = tmp_path / "code.SVG"
+            await dialog.save_to(path)
+            assert b"<svg" in path.read_bytes()
 
-    def test_an_svg_by_its_name(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with qr_of(tmp_path) as (_, _window, dialog):
-                path = tmp_path / "code.SVG"
-                await dialog.save_to(path)
-                assert b"<svg" in path.read_bytes()
+    async def test_a_file_that_cannot_be_written_is_said(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path) as (desk, _, dialog):
+            with pytest.raises(PictureError, match="could not be saved as"):
+                await dialog.save_to(tmp_path / "missing" / "code.png")
+            assert desk.tunnels.called("copied") == []
 
-        run(scene())
-
-    def test_a_file_that_cannot_be_written_is_said(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with qr_of(tmp_path) as (desk, _, dialog):
-                with pytest.raises(PictureError, match="could not be saved as"):
-                    await dialog.save_to(tmp_path / "missing" / "code.png")
-                assert desk.tunnels.called("copied") == []
-
-        run(scene())
-
-    def test_copying_the_url_is_noted(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with qr_of(tmp_path) as (desk, _, dialog):
-                dialog.url.copy()
-                assert QGuiApplication.clipboard().text() == dialog.url.text()
-                await until(lambda: desk.tunnels.called("copied"))
-
-        run(scene())
+    async def test_copying_the_url_is_noted(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path) as (desk, _, dialog):
+            dialog.url.copy()
+            assert QGuiApplication.clipboard().text() == dialog.url.text()
+            await until(lambda: desk.tunnels.called("copied"))
 
 
 class TestLoopback:
@@ -165,52 +138,41 @@ class TestLoopback:
     def test_what_only_this_computer_reaches(self, url: str, loopback: bool) -> None:
         assert is_loopback(url) is loopback
 
-    def test_a_tunnel_is_offered_and_its_url_shown(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with qr_of(tmp_path, None) as (desk, _, dialog):
-                assert dialog.warning.isVisible()
-                await until(lambda: not dialog.content_area.verticalScrollBar().isVisible())
-                assert "127.0.0.1" in dialog.warning.text.text()
-                await desk.apply(Settings(tunnel_program="cloudflared"))
-                dialog.tunnel_button.click()
-                await until(lambda: desk.tunnels.tunnel.state is TunnelState.STARTING)
-                assert dialog.tunnel_button.text() == "Starting…"
-                desk.tunnels.change(state=TunnelState.FAILED, problem="No network.")
-                assert "No network." in dialog.warning.text.text()
-                assert dialog.tunnel_button.isEnabled()
-                desk.tunnels.come_up()
-                assert not dialog.warning.isVisible()
-                assert dialog.url.text().startswith(URL)
+    async def test_a_tunnel_is_offered_and_its_url_shown(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path, None) as (desk, _, dialog):
+            assert dialog.warning.isVisible()
+            await until(lambda: not dialog.content_area.verticalScrollBar().isVisible())
+            assert "127.0.0.1" in dialog.warning.text.text()
+            await desk.apply(Settings(tunnel_program="cloudflared"))
+            dialog.tunnel_button.click()
+            await until(lambda: desk.tunnels.tunnel.state is TunnelState.STARTING)
+            assert dialog.tunnel_button.text() == "Starting…"
+            desk.tunnels.change(state=TunnelState.FAILED, problem="No network.")
+            assert "No network." in dialog.warning.text.text()
+            assert dialog.tunnel_button.isEnabled()
+            desk.tunnels.come_up()
+            assert not dialog.warning.isVisible()
+            assert dialog.url.text().startswith(URL)
 
-        run(scene())
-
-    def test_a_tunnel_that_is_up_and_leads_to_this_computer_is_not_started_again(
-        self, run: Scene, tmp_path: Path
-    ) -> None:
+    async def test_a_tunnel_that_is_up_and_leads_to_this_computer_is_not_started_again(self, tmp_path: Path) -> None:
         """Such as ssh to a server on this computer."""
 
-        async def scene() -> None:
-            async with qr_of(tmp_path, "http://localhost:9001") as (desk, window, dialog):
-                assert dialog.warning.text.text() == (
-                    "Other devices cannot reach localhost. The tunnel’s URL leads to this computer."
-                    " Use another tunnel program or server."
-                )
-                assert dialog.tunnel_button.text() == "Show tunnel"
-                desk.tunnels.change(state=TunnelState.STOPPING)
-                assert (dialog.tunnel_button.text(), dialog.tunnel_button.isEnabled()) == ("Stopping…", False)
-                desk.tunnels.come_up("http://localhost:9001")
-                dialog.tunnel_button.click()
-                await until(window.tunnel.page.isVisible)
-                assert not any(one.isVisible() for one in window.findChildren(QrDialog))
-                assert desk.tunnels.called("start") == []
+        async with qr_of(tmp_path, "http://localhost:9001") as (desk, window, dialog):
+            assert dialog.warning.text.text() == (
+                "Other devices cannot reach localhost. The tunnel’s URL leads to this computer."
+                " Use another tunnel program or server."
+            )
+            assert dialog.tunnel_button.text() == "Show tunnel"
+            desk.tunnels.change(state=TunnelState.STOPPING)
+            assert (dialog.tunnel_button.text(), dialog.tunnel_button.isEnabled()) == ("Stopping…", False)
+            desk.tunnels.come_up("http://localhost:9001")
+            dialog.tunnel_button.click()
+            await until(window.tunnel.page.isVisible)
+            assert not any(one.isVisible() for one in window.findChildren(QrDialog))
+            assert desk.tunnels.called("start") == []
 
-        run(scene())
-
-    def test_without_a_program_the_page_is_shown_instead(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with qr_of(tmp_path, None) as (_, window, dialog):
-                dialog.tunnel_button.click()
-                await until(window.tunnel.page.isVisible)
-                assert not any(one.isVisible() for one in window.findChildren(QrDialog))
-
-        run(scene())
+    async def test_without_a_program_the_page_is_shown_instead(self, tmp_path: Path) -> None:
+        async with qr_of(tmp_path, None) as (_, window, dialog):
+            dialog.tunnel_button.click()
+            await until(window.tunnel.page.isVisible)
+            assert not any(one.isVisible() for one in window.findChildren(QrDialog))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from tests.ui.replay.replay_desk import target
 from tests.ui.waiting import settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 async def interrupted(desk: Desk, *ids: str) -> Replay:
@@ -34,68 +32,59 @@ async def interrupted(desk: Desk, *ids: str) -> Replay:
     return replay
 
 
-def test_an_interrupted_replay_is_resumed_from_the_bar(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with target() as received, open_desk(tmp_path) as desk:
-            endpoint = await desk.endpoint(forward_url=received.url)
-            await interrupted(desk, (await desk.capture(endpoint)).id, (await desk.capture(endpoint)).id)
-            window = desk.window()
-            window.show()
-            bar = window.replays.bar
-            await until(bar.isVisible)
-            assert bar.title.text() == "Replay interrupted when Hookline closed: 0 of 2"
-            bar.pause.click()
-            await until(lambda: bar.title.text() == "Replay finished: 2 requests sent")
-            assert len(received.requests) == 2
-            window.close()
-            await desk.tasks.cancel_all()
-            window.deleteLater()
-
-    run(check())
+async def test_an_interrupted_replay_is_resumed_from_the_bar(tmp_path: Path) -> None:
+    async with target() as received, open_desk(tmp_path) as desk:
+        endpoint = await desk.endpoint(forward_url=received.url)
+        await interrupted(desk, (await desk.capture(endpoint)).id, (await desk.capture(endpoint)).id)
+        window = desk.window()
+        window.show()
+        bar = window.replays.bar
+        await until(bar.isVisible)
+        assert bar.title.text() == "Replay interrupted when Hookline closed: 0 of 2"
+        bar.pause.click()
+        await until(lambda: bar.title.text() == "Replay finished: 2 requests sent")
+        assert len(received.requests) == 2
+        window.close()
+        await desk.tasks.cancel_all()
+        window.deleteLater()
 
 
-def test_an_interrupted_replay_that_is_dismissed_is_not_offered_again(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_desk(tmp_path) as desk:
-            endpoint = await desk.endpoint()
-            replay = await interrupted(desk, (await desk.capture(endpoint)).id, "0" * 8)
-            window = desk.window()
-            window.show()
-            bar = window.replays.bar
-            await until(bar.isVisible)
-            bar.dismiss.click()
+async def test_an_interrupted_replay_that_is_dismissed_is_not_offered_again(tmp_path: Path) -> None:
+    async with open_desk(tmp_path) as desk:
+        endpoint = await desk.endpoint()
+        replay = await interrupted(desk, (await desk.capture(endpoint)).id, "0" * 8)
+        window = desk.window()
+        window.show()
+        bar = window.replays.bar
+        await until(bar.isVisible)
+        bar.dismiss.click()
+        await settle()
+        assert not bar.isVisible()
+        while (stored := await desk.store.replays.get(replay.id)) is None or not stored.ended:
             await settle()
-            assert not bar.isVisible()
-            while (stored := await desk.store.replays.get(replay.id)) is None or not stored.ended:
-                await settle()
-            assert not bar.isVisible()
-            window.close()
-            await desk.tasks.cancel_all()
-            window.deleteLater()
-
-    run(check())
+        assert not bar.isVisible()
+        window.close()
+        await desk.tasks.cancel_all()
+        window.deleteLater()
 
 
-def test_requests_are_counted_by_endpoint_time_and_query(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path) as (desk, _):
-            endpoint, other = await desk.endpoint(), await desk.endpoint()
-            now = now_us()
-            for ago in (40, 30, 20):
-                await desk.capture(endpoint, received_at=now - ago * 1_000_000, method="PUT" if ago == 30 else "POST")
-            await desk.capture(other)
+async def test_requests_are_counted_by_endpoint_time_and_query(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, _):
+        endpoint, other = await desk.endpoint(), await desk.endpoint()
+        now = now_us()
+        for ago in (40, 30, 20):
+            await desk.capture(endpoint, received_at=now - ago * 1_000_000, method="PUT" if ago == 30 else "POST")
+        await desk.capture(other)
 
-            async def count(source: Any) -> int | None:
-                store = desk.store
-                return await count_requests(source, store.captures, store.activity, store.endpoints, lambda: False)
+        async def count(source: Any) -> int | None:
+            store = desk.store
+            return await count_requests(source, store.captures, store.activity, store.endpoints, lambda: False)
 
-            early = now - 25 * 1_000_000
-            assert await count(ChosenRequests(ids=("a", "b"))) == 2
-            assert await count(MatchingRequests()) == 4
-            assert await count(MatchingRequests(endpoint_id=endpoint.id)) == 3
-            assert await count(MatchingRequests(endpoint_id=endpoint.id, received_before=early)) == 2
-            assert await count(MatchingRequests(endpoint_id=endpoint.id, query="method:POST")) == 2
-            late = MatchingRequests(endpoint_id=endpoint.id, query="method:POST", received_after=early)
-            assert await count(late) == 1
-
-    run(check())
+        early = now - 25 * 1_000_000
+        assert await count(ChosenRequests(ids=("a", "b"))) == 2
+        assert await count(MatchingRequests()) == 4
+        assert await count(MatchingRequests(endpoint_id=endpoint.id)) == 3
+        assert await count(MatchingRequests(endpoint_id=endpoint.id, received_before=early)) == 2
+        assert await count(MatchingRequests(endpoint_id=endpoint.id, query="method:POST")) == 2
+        late = MatchingRequests(endpoint_id=endpoint.id, query="method:POST", received_after=early)
+        assert await count(late) == 1

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -24,7 +22,6 @@ from tests.ui.requests.page_desk import PageDesk, click_row, open_body, open_pag
 from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
 
@@ -38,267 +35,231 @@ def notice(shown: PageDesk) -> str:
     return shown.page._toast._text.text()
 
 
-def test_r_replays_the_request_at_once_and_says_what_came_back(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with page_with_target(tmp_path) as (shown, received):
-            await open_body(shown, b'{"a": 1}', "application/json", target="/catch/x/orders?y=2")
-            await focus_list(shown)
-            QTest.keyClick(shown.list, Qt.Key.Key_R)
-            await until(lambda: notice(shown).startswith("Replayed POST"))
-            assert f"{received.url}/orders?y=2: 200 in" in notice(shown)
-            assert received.requests[0].startswith(b"POST /hook/orders?y=2 ")
-            assert received.requests[0].endswith(b'{"a": 1}')
-
-    run(check())
+async def test_r_replays_the_request_at_once_and_says_what_came_back(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        await open_body(shown, b'{"a": 1}', "application/json", target="/catch/x/orders?y=2")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R)
+        await until(lambda: notice(shown).startswith("Replayed POST"))
+        assert f"{received.url}/orders?y=2: 200 in" in notice(shown)
+        assert received.requests[0].startswith(b"POST /hook/orders?y=2 ")
+        assert received.requests[0].endswith(b'{"a": 1}')
 
 
-def test_a_failed_replay_is_a_notice_with_its_status(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with page_with_target(tmp_path) as (shown, received):
-            received.status = 500
-            await open_body(shown, b"{}", "application/json")
-            await focus_list(shown)
-            QTest.keyClick(shown.list, Qt.Key.Key_R)
-            await until(lambda: notice(shown).startswith("Replay of POST"))
-            assert "failed: 500" in notice(shown)
-
-    run(check())
+async def test_a_failed_replay_is_a_notice_with_its_status(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        received.status = 500
+        await open_body(shown, b"{}", "application/json")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R)
+        await until(lambda: notice(shown).startswith("Replay of POST"))
+        assert "failed: 500" in notice(shown)
 
 
-def test_without_a_target_r_opens_the_editor_for_another_url(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await open_body(shown, b"{}", "application/json")
-            await focus_list(shown)
-            QTest.keyClick(shown.list, Qt.Key.Key_R)
-            editor = await dialog(ReplayEditor, shown.page)
-            assert editor.url.text() == ""
-            assert "no target" in editor.fields["edit.url"].help_text()
-            assert not editor.send.isEnabled()
-            editor.reject()
-
-    run(check())
+async def test_without_a_target_r_opens_the_editor_for_another_url(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await open_body(shown, b"{}", "application/json")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R)
+        editor = await dialog(ReplayEditor, shown.page)
+        assert editor.url.text() == ""
+        assert "no target" in editor.fields["edit.url"].help_text()
+        assert not editor.send.isEnabled()
+        editor.reject()
 
 
-def test_many_are_replayed_after_a_question_with_their_number(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with page_with_target(tmp_path) as (shown, received):
-            await shown.fill(3)
-            await shown.reload()
-            await focus_list(shown)
-            click_row(shown, 0)
-            click_row(shown, 2, SHIFT)
-            await until(lambda: shown.page.commands.selected.replay.text() == "Replay 3 requests…")
-            QTest.keyClick(shown.list, Qt.Key.Key_R)
-            question = await dialog(Question, shown.page)
-            assert question.confirm.text() == "Replay 3 requests"
-            assert not received.requests
-            question.confirm.click()
-            await until(lambda: len(received.requests) == 3)
-            paths = [one.split(b" ")[1] for one in received.requests]
-            assert paths == [b"/hook/0", b"/hook/1", b"/hook/2"]
-
-    run(check())
+async def test_many_are_replayed_after_a_question_with_their_number(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        await shown.fill(3)
+        await shown.reload()
+        await focus_list(shown)
+        click_row(shown, 0)
+        click_row(shown, 2, SHIFT)
+        await until(lambda: shown.page.commands.selected.replay.text() == "Replay 3 requests…")
+        QTest.keyClick(shown.list, Qt.Key.Key_R)
+        question = await dialog(Question, shown.page)
+        assert question.confirm.text() == "Replay 3 requests"
+        assert not received.requests
+        question.confirm.click()
+        await until(lambda: len(received.requests) == 3)
+        paths = [one.split(b" ")[1] for one in received.requests]
+        assert paths == [b"/hook/0", b"/hook/1", b"/hook/2"]
 
 
-def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with page_with_target(tmp_path) as (shown, received):
-            await open_body(shown, b'{"a": 1}\r\n', "application/json", target="/catch/x")
-            await focus_list(shown)
-            QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
-            editor = await dialog(ReplayEditor, shown.page)
-            assert editor.url.text() == received.url
-            assert editor.spec().edit is None
-            editor.method.setCurrentText("PUT")
-            editor.body_editor.edit.setPlainText('{"a": 2}\n')
-            editor.headers.model.setData(editor.headers.model.index(0, 1), "text/plain")
-            QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
-            await until(lambda: editor.response.isVisible() and "received" in editor.response.text.text())
-            assert received.requests[0].startswith(b"PUT /hook HTTP/1.1\r\n")
-            assert b"Content-Type: text/plain\r\n" in received.requests[0]
-            assert received.requests[0].endswith(b'\r\n\r\n{"a": 2}\r\n')
-            assert editor.response.state.text() == "200"
-            editor.reset_line.click()
-            editor.headers.reset.click()
-            editor.body_editor.reset.click()
-            assert editor.spec().edit is None
-            editor.reject()
-
-    run(check())
+async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        await open_body(shown, b'{"a": 1}\r\n', "application/json", target="/catch/x")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await dialog(ReplayEditor, shown.page)
+        assert editor.url.text() == received.url
+        assert editor.spec().edit is None
+        editor.method.setCurrentText("PUT")
+        editor.body_editor.edit.setPlainText('{"a": 2}\n')
+        editor.headers.model.setData(editor.headers.model.index(0, 1), "text/plain")
+        QTest.keyClick(editor, Qt.Key.Key_Return, CTRL)
+        await until(lambda: editor.response.isVisible() and "received" in editor.response.text.text())
+        assert received.requests[0].startswith(b"PUT /hook HTTP/1.1\r\n")
+        assert b"Content-Type: text/plain\r\n" in received.requests[0]
+        assert received.requests[0].endswith(b'\r\n\r\n{"a": 2}\r\n')
+        assert editor.response.state.text() == "200"
+        editor.reset_line.click()
+        editor.headers.reset.click()
+        editor.body_editor.reset.click()
+        assert editor.spec().edit is None
+        editor.reject()
 
 
-def test_one_of_several_targets_can_be_chosen_in_the_editor(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with page_with_target(tmp_path) as (shown, received), target() as second:
-            store = shown.desk.store
-            draft = TargetDraft(url=second.url, append_path=False, set_headers=(("X-Env", "second"),))
-            await store.targets.create(shown.endpoint.id, draft)
-            await open_body(shown, b"{}", target="/catch/x/orders")
-            await focus_list(shown)
-            QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
-            editor = await dialog(ReplayEditor, shown.page)
-            names = [editor.destination.itemText(at) for at in range(4)]
-            both = [one.removeprefix("http://") for one in (received.url, second.url)]
-            assert names == ["Its 2 targets", f"Only {both[0]}", f"Only {both[1]}", "Another URL"]
-            assert editor.url.text() == f"{received.url}/orders, {second.url}"
-            assert not editor.url.isEnabled()
-            editor.destination.setCurrentIndex(2)
-            assert (editor.url.text(), editor.url.isEnabled()) == (second.url, True)
-            editor.submit()
-            await until(editor.response.isVisible)
-            assert b"X-Env: second" in second.requests[0]
-            assert received.requests == []
-            editor.reject()
-
-    run(check())
+async def test_one_of_several_targets_can_be_chosen_in_the_editor(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received), target() as second:
+        store = shown.desk.store
+        draft = TargetDraft(url=second.url, append_path=False, set_headers=(("X-Env", "second"),))
+        await store.targets.create(shown.endpoint.id, draft)
+        await open_body(shown, b"{}", target="/catch/x/orders")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await dialog(ReplayEditor, shown.page)
+        names = [editor.destination.itemText(at) for at in range(4)]
+        both = [one.removeprefix("http://") for one in (received.url, second.url)]
+        assert names == ["Its 2 targets", f"Only {both[0]}", f"Only {both[1]}", "Another URL"]
+        assert editor.url.text() == f"{received.url}/orders, {second.url}"
+        assert not editor.url.isEnabled()
+        editor.destination.setCurrentIndex(2)
+        assert (editor.url.text(), editor.url.isEnabled()) == (second.url, True)
+        editor.submit()
+        await until(editor.response.isVisible)
+        assert b"X-Env: second" in second.requests[0]
+        assert received.requests == []
+        editor.reject()
 
 
-def test_bad_input_of_the_editor_is_said_beside_its_field(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with page_with_target(tmp_path) as (shown, _):
-            await open_body(shown, b"{}", "application/json")
-            await focus_list(shown)
-            QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
-            editor = await dialog(ReplayEditor, shown.page)
-            editor.url.setText("ftp://x")
-            editor.url.textEdited.emit("ftp://x")
-            editor.method.setCurrentText("NO GOOD")
-            assert "http://" in editor.fields["edit.url"].error()
-            assert "method" in editor.fields["edit.method"].error()
-            editor.tabs.setCurrentIndex(HEADERS)
-            editor.headers.views.activated.emit("text")
-            editor.headers.views.set_current("text")
-            editor.headers._switch("text")
-            editor.headers.text.setPlainText("no colon")
-            assert "Line 1" in editor.headers._error.text()
-            assert not editor.send.isEnabled()
-            editor.reject()
-
-    run(check())
+async def test_bad_input_of_the_editor_is_said_beside_its_field(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, _):
+        await open_body(shown, b"{}", "application/json")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await dialog(ReplayEditor, shown.page)
+        editor.url.setText("ftp://x")
+        editor.url.textEdited.emit("ftp://x")
+        editor.method.setCurrentText("NO GOOD")
+        assert "http://" in editor.fields["edit.url"].error()
+        assert "method" in editor.fields["edit.method"].error()
+        editor.tabs.setCurrentIndex(HEADERS)
+        editor.headers.views.activated.emit("text")
+        editor.headers.views.set_current("text")
+        editor.headers._switch("text")
+        editor.headers.text.setPlainText("no colon")
+        assert "Line 1" in editor.headers._error.text()
+        assert not editor.send.isEnabled()
+        editor.reject()
 
 
-def test_a_binary_body_is_replaced_by_a_file(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with page_with_target(tmp_path) as (shown, received):
-            await open_body(shown, b"\x00\x01\x02", "application/octet-stream", target="/catch/x")
-            await focus_list(shown)
-            QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
-            editor = await dialog(ReplayEditor, shown.page)
-            assert editor.tabs.currentIndex() == BODY
-            assert editor.body_editor._pages.currentWidget() is editor.body_editor.hex
-            file = tmp_path / "other.bin"
-            file.write_bytes(b"\xff\xfe")
-            await editor.body_editor.use_file(file)
-            editor.submit()
-            await until(lambda: received.requests)
-            assert received.requests[0].endswith(b"\r\n\r\n\xff\xfe")
-            await until(editor.response.isVisible)
-            editor.reject()
-
-    run(check())
+async def test_a_binary_body_is_replaced_by_a_file(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        await open_body(shown, b"\x00\x01\x02", "application/octet-stream", target="/catch/x")
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
+        editor = await dialog(ReplayEditor, shown.page)
+        assert editor.tabs.currentIndex() == BODY
+        assert editor.body_editor._pages.currentWidget() is editor.body_editor.hex
+        file = tmp_path / "other.bin"
+        file.write_bytes(b"\xff\xfe")
+        await editor.body_editor.use_file(file)
+        editor.submit()
+        await until(lambda: received.requests)
+        assert received.requests[0].endswith(b"\r\n\r\n\xff\xfe")
+        await until(editor.response.isVisible)
+        editor.reject()
 
 
-def test_the_form_for_many_counts_what_it_will_send_and_starts_it(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with page_with_target(tmp_path) as (shown, received):
-            await shown.fill(5)
-            await shown.reload()
-            await focus_list(shown)
-            QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
-            form = await dialog(ReplayManyDialog, shown.page)
-            await until(lambda: form.start.text() == "Replay 5 requests")
-            form.pace.times.set_value(2)
-            assert "Each is sent 2 times: 10 in all." in form.plan.text()
-            form.faults.shares["drop"].setText("200")
-            form.faults.shares["drop"].textEdited.emit("200")
-            assert form.fields["faults.drop"].error()
-            assert not form.start.isEnabled()
-            form.faults.shares["drop"].setText("0")
-            form.faults.shares["drop"].textEdited.emit("0")
-            form.start.click()
-            await until(lambda: len(received.requests) == 10)
-
-    run(check())
+async def test_the_form_for_many_counts_what_it_will_send_and_starts_it(tmp_path: Path) -> None:
+    async with page_with_target(tmp_path) as (shown, received):
+        await shown.fill(5)
+        await shown.reload()
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
+        form = await dialog(ReplayManyDialog, shown.page)
+        await until(lambda: form.start.text() == "Replay 5 requests")
+        form.pace.times.set_value(2)
+        assert "Each is sent 2 times: 10 in all." in form.plan.text()
+        form.faults.shares["drop"].setText("200")
+        form.faults.shares["drop"].textEdited.emit("200")
+        assert form.fields["faults.drop"].error()
+        assert not form.start.isEnabled()
+        form.faults.shares["drop"].setText("0")
+        form.faults.shares["drop"].textEdited.emit("0")
+        form.start.click()
+        await until(lambda: len(received.requests) == 10)
 
 
-def test_the_form_for_many_asks_for_a_url_where_there_is_no_target(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await shown.fill(3)
-            await shown.reload()
-            await focus_list(shown)
-            QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
-            form = await dialog(ReplayManyDialog, shown.page)
-            await until(form.destination.url.hasFocus)
-            await until(lambda: form.start.text() == "Replay 3 requests")
-            assert form.plan.text() == form.start.toolTip() == NO_URL
-            assert form.fields["destination.url"].error() == ""
-            assert not form.start.isEnabled()
-            QTest.keyClick(form, Qt.Key.Key_Return, CTRL)
-            assert form.fields["destination.url"].error() == NO_URL
-            QTest.keyClicks(form.destination.url, "http://127.0.0.1:9/")
-            assert form.plan.text().startswith("Sends 3 requests")
-            assert form.start.isEnabled()
-            form.reject()
-
-    run(check())
+async def test_the_form_for_many_asks_for_a_url_where_there_is_no_target(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await shown.fill(3)
+        await shown.reload()
+        await focus_list(shown)
+        QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
+        form = await dialog(ReplayManyDialog, shown.page)
+        await until(form.destination.url.hasFocus)
+        await until(lambda: form.start.text() == "Replay 3 requests")
+        assert form.plan.text() == form.start.toolTip() == NO_URL
+        assert form.fields["destination.url"].error() == ""
+        assert not form.start.isEnabled()
+        QTest.keyClick(form, Qt.Key.Key_Return, CTRL)
+        assert form.fields["destination.url"].error() == NO_URL
+        QTest.keyClicks(form.destination.url, "http://127.0.0.1:9/")
+        assert form.plan.text().startswith("Sends 3 requests")
+        assert form.start.isEnabled()
+        form.reject()
 
 
-def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with target() as received, shown_window(tmp_path) as (desk, window):
-            endpoint = await desk.endpoint(forward_url=received.url)
-            for _ in range(3):
-                await desk.capture(endpoint)
-            bar = window.replays.bar
-            assert not bar.isVisible()
-            received.hold.clear()
-            window.show_endpoint(endpoint.id)
-            await until(lambda: window.requests.list.model().rowCount() == 3)
-            window.requests.list.selectAll()
-            options = window.requests.commands.selected.edit_replay
-            await until(lambda: options.text() == "Replay 3 requests with options…")
-            options.trigger()
-            form = await dialog(ReplayManyDialog, window)
-            await until(lambda: form.start.text() == "Replay 3 requests")
-            form.start.click()
-            await until(lambda: bar.isVisible() and "of 3" in bar.title.text())
-            bar.pause.click()
-            await until(lambda: bar.title.text().startswith("Replay paused"))
-            assert bar.pause.text() == "Resume"
-            received.hold.set()
-            bar.pause.click()
-            await until(lambda: bar.title.text() == "Replay finished: 3 requests sent")
-            bar.details.click()
-            await until(lambda: window.replays._dialog is not None and window.replays._dialog.current is not None)
-            listed = window.replays._dialog
-            assert listed is not None
-            assert listed.current is not None
-            assert listed.current.state is ReplayState.DONE
-            listed.copy.click()
-            assert QApplication.clipboard().text() == listed.current.summary
-            listed.reject()
-            bar.dismiss.click()
-            await settle()
-            assert not bar.isVisible()
-
-    run(check())
+async def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(tmp_path: Path) -> None:
+    async with target() as received, shown_window(tmp_path) as (desk, window):
+        endpoint = await desk.endpoint(forward_url=received.url)
+        for _ in range(3):
+            await desk.capture(endpoint)
+        bar = window.replays.bar
+        assert not bar.isVisible()
+        received.hold.clear()
+        window.show_endpoint(endpoint.id)
+        await until(lambda: window.requests.list.model().rowCount() == 3)
+        window.requests.list.selectAll()
+        options = window.requests.commands.selected.edit_replay
+        await until(lambda: options.text() == "Replay 3 requests with options…")
+        options.trigger()
+        form = await dialog(ReplayManyDialog, window)
+        await until(lambda: form.start.text() == "Replay 3 requests")
+        form.start.click()
+        await until(lambda: bar.isVisible() and "of 3" in bar.title.text())
+        bar.pause.click()
+        await until(lambda: bar.title.text().startswith("Replay paused"))
+        assert bar.pause.text() == "Resume"
+        received.hold.set()
+        bar.pause.click()
+        await until(lambda: bar.title.text() == "Replay finished: 3 requests sent")
+        bar.details.click()
+        await until(lambda: window.replays._dialog is not None and window.replays._dialog.current is not None)
+        listed = window.replays._dialog
+        assert listed is not None
+        assert listed.current is not None
+        assert listed.current.state is ReplayState.DONE
+        listed.copy.click()
+        assert QApplication.clipboard().text() == listed.current.summary
+        listed.reject()
+        bar.dismiss.click()
+        await settle()
+        assert not bar.isVisible()
 
 
-def test_a_narrow_detail_hides_the_spare_buttons_and_a_wide_one_shows_them(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await open_body(shown, b"{}", "application/json")
-            buttons = {one.command: one for one in shown.detail.header.findChildren(ActionButton)}
-            opened = shown.page.commands.opened
-            await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())
-            shown.page.splitter.setSizes([1000, 0])
-            await settle()
-            await until(lambda: not buttons[opened.link].isVisible())
-            assert buttons[opened.replay].isVisible()
-            assert buttons[opened.delete].geometry().right() <= shown.detail.width()
-            shown.page.splitter.setSizes([320, 680])
-            await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())
-
-    run(check())
+async def test_a_narrow_detail_hides_the_spare_buttons_and_a_wide_one_shows_them(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await open_body(shown, b"{}", "application/json")
+        buttons = {one.command: one for one in shown.detail.header.findChildren(ActionButton)}
+        opened = shown.page.commands.opened
+        await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())
+        shown.page.splitter.setSizes([1000, 0])
+        await settle()
+        await until(lambda: not buttons[opened.link].isVisible())
+        assert buttons[opened.replay].isVisible()
+        assert buttons[opened.delete].geometry().right() <= shown.detail.width()
+        shown.page.splitter.setSizes([320, 680])
+        await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
@@ -17,53 +15,45 @@ from app.ui.theme.theme import Theme
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import settle, until
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
+
+async def test_find_counts_moves_and_closes(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await open_body(shown, '{"é😀":"Name","b":"name","c":"NAME"}'.encode(), "application/json")
+        shown.detail.open_find()
+        bar, code = shown.detail.body.find_bar, shown.detail.body.code
+        bar.field.setText("name")
+        assert bar.count.text() == "1 of 3"
+        QTest.keyClick(bar.field, Qt.Key.Key_Return)
+        assert bar.count.text() == "2 of 3"
+        QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+        QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+        assert bar.count.text() == "3 of 3"
+        start, end = code.find_all("name")[1]
+        cursor = code.textCursor()
+        cursor.setPosition(start)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        assert cursor.selectedText() == "name"
+        bar.field.setText("nothing like it")
+        assert bar.count.text() == "No matches"
+        QTest.keyClick(bar.field, Qt.Key.Key_Escape)
+        assert not bar.isVisible()
 
 
-def test_find_counts_moves_and_closes(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await open_body(shown, '{"é😀":"Name","b":"name","c":"NAME"}'.encode(), "application/json")
-            shown.detail.open_find()
-            bar, code = shown.detail.body.find_bar, shown.detail.body.code
-            bar.field.setText("name")
-            assert bar.count.text() == "1 of 3"
-            QTest.keyClick(bar.field, Qt.Key.Key_Return)
-            assert bar.count.text() == "2 of 3"
-            QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-            QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-            assert bar.count.text() == "3 of 3"
-            start, end = code.find_all("name")[1]
-            cursor = code.textCursor()
-            cursor.setPosition(start)
-            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-            assert cursor.selectedText() == "name"
-            bar.field.setText("nothing like it")
-            assert bar.count.text() == "No matches"
-            QTest.keyClick(bar.field, Qt.Key.Key_Escape)
-            assert not bar.isVisible()
-
-    run(check())
-
-
-def test_find_stays_where_it_is_while_more_is_loaded(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await open_body(shown, b"a needle\n" * 40_000, "text/plain")
-            shown.detail.open_find()
-            bar, code = shown.detail.body.find_bar, shown.detail.body.code
-            bar.field.setText("needle")
-            await until(lambda: bar.count.text() == "1 of 10,000+")
-            QTest.keyClick(bar.field, Qt.Key.Key_Return)
-            found = len(code.find_all("needle"))
-            place = code.verticalScrollBar().maximum()
-            code.verticalScrollBar().setValue(place)
-            await until(lambda: len(code.find_all("needle")) > found)
-            await settle()
-            assert bar.count.text() == "2 of 10,000+"
-            assert code.verticalScrollBar().value() == place
-
-    run(check())
+async def test_find_stays_where_it_is_while_more_is_loaded(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await open_body(shown, b"a needle\n" * 40_000, "text/plain")
+        shown.detail.open_find()
+        bar, code = shown.detail.body.find_bar, shown.detail.body.code
+        bar.field.setText("needle")
+        await until(lambda: bar.count.text() == "1 of 10,000+")
+        QTest.keyClick(bar.field, Qt.Key.Key_Return)
+        found = len(code.find_all("needle"))
+        place = code.verticalScrollBar().maximum()
+        code.verticalScrollBar().setValue(place)
+        await until(lambda: len(code.find_all("needle")) > found)
+        await settle()
+        assert bar.count.text() == "2 of 10,000+"
+        assert code.verticalScrollBar().value() == place
 
 
 def test_long_lines_stay_wrapped_when_more_are_shown(qapp: QApplication) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import pytest
 
 from app.core.errors import NotFoundError, StorageUnavailableError
@@ -18,23 +15,18 @@ from tests.ui.waiting import until
     ("error", "told"),
     [(NotFoundError("This request is no longer stored."), 0), (StorageUnavailableError("The disk is gone."), 1)],
 )
-def test_what_was_deleted_while_it_was_read_is_no_error(
-    run: Callable[..., Any], qapp: object, error: Exception, told: int
-) -> None:
-    async def scene() -> None:
-        messages, seen = Messages(), []
-        latest = Latest(Tasks(messages), "read")
+async def test_what_was_deleted_while_it_was_read_is_no_error(qapp: object, error: Exception, told: int) -> None:
+    messages, seen = Messages(), []
+    latest = Latest(Tasks(messages), "read")
 
-        async def fails() -> None:
-            raise error
+    async def fails() -> None:
+        raise error
 
-        async def works() -> None:
-            seen.append("read")
+    async def works() -> None:
+        seen.append("read")
 
-        latest.run(fails)
-        await until(lambda: not latest._running)
-        latest.run(works)
-        await until(lambda: seen == ["read"])
-        assert len(messages.waiting()) == told
-
-    run(scene())
+    latest.run(fails)
+    await until(lambda: not latest._running)
+    latest.run(works)
+    await until(lambda: seen == ["read"])
+    assert len(messages.waiting()) == told

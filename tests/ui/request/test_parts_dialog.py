@@ -7,7 +7,6 @@ import gzip
 import quopri
 import random
 import re
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +28,6 @@ from tests.ui.request.test_image_view import picture
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 TYPE = "multipart/form-data; boundary=b"
 
 
@@ -50,26 +48,23 @@ BODY = (
 
 
 @pytest.mark.parametrize("width", [1280, 960])
-def test_hex_in_a_part_is_not_wrapped_in_a_narrow_window(run: Run, tmp_path: Path, width: int) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            window.resize(width, 540)
-            body = part(bytes(range(256)), '; name="f"') + b"--b--\r\n"
-            capture = factories.capture(body, endpoint_id=desk.store.endpoints.all()[0].id, content_type=TYPE)
-            await desk.store.captures.add(capture, body)
-            window.show_endpoint(capture.endpoint_id)
-            window.requests.go_to(capture)
-            code = window.requests.detail.body.code
-            await until(lambda: " 30 31 32 33 34 35 36 37" in code.toPlainText())
-            await until(code.isVisible)
-            await settle()
-            assert not code.grab().isNull()
-            blocks = [code.document().findBlockByNumber(row) for row in range(code.blockCount())]
-            rows = [block for block in blocks if re.match("  [0-9a-f]+  ([0-9a-f]{2} ){7}", block.text())]
-            assert rows
-            assert {block.layout().lineCount() for block in rows} == {1}
-
-    run(check())
+async def test_hex_in_a_part_is_not_wrapped_in_a_narrow_window(tmp_path: Path, width: int) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        window.resize(width, 540)
+        body = part(bytes(range(256)), '; name="f"') + b"--b--\r\n"
+        capture = factories.capture(body, endpoint_id=desk.store.endpoints.all()[0].id, content_type=TYPE)
+        await desk.store.captures.add(capture, body)
+        window.show_endpoint(capture.endpoint_id)
+        window.requests.go_to(capture)
+        code = window.requests.detail.body.code
+        await until(lambda: " 30 31 32 33 34 35 36 37" in code.toPlainText())
+        await until(code.isVisible)
+        await settle()
+        assert not code.grab().isNull()
+        blocks = [code.document().findBlockByNumber(row) for row in range(code.blockCount())]
+        rows = [block for block in blocks if re.match("  [0-9a-f]+  ([0-9a-f]{2} ){7}", block.text())]
+        assert rows
+        assert {block.layout().lineCount() for block in rows} == {1}
 
 
 @given(st.lists(st.binary(max_size=60).filter(lambda data: b"--b" not in data), min_size=1, max_size=5))
@@ -86,52 +81,43 @@ def test_a_part_that_the_body_or_its_reading_breaks_off_in() -> None:
     assert read_parts(TYPE, b"no boundary") == []
 
 
-def test_each_part_is_shown_saved_and_copied(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            for body, headers in ((BODY, ()), (gzip.compress(BODY), (("Content-Encoding", "gzip"),))):
-                dialog, pane = await opened(shown, body, headers)
-                titles = [dialog.list.item(row).text() for row in range(dialog.list.count())]
-                assert titles == ["1  note", "2  ../../.p\\NUL.png", "3  app.js", "4  j", "5  0 B"]
-                await until(lambda: pane.code.toPlainText() == "hello")  # noqa: B023 - awaited in the loop
-                pane.copy.click()
-                await until(lambda: QGuiApplication.clipboard().text() == "hello")
-                QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-                await until(lambda: pane.image.caption.text().startswith("PNG"))  # noqa: B023
-                QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-                await until(lambda: pane.facts.text().startswith("JavaScript"))  # noqa: B023
-                QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-                await until(lambda: pane.code.toPlainText() == '{\n  "a": 1\n}')  # noqa: B023
-                assert dialog.notices.text.text() == "Sent as base64, decoded here and when it is saved."
-                QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-                assert dialog.notices.isHidden()
-                await until(lambda: pane.stack.currentWidget() is pane.nothing)  # noqa: B023
-                dialog.reject()
-
-    run(check())
-
-
-def test_a_part_is_saved_as_sent_under_a_safe_name(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        note, image, script, *_ = map(of_part, read_parts(TYPE, BODY))
-        assert [file_name(one) for one in (note, image, script)] == ["part-1.bin", "_NUL.png", "app.js"]
-        await write_body(image, tmp_path / file_name(image))
-        assert (tmp_path / "_NUL.png").read_bytes() == PNG
-
-    run(check())
-
-
-def test_only_multipart_bodies_have_parts(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            for body, content_type, there in ((BODY, TYPE, True), (b"{}", "application/json", False), (b"", "", False)):
-                await open_body(shown, body, content_type)
-                assert shown.detail.body.parts.isHidden() is not there
-            dialog, _ = await opened(shown, b"--c\r\n\r\nx\r\n--c--", ())
-            assert dialog.list.count() == 1
+async def test_each_part_is_shown_saved_and_copied(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        for body, headers in ((BODY, ()), (gzip.compress(BODY), (("Content-Encoding", "gzip"),))):
+            dialog, pane = await opened(shown, body, headers)
+            titles = [dialog.list.item(row).text() for row in range(dialog.list.count())]
+            assert titles == ["1  note", "2  ../../.p\\NUL.png", "3  app.js", "4  j", "5  0 B"]
+            await until(lambda: pane.code.toPlainText() == "hello")  # noqa: B023 - awaited in the loop
+            pane.copy.click()
+            await until(lambda: QGuiApplication.clipboard().text() == "hello")
+            QTest.keyClick(dialog.list, Qt.Key.Key_Down)
+            await until(lambda: pane.image.caption.text().startswith("PNG"))  # noqa: B023
+            QTest.keyClick(dialog.list, Qt.Key.Key_Down)
+            await until(lambda: pane.facts.text().startswith("JavaScript"))  # noqa: B023
+            QTest.keyClick(dialog.list, Qt.Key.Key_Down)
+            await until(lambda: pane.code.toPlainText() == '{\n  "a": 1\n}')  # noqa: B023
+            assert dialog.notices.text.text() == "Sent as base64, decoded here and when it is saved."
+            QTest.keyClick(dialog.list, Qt.Key.Key_Down)
+            assert dialog.notices.isHidden()
+            await until(lambda: pane.stack.currentWidget() is pane.nothing)  # noqa: B023
             dialog.reject()
 
-    run(check())
+
+async def test_a_part_is_saved_as_sent_under_a_safe_name(tmp_path: Path) -> None:
+    note, image, script, *_ = map(of_part, read_parts(TYPE, BODY))
+    assert [file_name(one) for one in (note, image, script)] == ["part-1.bin", "_NUL.png", "app.js"]
+    await write_body(image, tmp_path / file_name(image))
+    assert (tmp_path / "_NUL.png").read_bytes() == PNG
+
+
+async def test_only_multipart_bodies_have_parts(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        for body, content_type, there in ((BODY, TYPE, True), (b"{}", "application/json", False), (b"", "", False)):
+            await open_body(shown, body, content_type)
+            assert shown.detail.body.parts.isHidden() is not there
+        dialog, _ = await opened(shown, b"--c\r\n\r\nx\r\n--c--", ())
+        assert dialog.list.count() == 1
+        dialog.reject()
 
 
 async def opened(shown: PageDesk, body: bytes, headers: Any) -> tuple[PartsDialog, BodyPane]:

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,6 @@ from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.stock_qasync import not_on_stock_qasync
 from tests.ui.waiting import until
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 IN_OPEN = 0x20
 linux = pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells who opens a file")
 
@@ -145,7 +144,7 @@ def test_a_process_that_fails_is_told_in_words(monkeypatch: pytest.MonkeyPatch) 
 
 
 @not_on_stock_qasync("leaves its executor's threads until the loop closes")
-def test_the_end_of_the_program_does_not_wait_for_a_drawing(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_the_end_of_the_program_does_not_wait_for_a_drawing(monkeypatch: pytest.MonkeyPatch) -> None:
     began = "import sys, time; sys.stdin.buffer.read(); print(flush=True); time.sleep(30)"
     monkeypatch.setattr(render_process, "_command", lambda: [sys.executable, "-c", began])
     started: list[subprocess.Popen[bytes]] = []
@@ -157,7 +156,7 @@ def test_the_end_of_the_program_does_not_wait_for_a_drawing(run: Run, monkeypatc
 
     monkeypatch.setattr(subprocess, "Popen", Noted)
 
-    async def check() -> None:
+    with in_time(monkeypatch):
         drawing = asyncio.create_task(draw_apart(wanted("svg"), SVG))
         await until(lambda: started)
         drawing.cancel()
@@ -166,9 +165,6 @@ def test_the_end_of_the_program_does_not_wait_for_a_drawing(run: Run, monkeypatc
         await asyncio.get_running_loop().shutdown_default_executor()
         assert time.monotonic() - begun < 20
         assert started[0].returncode is not None
-
-    with in_time(monkeypatch):
-        run(check())
 
 
 def test_no_module_comes_from_the_folder_it_was_started_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,8 +199,8 @@ def in_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
 
 
-def test_drawings_and_pages_are_previewed(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def check() -> None:
+async def test_drawings_and_pages_are_previewed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with in_time(monkeypatch):
         async with open_page(tmp_path) as shown:
             body = shown.detail.body
             await open_body(shown, SVG, "image/svg+xml")
@@ -228,6 +224,3 @@ def test_drawings_and_pages_are_previewed(run: Run, tmp_path: Path, monkeypatch:
             assert not body.grab().isNull()
             await open_body(shown, b"{}", "application/json")
             assert page.page.pixmap().isNull()
-
-    with in_time(monkeypatch):
-        run(check())

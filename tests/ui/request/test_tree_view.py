@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ from PySide6.QtTest import QAbstractItemModelTester, QTest
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import until
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 BODY = b'{"id":12345678901234567890,"id":2,"items":[{"n":1.10,"t":"a\\u202eb"}],"evil":"\xe2\x80\xae"}'
 
 
@@ -29,63 +27,57 @@ async def show_tree(shown: PageDesk, body: bytes, **fields: Any) -> None:
     await until(lambda: bool(pane.tree.view.nodes.tree or pane.tree.reason.text()))
 
 
-def test_a_tree_is_walked_and_copied_from_by_keyboard(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await show_tree(shown, gzip.compress(BODY), headers=(("Content-Encoding", "gzip"),))
-            view = shown.detail.body.tree.view
-            QAbstractItemModelTester(view.nodes, QAbstractItemModelTester.FailureReportingMode.Warning, view)
-            root = view.nodes.index(0, 0)
-            names = [view.nodes.index(row, 0, root).data() for row in range(view.nodes.rowCount(root))]
-            assert names == ["id", "id", "items", "evil"]
-            assert view.nodes.index(0, 1, root).data() == "12345678901234567890"
-            assert view.nodes.index(3, 1, root).data() == '"\\u202e"'
-            view.setFocus()
-            view.setCurrentIndex(view.nodes.index(2, 0, root))
-            view.open_below()
-            inner = view.nodes.index(0, 0, view.nodes.index(2, 0, root))
-            assert view.isExpanded(inner)
-            view.setCurrentIndex(view.nodes.index(0, 1, inner))
-            view.copy_path()
-            assert QGuiApplication.clipboard().text() == "items[0].n"
-            view.copy_value()
-            assert QGuiApplication.clipboard().text() == "1.10"
-            QTest.keyClick(view, Qt.Key.Key_Left)
-            view.setCurrentIndex(view.nodes.index(0, 0, root))
-            QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-            await until(lambda: QGuiApplication.clipboard().text() == "12345678901234567890")
-            QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-            await until(lambda: QGuiApplication.clipboard().text() == "id")
-            view.close_all()
-            assert not view.isExpanded(root)
-            assert not view.grab().isNull()
-            # The choice holds for the next body of this type.
-            await show_tree(shown, b"[]")
-            shown.detail.body.open_find()
-            assert shown.detail.body.stack.currentWidget() is shown.detail.body.tree
-            # There is nothing to search where no tree could be made.
-            await show_tree(shown, b"[1")
-            shown.detail.body.open_find()
-            await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
-
-    run(check())
+async def test_a_tree_is_walked_and_copied_from_by_keyboard(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await show_tree(shown, gzip.compress(BODY), headers=(("Content-Encoding", "gzip"),))
+        view = shown.detail.body.tree.view
+        QAbstractItemModelTester(view.nodes, QAbstractItemModelTester.FailureReportingMode.Warning, view)
+        root = view.nodes.index(0, 0)
+        names = [view.nodes.index(row, 0, root).data() for row in range(view.nodes.rowCount(root))]
+        assert names == ["id", "id", "items", "evil"]
+        assert view.nodes.index(0, 1, root).data() == "12345678901234567890"
+        assert view.nodes.index(3, 1, root).data() == '"\\u202e"'
+        view.setFocus()
+        view.setCurrentIndex(view.nodes.index(2, 0, root))
+        view.open_below()
+        inner = view.nodes.index(0, 0, view.nodes.index(2, 0, root))
+        assert view.isExpanded(inner)
+        view.setCurrentIndex(view.nodes.index(0, 1, inner))
+        view.copy_path()
+        assert QGuiApplication.clipboard().text() == "items[0].n"
+        view.copy_value()
+        assert QGuiApplication.clipboard().text() == "1.10"
+        QTest.keyClick(view, Qt.Key.Key_Left)
+        view.setCurrentIndex(view.nodes.index(0, 0, root))
+        QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+        await until(lambda: QGuiApplication.clipboard().text() == "12345678901234567890")
+        QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        await until(lambda: QGuiApplication.clipboard().text() == "id")
+        view.close_all()
+        assert not view.isExpanded(root)
+        assert not view.grab().isNull()
+        # The choice holds for the next body of this type.
+        await show_tree(shown, b"[]")
+        shown.detail.body.open_find()
+        assert shown.detail.body.stack.currentWidget() is shown.detail.body.tree
+        # There is nothing to search where no tree could be made.
+        await show_tree(shown, b"[1")
+        shown.detail.body.open_find()
+        await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
 
 
-def test_what_is_no_tree_says_why(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            pane = shown.detail.body
-            for body, why in (
-                (b'{"a":1,}', "Not valid JSON at line 1"),
-                (b"[" * 100_000, "too deep"),
-                (b'["' + b"x" * 9_000_000 + b'"]', "too large"),
-            ):
-                await show_tree(shown, body)
-                await until(lambda why=why: why in pane.tree.reason.text())  # type: ignore[misc]
-            await open_body(shown, b"hello", "text/plain")
-            assert pane.views.current() == "text"
-
-    run(check())
+async def test_what_is_no_tree_says_why(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        pane = shown.detail.body
+        for body, why in (
+            (b'{"a":1,}', "Not valid JSON at line 1"),
+            (b"[" * 100_000, "too deep"),
+            (b'["' + b"x" * 9_000_000 + b'"]', "too large"),
+        ):
+            await show_tree(shown, body)
+            await until(lambda why=why: why in pane.tree.reason.text())  # type: ignore[misc]
+        await open_body(shown, b"hello", "text/plain")
+        assert pane.views.current() == "text"
 
 
 def token(payload: object) -> str:
@@ -93,97 +85,88 @@ def token(payload: object) -> str:
     return ".".join(base64.urlsafe_b64encode(part).decode().rstrip("=") for part in parts) + ".c2ln"
 
 
-def test_values_are_decoded_in_place_by_keyboard(run: Run, tmp_path: Path) -> None:
+async def test_values_are_decoded_in_place_by_keyboard(tmp_path: Path) -> None:
     inner = base64.b64encode(json.dumps({"token": token({"sub": "ann", "exp": 1_700_000_000})}).encode()).decode()
     body = json.dumps({"plain": "words", "data": inner, "at": 1_700_000_000})
 
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await show_tree(shown, body.encode())
-            view = shown.detail.body.tree.view
-            model = view.nodes
-            QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, view)
-            root = model.index(0, 0)
-            plain, data, at = (model.index(row, 0, root) for row in range(3))
-            assert not model.hasChildren(plain)
-            assert not model.can_decode(plain)
-            assert "UTC" in at.siblingAtColumn(1).data(Qt.ItemDataRole.ToolTipRole)
-            view.setFocus()
-            view.setCurrentIndex(data)
-            QTest.keyClick(view, Qt.Key.Key_Return)
-            await until(lambda: model.rowCount(data))
-            decoded = model.index(0, 0, data)
-            assert (decoded.data(), decoded.siblingAtColumn(1).data()) == ("decoded from Base64", "{1 member}")
-            await until(lambda: view.isExpanded(decoded))
-            inside = model.index(0, 0, decoded)
-            assert inside.data() == "token"
-            # What was decoded may hold another; its path says through what it leads.
-            view.setCurrentIndex(inside)
-            menu = {action.text(): action for action in view.actions()}
-            assert menu["Decode value"].isEnabled()
-            menu["Decode value"].trigger()
-            await until(lambda: model.rowCount(inside))
-            claims = model.index(0, 0, inside)
-            assert claims.data() == "decoded from JSON Web Token, not verified"
-            assert "signature is not checked" in claims.data(Qt.ItemDataRole.ToolTipRole)
-            sub = model.index(0, 1, model.index(1, 0, claims))
-            assert sub.data() == '"ann"'
-            view.setCurrentIndex(sub)
-            assert not menu["Decode value"].isEnabled()
-            view.copy_path()
-            assert QGuiApplication.clipboard().text() == "data → token → payload.sub"
-            view.copy_value()
-            assert QGuiApplication.clipboard().text() == "ann"
-            # The value itself is copied as it was sent.
-            view.setCurrentIndex(data)
-            view.copy_value()
-            assert QGuiApplication.clipboard().text() == inner
-            QTest.keyClick(view, Qt.Key.Key_Return)
-            assert not view.isExpanded(data)
-            assert not view.grab().isNull()
-
-    run(check())
+    async with open_page(tmp_path) as shown:
+        await show_tree(shown, body.encode())
+        view = shown.detail.body.tree.view
+        model = view.nodes
+        QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Warning, view)
+        root = model.index(0, 0)
+        plain, data, at = (model.index(row, 0, root) for row in range(3))
+        assert not model.hasChildren(plain)
+        assert not model.can_decode(plain)
+        assert "UTC" in at.siblingAtColumn(1).data(Qt.ItemDataRole.ToolTipRole)
+        view.setFocus()
+        view.setCurrentIndex(data)
+        QTest.keyClick(view, Qt.Key.Key_Return)
+        await until(lambda: model.rowCount(data))
+        decoded = model.index(0, 0, data)
+        assert (decoded.data(), decoded.siblingAtColumn(1).data()) == ("decoded from Base64", "{1 member}")
+        await until(lambda: view.isExpanded(decoded))
+        inside = model.index(0, 0, decoded)
+        assert inside.data() == "token"
+        # What was decoded may hold another; its path says through what it leads.
+        view.setCurrentIndex(inside)
+        menu = {action.text(): action for action in view.actions()}
+        assert menu["Decode value"].isEnabled()
+        menu["Decode value"].trigger()
+        await until(lambda: model.rowCount(inside))
+        claims = model.index(0, 0, inside)
+        assert claims.data() == "decoded from JSON Web Token, not verified"
+        assert "signature is not checked" in claims.data(Qt.ItemDataRole.ToolTipRole)
+        sub = model.index(0, 1, model.index(1, 0, claims))
+        assert sub.data() == '"ann"'
+        view.setCurrentIndex(sub)
+        assert not menu["Decode value"].isEnabled()
+        view.copy_path()
+        assert QGuiApplication.clipboard().text() == "data → token → payload.sub"
+        view.copy_value()
+        assert QGuiApplication.clipboard().text() == "ann"
+        # The value itself is copied as it was sent.
+        view.setCurrentIndex(data)
+        view.copy_value()
+        assert QGuiApplication.clipboard().text() == inner
+        QTest.keyClick(view, Qt.Key.Key_Return)
+        assert not view.isExpanded(data)
+        assert not view.grab().isNull()
 
 
-def test_find_in_a_tree_passes_by_what_was_decoded(run: Run, tmp_path: Path) -> None:
+async def test_find_in_a_tree_passes_by_what_was_decoded(tmp_path: Path) -> None:
     inner = base64.b64encode(b'{"needle": 1}').decode()
     body = json.dumps({"a": {"data": inner, "x": "needle"}, "needle": 2})
 
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await show_tree(shown, body.encode())
-            pane = shown.detail.body
-            view, model = pane.tree.view, pane.tree.view.nodes
-            data = model.index(0, 0, model.index(0, 0, model.index(0, 0)))
-            view.setCurrentIndex(data)
-            view.open_current()
-            await until(lambda: model.rowCount(data))
-            shown.detail.open_find()
-            pane.find_bar.field.setText("needle")
-            await until(lambda: pane.find_bar.count.text() == "1 of 2")
-            assert model.path(view.currentIndex()) == "a.x"
-            QTest.keyClick(pane.find_bar.field, Qt.Key.Key_Return)
-            assert (pane.find_bar.count.text(), model.path(view.currentIndex())) == ("2 of 2", "needle")
-            # What was decoded is no part of the body: its path goes through the value, and it is not counted.
-            assert model.path(model.index(0, 0, model.index(0, 0, data))) == "a.data → needle"
-
-    run(check())
+    async with open_page(tmp_path) as shown:
+        await show_tree(shown, body.encode())
+        pane = shown.detail.body
+        view, model = pane.tree.view, pane.tree.view.nodes
+        data = model.index(0, 0, model.index(0, 0, model.index(0, 0)))
+        view.setCurrentIndex(data)
+        view.open_current()
+        await until(lambda: model.rowCount(data))
+        shown.detail.open_find()
+        pane.find_bar.field.setText("needle")
+        await until(lambda: pane.find_bar.count.text() == "1 of 2")
+        assert model.path(view.currentIndex()) == "a.x"
+        QTest.keyClick(pane.find_bar.field, Qt.Key.Key_Return)
+        assert (pane.find_bar.count.text(), model.path(view.currentIndex())) == ("2 of 2", "needle")
+        # What was decoded is no part of the body: its path goes through the value, and it is not counted.
+        assert model.path(model.index(0, 0, model.index(0, 0, data))) == "a.data → needle"
 
 
-def test_what_cannot_be_decoded_after_all_opens_nothing(run: Run, tmp_path: Path) -> None:
+async def test_what_cannot_be_decoded_after_all_opens_nothing(tmp_path: Path) -> None:
     # It begins like Base64, but does not end so.
     body = json.dumps(["a" * 3_000 + "!", "[" + "1," * 900])
 
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await show_tree(shown, body.encode())
-            view = shown.detail.body.tree.view
-            root = view.nodes.index(0, 0)
-            for row in range(2):
-                index = view.nodes.index(row, 0, root)
-                assert view.nodes.can_decode(index)
-                view.expand(index)
-                await until(lambda index=index: not view.nodes.can_decode(index))  # type: ignore[misc]
-                assert not view.nodes.hasChildren(index)
-
-    run(check())
+    async with open_page(tmp_path) as shown:
+        await show_tree(shown, body.encode())
+        view = shown.detail.body.tree.view
+        root = view.nodes.index(0, 0)
+        for row in range(2):
+            index = view.nodes.index(row, 0, root)
+            assert view.nodes.can_decode(index)
+            view.expand(index)
+            await until(lambda index=index: not view.nodes.can_decode(index))  # type: ignore[misc]
+            assert not view.nodes.hasChildren(index)

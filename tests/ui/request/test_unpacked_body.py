@@ -5,9 +5,8 @@ from __future__ import annotations
 import gzip
 import re
 import zlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import brotli
 import pytest
@@ -17,7 +16,6 @@ from tests.codings import packed_zstd
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import until
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": gzip.compress,
     "deflate": zlib.compress,
@@ -41,35 +39,29 @@ async def load_more(body: BodyPane) -> None:
     ("coding", "content_type"),
     [("gzip", "application/json"), ("deflate", "text/plain"), ("br", "application/json"), ("zstd", "text/plain")],
 )
-def test_a_bomb_is_shown_up_to_a_bound_that_is_named(run: Run, tmp_path: Path, coding: str, content_type: str) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            body = await open_packed(shown, b"0" * (10 * 1024 * 1024), coding, content_type)
-            told = [body.rest.text.text()]
-            assert told[0].startswith("Showing the first 256 KiB, decompressed from ")
-            while not body.rest.more.isHidden():
-                await load_more(body)
-                told.append(body.rest.text.text())
-            assert len(set(told)) == len(told) > 2  # one click loads step by step, and several may be over
-            assert all(" KiB, decompressed from " in text or " MiB, decompressed from " in text for text in told[:-1])
-            assert told[-1].startswith("Decompression stopped at 8.")
-            assert SHOWN_MAX <= body.code.length() < SHOWN_MAX + 300_000
-
-    run(check())
+async def test_a_bomb_is_shown_up_to_a_bound_that_is_named(tmp_path: Path, coding: str, content_type: str) -> None:
+    async with open_page(tmp_path) as shown:
+        body = await open_packed(shown, b"0" * (10 * 1024 * 1024), coding, content_type)
+        told = [body.rest.text.text()]
+        assert told[0].startswith("Showing the first 256 KiB, decompressed from ")
+        while not body.rest.more.isHidden():
+            await load_more(body)
+            told.append(body.rest.text.text())
+        assert len(set(told)) == len(told) > 2  # one click loads step by step, and several may be over
+        assert all(" KiB, decompressed from " in text or " MiB, decompressed from " in text for text in told[:-1])
+        assert told[-1].startswith("Decompression stopped at 8.")
+        assert SHOWN_MAX <= body.code.length() < SHOWN_MAX + 300_000
 
 
 @pytest.mark.parametrize("coding", sorted(PACKERS))
-def test_an_honest_body_can_be_read_to_its_end(run: Run, tmp_path: Path, coding: str) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            data = b"".join(b"line %d of a log\n" % number for number in range(50_000)) + b"the end"
-            body = await open_packed(shown, data, coding, "text/plain")
-            told = [body.rest.text.text()]
-            assert re.match(r"Showing 5,000 lines of the first \d{3} KiB, decompressed from \d", told[0])
-            while not body.rest.isHidden():
-                await load_more(body)
-                told.append(body.rest.text.text())
-            assert len(set(told[:-1])) == len(told) - 1
-            assert body.code.toPlainText().endswith("\nthe end")
-
-    run(check())
+async def test_an_honest_body_can_be_read_to_its_end(tmp_path: Path, coding: str) -> None:
+    async with open_page(tmp_path) as shown:
+        data = b"".join(b"line %d of a log\n" % number for number in range(50_000)) + b"the end"
+        body = await open_packed(shown, data, coding, "text/plain")
+        told = [body.rest.text.text()]
+        assert re.match(r"Showing 5,000 lines of the first \d{3} KiB, decompressed from \d", told[0])
+        while not body.rest.isHidden():
+            await load_more(body)
+            told.append(body.rest.text.text())
+        assert len(set(told[:-1])) == len(told) - 1
+        assert body.code.toPlainText().endswith("\nthe end")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -19,7 +17,6 @@ from app.ui.theme.tokens import LIGHT
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import until
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 State = QStyle.StateFlag
 
 WIDTH = 436
@@ -45,32 +42,26 @@ def painted(shown: PageDesk, row: int, state: State = State.State_None, width: i
     [{"gist": GIST}, {"provider": "stripe", "event": "customer.subscription.trial_will_end"}],
     ids=["gist", "event"],
 )
-def test_rows_that_differ_in_the_end_of_their_path_look_different(
-    run: Run, tmp_path: Path, fields: dict[str, str], read: bool
+async def test_rows_that_differ_in_the_end_of_their_path_look_different(
+    tmp_path: Path, fields: dict[str, str], read: bool
 ) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await shown.add()  # the first one is read as it opens
-            for path in (*PATHS, PATHS[0]):
-                await shown.add(target=f"/catch/x{path}", read=read, **fields)
-            await until(lambda: shown.model.rowCount() == 5)
-            for state in (State.State_None, State.State_MouseOver, State.State_Selected):
-                again, *others = (painted(shown, row, state) for row in range(4))
-                assert again == others[-1], state
-                assert all(one != other for at, one in enumerate(others) for other in others[at + 1 :]), state
-
-    run(check())
+    async with open_page(tmp_path) as shown:
+        await shown.add()  # the first one is read as it opens
+        for path in (*PATHS, PATHS[0]):
+            await shown.add(target=f"/catch/x{path}", read=read, **fields)
+        await until(lambda: shown.model.rowCount() == 5)
+        for state in (State.State_None, State.State_MouseOver, State.State_Selected):
+            again, *others = (painted(shown, row, state) for row in range(4))
+            assert again == others[-1], state
+            assert all(one != other for at, one in enumerate(others) for other in others[at + 1 :]), state
 
 
 @pytest.mark.parametrize(("gist", "path"), [("PNG", "/orders/created/x"), ("JSON · id, type, data", "/a")])
-def test_nothing_is_cut_that_has_room(run: Run, tmp_path: Path, gist: str, path: str) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await shown.add(target=f"/catch/x{path}", gist=gist)
-            await until(lambda: shown.model.rowCount() == 1)
-            assert painted(shown, 0) == painted(shown, 0, width=2 * WIDTH)
-
-    run(check())
+async def test_nothing_is_cut_that_has_room(tmp_path: Path, gist: str, path: str) -> None:
+    async with open_page(tmp_path) as shown:
+        await shown.add(target=f"/catch/x{path}", gist=gist)
+        await until(lambda: shown.model.rowCount() == 1)
+        assert painted(shown, 0) == painted(shown, 0, width=2 * WIDTH)
 
 
 def names_end(shown: PageDesk, width: int = WIDTH) -> int:
@@ -82,37 +73,31 @@ def names_end(shown: PageDesk, width: int = WIDTH) -> int:
 
 
 @pytest.mark.usefixtures("each_font")
-def test_the_column_of_endpoints_is_as_wide_as_their_names_within_a_limit(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path, name="Orders") as shown:
-            fields = {"provider": "stripe", "event": "invoice.paid"}
-            other = await shown.desk.endpoint(name="Warehouse")
-            endless = await shown.desk.endpoint(name="Everything that the warehouse sends us by night")
-            widths = QFontMetrics(ui_font(SMALL))
-            shown.page.show_endpoint(None)
-            await shown.add(**fields)
-            await until(lambda: shown.model.rowCount() == 1)
-            short = names_end(shown) - widths.horizontalAdvance("Orders")
-            assert 8 <= short <= 20
-            await shown.add(endpoint_id=other.id, **fields)
-            await until(lambda: shown.model.rowCount() == 2)
-            assert names_end(shown) - widths.horizontalAdvance("Warehouse") == short
-            await shown.add(endpoint_id=endless.id, **fields)
-            await until(lambda: shown.model.rowCount() == 3)
-            assert 80 <= names_end(shown) <= 110
-            assert 150 <= names_end(shown, 3 * WIDTH) <= 180
-
-    run(check())
+async def test_the_column_of_endpoints_is_as_wide_as_their_names_within_a_limit(tmp_path: Path) -> None:
+    async with open_page(tmp_path, name="Orders") as shown:
+        fields = {"provider": "stripe", "event": "invoice.paid"}
+        other = await shown.desk.endpoint(name="Warehouse")
+        endless = await shown.desk.endpoint(name="Everything that the warehouse sends us by night")
+        widths = QFontMetrics(ui_font(SMALL))
+        shown.page.show_endpoint(None)
+        await shown.add(**fields)
+        await until(lambda: shown.model.rowCount() == 1)
+        short = names_end(shown) - widths.horizontalAdvance("Orders")
+        assert 8 <= short <= 20
+        await shown.add(endpoint_id=other.id, **fields)
+        await until(lambda: shown.model.rowCount() == 2)
+        assert names_end(shown) - widths.horizontalAdvance("Warehouse") == short
+        await shown.add(endpoint_id=endless.id, **fields)
+        await until(lambda: shown.model.rowCount() == 3)
+        assert 80 <= names_end(shown) <= 110
+        assert 150 <= names_end(shown, 3 * WIDTH) <= 180
 
 
-def test_the_column_of_endpoints_follows_a_new_name(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path, name="Orders of the warehouse") as shown:
-            shown.page.show_endpoint(None)
-            await shown.add(provider="stripe", event="invoice.paid")
-            await until(lambda: shown.model.rowCount() == 1)
-            before = names_end(shown)
-            await shown.desk.store.endpoints.update(shown.endpoint.id, replace(shown.endpoint.draft(), name="A"))
-            await until(lambda: names_end(shown) < before - 40)
-
-    run(check())
+async def test_the_column_of_endpoints_follows_a_new_name(tmp_path: Path) -> None:
+    async with open_page(tmp_path, name="Orders of the warehouse") as shown:
+        shown.page.show_endpoint(None)
+        await shown.add(provider="stripe", event="invoice.paid")
+        await until(lambda: shown.model.rowCount() == 1)
+        before = names_end(shown)
+        await shown.desk.store.endpoints.update(shown.endpoint.id, replace(shown.endpoint.draft(), name="A"))
+        await until(lambda: names_end(shown) < before - 40)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,6 @@ from tests.factories import capture
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import until
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 NAMES = {"stripe": "Stripe"}
 MINUTE = 60_000_000
 
@@ -57,33 +55,27 @@ def test_a_request_is_named_alike_where_there_is_no_list() -> None:
     assert name_of(capture(target="/catch/x/a", gist="/a", method="GET").summary()) == "GET /a"
 
 
-def test_screen_readers_are_told_which_endpoint_only_where_all_are_listed(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path, name="Orders") as shown:
+async def test_screen_readers_are_told_which_endpoint_only_where_all_are_listed(tmp_path: Path) -> None:
+    async with open_page(tmp_path, name="Orders") as shown:
 
-            def text() -> str:
-                return str(shown.model.data(shown.model.index(0), Qt.ItemDataRole.AccessibleTextRole))
+        def text() -> str:
+            return str(shown.model.data(shown.model.index(0), Qt.ItemDataRole.AccessibleTextRole))
 
-            # It is opened by itself, which marks it read soon.
-            await shown.add(target="/catch/x", provider="stripe", event="invoice.paid", read=True)
-            await until(lambda: shown.model.rowCount() == 1)
-            assert text().startswith("invoice.paid from Stripe, POST, 2 B, ")
-            shown.page.show_endpoint(None)
-            await until(lambda: text().startswith("invoice.paid from Stripe, POST, endpoint Orders, 2 B, "))
-
-    run(check())
+        # It is opened by itself, which marks it read soon.
+        await shown.add(target="/catch/x", provider="stripe", event="invoice.paid", read=True)
+        await until(lambda: shown.model.rowCount() == 1)
+        assert text().startswith("invoice.paid from Stripe, POST, 2 B, ")
+        shown.page.show_endpoint(None)
+        await until(lambda: text().startswith("invoice.paid from Stripe, POST, endpoint Orders, 2 B, "))
 
 
-def test_what_came_appears_in_the_list_once_it_is_known(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            later = await shown.add(target="/catch/x", gist="JSON · 2 B")
-            await until(lambda: shown.model.rowCount() == 1)
-            assert "JSON · 2 B" in shown.model.data(shown.model.index(0))
-            shown.desk.bus.publish(RequestsDescribed(gists=((later.id, "JSON · {}"),)))
-            assert "JSON · {}" in shown.model.data(shown.model.index(0))
-
-    run(check())
+async def test_what_came_appears_in_the_list_once_it_is_known(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        later = await shown.add(target="/catch/x", gist="JSON · 2 B")
+        await until(lambda: shown.model.rowCount() == 1)
+        assert "JSON · 2 B" in shown.model.data(shown.model.index(0))
+        shown.desk.bus.publish(RequestsDescribed(gists=((later.id, "JSON · {}"),)))
+        assert "JSON · {}" in shown.model.data(shown.model.index(0))
 
 
 def colours(picture: QImage, rect: QRect) -> set[int]:
@@ -100,57 +92,48 @@ def ink(shown: PageDesk, row: int, left: int, right: int) -> bool:
     return len(colours(picture, QRect(whole.left() + left, whole.top(), right - left, whole.height()))) > 1
 
 
-def test_titles_stand_below_each_other_and_only_known_senders_have_a_mark(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await shown.add(target="/catch/x", provider="stripe", event="invoice.paid")
-            await shown.add(target="/catch/x", gist="JSON · a")
-            await until(lambda: shown.model.rowCount() == 2)
-            assert ink(shown, 1, 80, 98)
-            assert not ink(shown, 0, 76, 105)
-            assert ink(shown, 0, 106, 112)
-            assert ink(shown, 1, 106, 112)
-
-    run(check())
+async def test_titles_stand_below_each_other_and_only_known_senders_have_a_mark(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await shown.add(target="/catch/x", provider="stripe", event="invoice.paid")
+        await shown.add(target="/catch/x", gist="JSON · a")
+        await until(lambda: shown.model.rowCount() == 2)
+        assert ink(shown, 1, 80, 98)
+        assert not ink(shown, 0, 76, 105)
+        assert ink(shown, 0, 106, 112)
+        assert ink(shown, 1, 106, 112)
 
 
-def test_nothing_is_drawn_where_nothing_is_forwarded(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await shown.add(target="/catch/x", gist="a", delivery=DeliveryState.FAILED)
-            await shown.add(target="/catch/x", gist="a")
-            await until(lambda: shown.model.rowCount() == 2)
-            star = shown.list.request_delegate.star_rect(shown.list.visualRect(shown.model.index(0)))
-            place = star.right() + 1, star.right() + 23
-            assert ink(shown, 1, *place)
-            assert not ink(shown, 0, *place)
-
-    run(check())
+async def test_nothing_is_drawn_where_nothing_is_forwarded(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await shown.add(target="/catch/x", gist="a", delivery=DeliveryState.FAILED)
+        await shown.add(target="/catch/x", gist="a")
+        await until(lambda: shown.model.rowCount() == 2)
+        star = shown.list.request_delegate.star_rect(shown.list.visualRect(shown.model.index(0)))
+        place = star.right() + 1, star.right() + 23
+        assert ink(shown, 1, *place)
+        assert not ink(shown, 0, *place)
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support raise")
-def test_the_star_says_what_it_does(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await shown.add(target="/catch/x", gist="JSON · a")
-            await until(lambda: shown.model.rowCount() == 1)
-            delegate, index = shown.list.request_delegate, shown.model.index(0)
-            option = QStyleOptionViewItem()
-            option.rect = shown.list.visualRect(index)
+async def test_the_star_says_what_it_does(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await shown.add(target="/catch/x", gist="JSON · a")
+        await until(lambda: shown.model.rowCount() == 1)
+        delegate, index = shown.list.request_delegate, shown.model.index(0)
+        option = QStyleOptionViewItem()
+        option.rect = shown.list.visualRect(index)
 
-            def tip(place: QPoint) -> str:
-                asked = QHelpEvent(QHelpEvent.Type.ToolTip, place, shown.list.mapToGlobal(place))
-                assert delegate.helpEvent(asked, shown.list, option, index)
-                text = QToolTip.text()
-                QToolTip.hideText()
-                return text
+        def tip(place: QPoint) -> str:
+            asked = QHelpEvent(QHelpEvent.Type.ToolTip, place, shown.list.mapToGlobal(place))
+            assert delegate.helpEvent(asked, shown.list, option, index)
+            text = QToolTip.text()
+            QToolTip.hideText()
+            return text
 
-            assert "Star (S)" in tip(delegate.star_rect(option.rect).center())
-            assert "POST /catch/x" in tip(option.rect.center() - QPoint(100, 0))
-            shown.model.change(shown.model.summary(0).id, starred=True)
-            assert "Remove star (S)" in tip(delegate.star_rect(option.rect).center())
-
-    run(check())
+        assert "Star (S)" in tip(delegate.star_rect(option.rect).center())
+        assert "POST /catch/x" in tip(option.rect.center() - QPoint(100, 0))
+        shown.model.change(shown.model.summary(0).id, starred=True)
+        assert "Remove star (S)" in tip(delegate.star_rect(option.rect).center())
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: str(tokens.name))
@@ -162,38 +145,32 @@ def test_marks_are_seen_and_read_on_every_ground(tokens: Tokens) -> None:
             assert contrast(ground, behind) >= 1.35, f"{mark} on {behind}"
 
 
-def test_a_mark_is_drawn_once_for_each_theme_and_scale(run: Run) -> None:
-    async def check() -> None:
-        marks = ProviderMarks({"stripe": ProviderMark(monogram="St", colour="#635bff")})
-        one = marks.pixmap("stripe", LIGHT, 1.0)
-        assert marks.pixmap("stripe", LIGHT, 1.0) is one
-        sharp = marks.pixmap("stripe", DARK, 1.5)
-        assert (one.width(), sharp.width()) == (18, 27)
-        assert len(colours(one.toImage(), QRect(0, 0, 18, 18))) > 3
-        assert not marks.pixmap("gone-from-the-catalogue", LIGHT, 1.0).isNull()
-
-    run(check())
+async def test_a_mark_is_drawn_once_for_each_theme_and_scale() -> None:
+    marks = ProviderMarks({"stripe": ProviderMark(monogram="St", colour="#635bff")})
+    one = marks.pixmap("stripe", LIGHT, 1.0)
+    assert marks.pixmap("stripe", LIGHT, 1.0) is one
+    sharp = marks.pixmap("stripe", DARK, 1.5)
+    assert (one.width(), sharp.width()) == (18, 27)
+    assert len(colours(one.toImage(), QRect(0, 0, 18, 18))) > 3
+    assert not marks.pixmap("gone-from-the-catalogue", LIGHT, 1.0).isNull()
 
 
 @pytest.mark.usefixtures("each_font")
-def test_a_line_below_the_name_says_how_long_requests_are_kept_and_where_they_go(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        target = "http://localhost:3000/" + "hooks/" * 40
-        async with open_page(tmp_path) as shown:
-            header, endpoints = shown.page.header, shown.desk.store.endpoints
-            assert header.facts.text() == "Kept 7 days · not forwarded"
-            assert not header.target.isVisible()
-            made = await shown.desk.endpoint(forward_url=target, retention_days=1)
-            shown.page.show_endpoint(made.id)
-            assert (header.facts.text(), header.target.text()) == ("Kept 1 day · forwards to", target)
-            shown.page.grab()
-            assert header.target.shown_text() != target
-            assert header.target.shown_text().startswith("http://local")
-            assert target[:80] in header.target.toolTip()
-            await endpoints.update(made.id, replace(made.draft(), active=False))
-            await until(lambda: header.facts.text() == "Switched off · kept 1 day · forwards to")
-            shown.page.show_endpoint(None)
-            assert not header.facts.isVisible()
-            assert not header.target.isVisible()
-
-    run(check())
+async def test_a_line_below_the_name_says_how_long_requests_are_kept_and_where_they_go(tmp_path: Path) -> None:
+    target = "http://localhost:3000/" + "hooks/" * 40
+    async with open_page(tmp_path) as shown:
+        header, endpoints = shown.page.header, shown.desk.store.endpoints
+        assert header.facts.text() == "Kept 7 days · not forwarded"
+        assert not header.target.isVisible()
+        made = await shown.desk.endpoint(forward_url=target, retention_days=1)
+        shown.page.show_endpoint(made.id)
+        assert (header.facts.text(), header.target.text()) == ("Kept 1 day · forwards to", target)
+        shown.page.grab()
+        assert header.target.shown_text() != target
+        assert header.target.shown_text().startswith("http://local")
+        assert target[:80] in header.target.toolTip()
+        await endpoints.update(made.id, replace(made.draft(), active=False))
+        await until(lambda: header.facts.text() == "Switched off · kept 1 day · forwards to")
+        shown.page.show_endpoint(None)
+        assert not header.facts.isVisible()
+        assert not header.target.isVisible()

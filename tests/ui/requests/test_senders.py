@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QRect
@@ -22,7 +20,6 @@ from tests.factories import capture
 from tests.ui.requests.page_desk import open_page
 from tests.ui.waiting import until
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 NAMES = {"stripe": "Stripe"}
 
 
@@ -80,66 +77,55 @@ def test_an_event_is_whole_rather_than_cut_for_a_scrap_of_its_path() -> None:
     assert drawn("/eu") != drawn("/us") != drawn(""), "whole paths stay"
 
 
-def test_a_title_stays_in_its_room(run: Run) -> None:
-    async def check() -> None:
-        painted = TitlePainter()
-        titles = (
-            Title(main="invoice.paid" * 20, sender="Standard Webhooks" * 9, path="/a" * 99),
-            Title(main="a", sender="Zoom", path="/b"),
-        )
-        for width in (0, 1, 39, 60, 200, 900):
-            for title in titles:
-                picture = QPixmap(1000, 32)
-                picture.fill(QColor("white"))
-                painter = QPainter(picture)
-                painted.paint(painter, QRect(0, 0, width, 32), title, bold=True, tokens=LIGHT)
-                painter.end()
-                right = picture.copy(width + 12, 0, 1000 - width - 12, 32).toImage()
-                assert all(
-                    right.pixelColor(x, y) == QColor("white") for x in range(0, right.width(), 3) for y in (12, 16, 20)
-                )
-
-    run(check())
-
-
-def test_detail_and_info_tell_the_sender(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            known = await shown.add(provider="stripe", event="invoice.paid", delivery_id="evt_1")
-            await shown.add(gist="JSON · 2 B")
-            await until(lambda: shown.model.rowCount() == 2)
-            shown.page.open_request(known.id)
-            await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == known.id)
-            assert shown.detail.header.title.text() == "invoice.paid · Stripe"
-            rows = dict(
-                cells for cells in map(shown.detail.info.pairs.cells, range(shown.detail.info.pairs.rowCount()))
+async def test_a_title_stays_in_its_room() -> None:
+    painted = TitlePainter()
+    titles = (
+        Title(main="invoice.paid" * 20, sender="Standard Webhooks" * 9, path="/a" * 99),
+        Title(main="a", sender="Zoom", path="/b"),
+    )
+    for width in (0, 1, 39, 60, 200, 900):
+        for title in titles:
+            picture = QPixmap(1000, 32)
+            picture.fill(QColor("white"))
+            painter = QPainter(picture)
+            painted.paint(painter, QRect(0, 0, width, 32), title, bold=True, tokens=LIGHT)
+            painter.end()
+            right = picture.copy(width + 12, 0, 1000 - width - 12, 32).toImage()
+            assert all(
+                right.pixelColor(x, y) == QColor("white") for x in range(0, right.width(), 3) for y in (12, 16, 20)
             )
-            assert (rows["Provider"], rows["Event"], rows["Delivery ID"]) == ("Stripe", "invoice.paid", "evt_1")
-            shown.page.open_request(shown.model.summary(0).id)
-            await until(lambda: shown.detail.header.title.text() == "JSON · 2 B")
-            assert not shown.page.grab().isNull()
-
-    run(check())
 
 
-def test_what_is_found_out_later_appears_in_list_and_detail(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            later = await shown.add(gist="JSON · 2 B", identified=False)
-            await until(lambda: shown.model.rowCount() == 1)
-            shown.page.open_request(later.id)
-            await until(lambda: shown.detail.capture is not None)
-            assert shown.detail.header.title.text() == "JSON · 2 B"
-            store = shown.desk.store
+async def test_detail_and_info_tell_the_sender(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        known = await shown.add(provider="stripe", event="invoice.paid", delivery_id="evt_1")
+        await shown.add(gist="JSON · 2 B")
+        await until(lambda: shown.model.rowCount() == 2)
+        shown.page.open_request(known.id)
+        await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == known.id)
+        assert shown.detail.header.title.text() == "invoice.paid · Stripe"
+        rows = dict(cells for cells in map(shown.detail.info.pairs.cells, range(shown.detail.info.pairs.rowCount())))
+        assert (rows["Provider"], rows["Event"], rows["Delivery ID"]) == ("Stripe", "invoice.paid", "evt_1")
+        shown.page.open_request(shown.model.summary(0).id)
+        await until(lambda: shown.detail.header.title.text() == "JSON · 2 B")
+        assert not shown.page.grab().isNull()
 
-            def note(database: object) -> None:
-                execute = database.connection().execute  # type: ignore[attr-defined]
-                execute("UPDATE capture SET provider = 'stripe', event = 'invoice.paid' WHERE id = ?", (later.id,))
 
-            await store._writer.run(note)
-            shown.desk.bus.publish(RequestsIdentified(senders=((later.id, "stripe", "invoice.paid"),)))
-            assert shown.model.summary(0).event == "invoice.paid"
-            assert "invoice.paid from Stripe" in shown.model.data(shown.model.index(0))
-            await until(lambda: shown.detail.header.title.text() == "invoice.paid · Stripe")
+async def test_what_is_found_out_later_appears_in_list_and_detail(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        later = await shown.add(gist="JSON · 2 B", identified=False)
+        await until(lambda: shown.model.rowCount() == 1)
+        shown.page.open_request(later.id)
+        await until(lambda: shown.detail.capture is not None)
+        assert shown.detail.header.title.text() == "JSON · 2 B"
+        store = shown.desk.store
 
-    run(check())
+        def note(database: object) -> None:
+            execute = database.connection().execute  # type: ignore[attr-defined]
+            execute("UPDATE capture SET provider = 'stripe', event = 'invoice.paid' WHERE id = ?", (later.id,))
+
+        await store._writer.run(note)
+        shown.desk.bus.publish(RequestsIdentified(senders=((later.id, "stripe", "invoice.paid"),)))
+        assert shown.model.summary(0).event == "invoice.paid"
+        assert "invoice.paid from Stripe" in shown.model.data(shown.model.index(0))
+        await until(lambda: shown.detail.header.title.text() == "invoice.paid · Stripe")

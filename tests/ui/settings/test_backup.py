@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -21,8 +20,6 @@ from app.ui.settings.backup import BackupRows, question_text
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle, until
-
-Scene = Callable[..., Any]
 
 
 @pytest.fixture
@@ -80,67 +77,54 @@ class Slow:
         self._report(step, done, total)
 
 
-def test_a_backup_is_written_and_can_be_shown(
-    run: Scene, window: QWidget, data: Path, chosen: list[Path | None]
-) -> None:
-    async def scene() -> None:
-        async with open_desk(data, endpoints=1) as desk:
-            rows, file = rows_of(desk, window), data.parent / "a.db"
-            file.write_text("the user agreed to replace it")
-            chosen.append(file)
-            slow = Slow(desk.store.backups)
-            rows.back_up.click()
-            await until(rows.backup_progress.isVisible)
-            await until(lambda: "Copying: " in rows.backup_progress.text.text())
-            assert not rows.back_up.isEnabled()
-            again = rows_of(desk, window)
-            assert again.backup_progress.isVisible(), "the settings were closed and opened meanwhile"
-            slow.held = False
-            await until(rows.result.isVisible)
-            assert rows.result.text().startswith(f"Backed up to {file} (")
-            assert rows.show_button.isVisible()
-            assert not rows.backup_progress.isVisible()
-            assert rows.back_up.isEnabled()
-            with closing(sqlite3.connect(file)) as connection:
-                assert connection.execute("SELECT count(*) FROM endpoint").fetchone() == (1,)
-
-    run(scene())
+async def test_a_backup_is_written_and_can_be_shown(window: QWidget, data: Path, chosen: list[Path | None]) -> None:
+    async with open_desk(data, endpoints=1) as desk:
+        rows, file = rows_of(desk, window), data.parent / "a.db"
+        file.write_text("the user agreed to replace it")
+        chosen.append(file)
+        slow = Slow(desk.store.backups)
+        rows.back_up.click()
+        await until(rows.backup_progress.isVisible)
+        await until(lambda: "Copying: " in rows.backup_progress.text.text())
+        assert not rows.back_up.isEnabled()
+        again = rows_of(desk, window)
+        assert again.backup_progress.isVisible(), "the settings were closed and opened meanwhile"
+        slow.held = False
+        await until(rows.result.isVisible)
+        assert rows.result.text().startswith(f"Backed up to {file} (")
+        assert rows.show_button.isVisible()
+        assert not rows.backup_progress.isVisible()
+        assert rows.back_up.isEnabled()
+        with closing(sqlite3.connect(file)) as connection:
+            assert connection.execute("SELECT count(*) FROM endpoint").fetchone() == (1,)
 
 
-def test_a_backup_can_be_cancelled(run: Scene, window: QWidget, data: Path, chosen: list[Path | None]) -> None:
-    async def scene() -> None:
-        async with open_desk(data) as desk:
-            rows, file = rows_of(desk, window), data.parent / "a.db"
-            chosen.append(file)
-            slow = Slow(desk.store.backups)
-            rows.back_up.click()
-            await until(rows.backup_progress.isVisible)
-            rows.backup_progress.cancel.click()
-            await until(desk.store.backups._cancelling.is_set)
-            slow.held = False
-            await until(lambda: not rows.backup_progress.isVisible())
-            assert not rows.result.isVisible()
-            assert rows.backup_row.error() == ""
-            assert not file.exists()
-
-    run(scene())
+async def test_a_backup_can_be_cancelled(window: QWidget, data: Path, chosen: list[Path | None]) -> None:
+    async with open_desk(data) as desk:
+        rows, file = rows_of(desk, window), data.parent / "a.db"
+        chosen.append(file)
+        slow = Slow(desk.store.backups)
+        rows.back_up.click()
+        await until(rows.backup_progress.isVisible)
+        rows.backup_progress.cancel.click()
+        await until(desk.store.backups._cancelling.is_set)
+        slow.held = False
+        await until(lambda: not rows.backup_progress.isVisible())
+        assert not rows.result.isVisible()
+        assert rows.backup_row.error() == ""
+        assert not file.exists()
 
 
-def test_why_there_is_no_backup_stands_at_the_row(
-    run: Scene, window: QWidget, data: Path, chosen: list[Path | None]
-) -> None:
-    async def scene() -> None:
-        async with open_desk(data) as desk:
-            rows = rows_of(desk, window)
-            chosen.extend([data.parent / "missing" / "a.db", None])
-            rows.back_up.click()
-            await until(lambda: "There is no folder" in rows.backup_row.error())
-            rows.back_up.click()  # and the dialog is cancelled
-            await until(lambda: not chosen)
-            await settle()
-            assert not rows.backup_progress.isVisible()
-
-    run(scene())
+async def test_why_there_is_no_backup_stands_at_the_row(window: QWidget, data: Path, chosen: list[Path | None]) -> None:
+    async with open_desk(data) as desk:
+        rows = rows_of(desk, window)
+        chosen.extend([data.parent / "missing" / "a.db", None])
+        rows.back_up.click()
+        await until(lambda: "There is no folder" in rows.backup_row.error())
+        rows.back_up.click()  # and the dialog is cancelled
+        await until(lambda: not chosen)
+        await settle()
+        assert not rows.backup_progress.isVisible()
 
 
 async def make_backup(desk: Desk, file: Path) -> None:
@@ -148,81 +132,67 @@ async def make_backup(desk: Desk, file: Path) -> None:
     await desk.store.backups.wait()
 
 
-def test_a_backup_is_restored_after_a_question_by_a_restart(
-    run: Scene, window: QWidget, data: Path, chosen: list[Path | None]
+async def test_a_backup_is_restored_after_a_question_by_a_restart(
+    window: QWidget, data: Path, chosen: list[Path | None]
 ) -> None:
-    async def scene() -> None:
-        async with open_desk(data, endpoints=1) as desk:
-            rows, file = rows_of(desk, window), data.parent / "a.db"
-            await make_backup(desk, file)
-            chosen.append(file)
-            rows.restore.click()
-            await until(lambda: question(rows))
-            asked = question(rows)
-            assert asked is not None
-            assert "a.db holds 1 endpoint and 0 requests" in asked.text.text()
-            assert "is kept in the data folder" in asked.text.text()
-            assert (data / STAGED_NAME).exists()
-            assert not rows.restore_progress.isVisible()
-            asked.confirm.click()
-            await until(lambda: desk.restarts == 1)
-            assert (data / STAGED_NAME).exists()
-
-    run(scene())
+    async with open_desk(data, endpoints=1) as desk:
+        rows, file = rows_of(desk, window), data.parent / "a.db"
+        await make_backup(desk, file)
+        chosen.append(file)
+        rows.restore.click()
+        await until(lambda: question(rows))
+        asked = question(rows)
+        assert asked is not None
+        assert "a.db holds 1 endpoint and 0 requests" in asked.text.text()
+        assert "is kept in the data folder" in asked.text.text()
+        assert (data / STAGED_NAME).exists()
+        assert not rows.restore_progress.isVisible()
+        asked.confirm.click()
+        await until(lambda: desk.restarts == 1)
+        assert (data / STAGED_NAME).exists()
 
 
-def test_without_agreement_nothing_is_staged(
-    run: Scene, window: QWidget, data: Path, chosen: list[Path | None]
+async def test_without_agreement_nothing_is_staged(window: QWidget, data: Path, chosen: list[Path | None]) -> None:
+    async with open_desk(data, endpoints=1) as desk:
+        rows, file = rows_of(desk, window), data.parent / "a.db"
+        await make_backup(desk, file)
+        chosen.append(file)
+        rows.restore.click()
+        await until(lambda: question(rows))
+        asked = question(rows)
+        assert asked is not None
+        asked.cancel.click()
+        await until(lambda: not (data / STAGED_NAME).exists())
+        assert desk.restarts == 0
+
+
+async def test_a_check_can_be_cancelled(window: QWidget, data: Path, chosen: list[Path | None]) -> None:
+    async with open_desk(data, endpoints=1) as desk:
+        rows, file = rows_of(desk, window), data.parent / "a.db"
+        await make_backup(desk, file)
+        chosen.append(file)
+        slow = Slow(desk.services.restores)
+        rows.restore.click()
+        await until(rows.restore_progress.isVisible)
+        assert not rows.restore.isEnabled()
+        rows.restore_progress.cancel.click()
+        slow.held = False
+        await until(lambda: not rows.restore_progress.isVisible())
+        assert question(rows) is None
+        assert rows.restore.isEnabled()
+        assert not (data / STAGED_NAME).exists()
+
+
+async def test_a_file_that_is_no_backup_is_told_at_the_row(
+    window: QWidget, data: Path, chosen: list[Path | None]
 ) -> None:
-    async def scene() -> None:
-        async with open_desk(data, endpoints=1) as desk:
-            rows, file = rows_of(desk, window), data.parent / "a.db"
-            await make_backup(desk, file)
-            chosen.append(file)
-            rows.restore.click()
-            await until(lambda: question(rows))
-            asked = question(rows)
-            assert asked is not None
-            asked.cancel.click()
-            await until(lambda: not (data / STAGED_NAME).exists())
-            assert desk.restarts == 0
-
-    run(scene())
-
-
-def test_a_check_can_be_cancelled(run: Scene, window: QWidget, data: Path, chosen: list[Path | None]) -> None:
-    async def scene() -> None:
-        async with open_desk(data, endpoints=1) as desk:
-            rows, file = rows_of(desk, window), data.parent / "a.db"
-            await make_backup(desk, file)
-            chosen.append(file)
-            slow = Slow(desk.services.restores)
-            rows.restore.click()
-            await until(rows.restore_progress.isVisible)
-            assert not rows.restore.isEnabled()
-            rows.restore_progress.cancel.click()
-            slow.held = False
-            await until(lambda: not rows.restore_progress.isVisible())
-            assert question(rows) is None
-            assert rows.restore.isEnabled()
-            assert not (data / STAGED_NAME).exists()
-
-    run(scene())
-
-
-def test_a_file_that_is_no_backup_is_told_at_the_row(
-    run: Scene, window: QWidget, data: Path, chosen: list[Path | None]
-) -> None:
-    async def scene() -> None:
-        async with open_desk(data) as desk:
-            rows = rows_of(desk, window)
-            (data.parent / "text.db").write_text("Dear diary, " * 100)
-            chosen.append(data.parent / "text.db")
-            rows.restore.click()
-            await until(lambda: "not a database of Hookline" in rows.restore_row.error())
-            assert question(rows) is None
-
-    run(scene())
+    async with open_desk(data) as desk:
+        rows = rows_of(desk, window)
+        (data.parent / "text.db").write_text("Dear diary, " * 100)
+        chosen.append(data.parent / "text.db")
+        rows.restore.click()
+        await until(lambda: "not a database of Hookline" in rows.restore_row.error())
+        assert question(rows) is None
 
 
 def test_the_question_says_what_the_start_will_do() -> None:

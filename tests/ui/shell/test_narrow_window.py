@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtWidgets import QLabel, QScrollArea
@@ -20,179 +18,155 @@ from tests.deliveries import fail, queued
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
 
-Scene = Callable[..., Any]
 SIZE = (960, 540)
 pytestmark = pytest.mark.usefixtures("each_font")
 
 
 @pytest.mark.parametrize("plan", Plan)
-def test_captions_of_the_figures_are_whole(run: Scene, tmp_path: Path, plan: Plan) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=8, plan=plan) as (_, window):
-            window.resize(*SIZE)
-            window.show_page(DASHBOARD)
-            await settle(10)
-            labels = [one for one in window.dashboard.stats.findChildren(QLabel) if one.isVisible() and one.text()]
-            assert labels
-            cut = [one.text() for one in labels if one.fontMetrics().horizontalAdvance(one.text()) > one.width()]
-            assert cut == []
-            assert [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()] == []
-
-    run(scene())
+async def test_captions_of_the_figures_are_whole(tmp_path: Path, plan: Plan) -> None:
+    async with shown(tmp_path, endpoints=8, plan=plan) as (_, window):
+        window.resize(*SIZE)
+        window.show_page(DASHBOARD)
+        await settle(10)
+        labels = [one for one in window.dashboard.stats.findChildren(QLabel) if one.isVisible() and one.text()]
+        assert labels
+        cut = [one.text() for one in labels if one.fontMetrics().horizontalAdvance(one.text()) > one.width()]
+        assert cut == []
+        assert [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()] == []
 
 
-def test_the_facts_of_a_body_lose_words_and_not_letters(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            capture = factories.capture(b"{}", endpoint_id=desk.store.endpoints.all()[0].id)
-            await desk.store.captures.add(capture, b"{}")
-            window.resize(1400, 800)
-            window.show_endpoint(capture.endpoint_id)
-            window.requests.go_to(capture)
-            kind = window.requests.detail.body.facts
-            await until(lambda: kind.text() == "JSON · 2 B · auto")
-            for width in range(1400, 900, -20):
-                window.resize(width, 800)
-                await settle()
-                assert kind.shown_text() in ("JSON · 2 B · auto", "JSON · 2 B", "JSON", "")
-
-    run(scene())
+async def test_the_facts_of_a_body_lose_words_and_not_letters(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        capture = factories.capture(b"{}", endpoint_id=desk.store.endpoints.all()[0].id)
+        await desk.store.captures.add(capture, b"{}")
+        window.resize(1400, 800)
+        window.show_endpoint(capture.endpoint_id)
+        window.requests.go_to(capture)
+        kind = window.requests.detail.body.facts
+        await until(lambda: kind.text() == "JSON · 2 B · auto")
+        for width in range(1400, 900, -20):
+            window.resize(width, 800)
+            await settle()
+            assert kind.shown_text() in ("JSON · 2 B · auto", "JSON · 2 B", "JSON", "")
 
 
 @pytest.mark.parametrize(("height", "chart"), [(466, True), (410, False)])
-def test_a_paused_target_leaves_the_header_whole(run: Scene, tmp_path: Path, height: int, chart: bool) -> None:
+async def test_a_paused_target_leaves_the_header_whole(tmp_path: Path, height: int, chart: bool) -> None:
     """At 1366 by 768 and 150 %, less the frame of a window; in a lower one without the chart meanwhile."""
 
-    async def scene() -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await desk.endpoint()
-            url = "http://127.0.0.1:3000/webhooks/stripe/payments"
-            target = await desk.store.targets.create(endpoint.id, TargetDraft(url=url))
-            await desk.capture(endpoint)
-            window.hide()
-            window.resize(894, height)
-            window.show()
-            window.show_endpoint(endpoint.id)
-            page, header = window.requests, window.requests.header
-            parts = (header.edit, header.test, header.more, header.url, header.qr, header.facts)
-            await until(page.activity.isVisible)
-            await settle(10)
-            heights = [part.height() for part in parts]
-            await desk.store.targets.pause(target.id)
-            await until(page.paused_notice.isVisible)
-            await settle(10)
-            assert header.height() >= header.heightForWidth(header.width())
-            assert [part.height() for part in parts] == heights
-            assert url in page.paused_notice.accessibleName()
-            assert page.activity.isVisible() is chart
-            await desk.store.targets.resume(target.id)
-            await until(lambda: page.paused_notice.isHidden() and page.activity.isVisible())
-
-    run(scene())
+    async with shown(tmp_path) as (desk, window):
+        endpoint = await desk.endpoint()
+        url = "http://127.0.0.1:3000/webhooks/stripe/payments"
+        target = await desk.store.targets.create(endpoint.id, TargetDraft(url=url))
+        await desk.capture(endpoint)
+        window.hide()
+        window.resize(894, height)
+        window.show()
+        window.show_endpoint(endpoint.id)
+        page, header = window.requests, window.requests.header
+        parts = (header.edit, header.test, header.more, header.url, header.qr, header.facts)
+        await until(page.activity.isVisible)
+        await settle(10)
+        heights = [part.height() for part in parts]
+        await desk.store.targets.pause(target.id)
+        await until(page.paused_notice.isVisible)
+        await settle(10)
+        assert header.height() >= header.heightForWidth(header.width())
+        assert [part.height() for part in parts] == heights
+        assert url in page.paused_notice.accessibleName()
+        assert page.activity.isVisible() is chart
+        await desk.store.targets.resume(target.id)
+        await until(lambda: page.paused_notice.isHidden() and page.activity.isVisible())
 
 
 @pytest.mark.parametrize("size", [SIZE, (960, 494)])
-def test_a_note_is_written_without_scrolling_the_window(run: Scene, tmp_path: Path, size: tuple[int, int]) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            window.resize(*size)
-            capture = factories.capture(b"{}", endpoint_id=desk.store.endpoints.all()[0].id)
-            await desk.store.captures.add(capture, b"{}")
-            window.show_endpoint(capture.endpoint_id)
-            window.requests.go_to(capture)
-            note = window.requests.detail.header.note
-            await until(lambda: window.requests.detail.capture is not None)
-            note.start()
-            note.text.setPlainText("Arrived twice")
-            await settle(10)
-            around = next(area for area in window.findChildren(Scrolling) if area.isAncestorOf(note))
-            assert not around.horizontalScrollBar().isVisible()
-            assert not around.verticalScrollBar().isVisible()
-            assert note.hint.shown_text().startswith("13 of 2,000")
-            assert "…" not in note.hint.shown_text()
-            note.cancel()
-
-    run(scene())
+async def test_a_note_is_written_without_scrolling_the_window(tmp_path: Path, size: tuple[int, int]) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        window.resize(*size)
+        capture = factories.capture(b"{}", endpoint_id=desk.store.endpoints.all()[0].id)
+        await desk.store.captures.add(capture, b"{}")
+        window.show_endpoint(capture.endpoint_id)
+        window.requests.go_to(capture)
+        note = window.requests.detail.header.note
+        await until(lambda: window.requests.detail.capture is not None)
+        note.start()
+        note.text.setPlainText("Arrived twice")
+        await settle(10)
+        around = next(area for area in window.findChildren(Scrolling) if area.isAncestorOf(note))
+        assert not around.horizontalScrollBar().isVisible()
+        assert not around.verticalScrollBar().isVisible()
+        assert note.hint.shown_text().startswith("13 of 2,000")
+        assert "…" not in note.hint.shown_text()
+        note.cancel()
 
 
 @pytest.mark.parametrize(
     ("body", "kind"), [(b"{}", "application/json"), (b"--b\r\n\r\nhi\r\n--b--", "multipart/form-data; boundary=b")]
 )
-def test_the_button_that_wraps_stays_and_titles_have_more_room_than_sizes(
-    run: Scene, tmp_path: Path, body: bytes, kind: str
+async def test_the_button_that_wraps_stays_and_titles_have_more_room_than_sizes(
+    tmp_path: Path, body: bytes, kind: str
 ) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            window.resize(*SIZE)
-            capture = factories.capture(body, endpoint_id=desk.store.endpoints.all()[0].id, content_type=kind)
-            await desk.store.captures.add(capture, body)
-            window.show_endpoint(capture.endpoint_id)
-            window.requests.go_to(capture)
-            wrap = window.requests.detail.body.wrap
-            await until(wrap.isVisible)
-            await settle(10)
-            assert wrap.visibleRegion().boundingRect() == wrap.rect()
-            assert wrap.isEnabled()
-            assert wrap.width() >= wrap.sizeHint().width()
-            assert [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()] == []
-            row = window.requests.list.visualRect(window.requests.list.model().index(0, 0))
-            delegate = window.requests.list.request_delegate
-            assert delegate.star_rect(row).right() - row.left() > row.width() * 0.7
-
-    run(scene())
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        window.resize(*SIZE)
+        capture = factories.capture(body, endpoint_id=desk.store.endpoints.all()[0].id, content_type=kind)
+        await desk.store.captures.add(capture, body)
+        window.show_endpoint(capture.endpoint_id)
+        window.requests.go_to(capture)
+        wrap = window.requests.detail.body.wrap
+        await until(wrap.isVisible)
+        await settle(10)
+        assert wrap.visibleRegion().boundingRect() == wrap.rect()
+        assert wrap.isEnabled()
+        assert wrap.width() >= wrap.sizeHint().width()
+        assert [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()] == []
+        row = window.requests.list.visualRect(window.requests.list.model().index(0, 0))
+        delegate = window.requests.list.request_delegate
+        assert delegate.star_rect(row).right() - row.left() > row.width() * 0.7
 
 
-def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path) as (desk, window):
-            window.resize(1280, 800)
-            endpoint = await desk.endpoint(name="Shop")
-            window.show_endpoint(endpoint.id)
-            await settle(10)
-            header = window.requests.header
-            assert header.width() > TEXT_FROM
-            assert header.edit.text() == "Edit"
-            name, room = "My", header.name.width()
-            while header.name.fontMetrics().horizontalAdvance(name) <= room:
-                name += "."
-            await desk.store.endpoints.update(endpoint.id, factories.draft(name=name))
-            await until(lambda: header.edit.text() == "")
-            await until(lambda: header.name.shown_text() == name)
-            assert header.edit.accessibleName() == "Edit"
-            await desk.store.endpoints.update(endpoint.id, factories.draft(name="Shop"))
-            await until(lambda: header.name.text() == "Shop")
-            assert header.edit.text() == "Edit"
-
-    run(scene())
+async def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        window.resize(1280, 800)
+        endpoint = await desk.endpoint(name="Shop")
+        window.show_endpoint(endpoint.id)
+        await settle(10)
+        header = window.requests.header
+        assert header.width() > TEXT_FROM
+        assert header.edit.text() == "Edit"
+        name, room = "My", header.name.width()
+        while header.name.fontMetrics().horizontalAdvance(name) <= room:
+            name += "."
+        await desk.store.endpoints.update(endpoint.id, factories.draft(name=name))
+        await until(lambda: header.edit.text() == "")
+        await until(lambda: header.name.shown_text() == name)
+        assert header.edit.accessibleName() == "Edit"
+        await desk.store.endpoints.update(endpoint.id, factories.draft(name="Shop"))
+        await until(lambda: header.name.text() == "Shop")
+        assert header.edit.text() == "Edit"
 
 
 @pytest.mark.parametrize(
     ("body", "kind"), [(b"{}", "application/json"), (b"--b\r\n\r\nhi\r\n--b--", "multipart/form-data; boundary=b")]
 )
-def test_no_page_of_the_smallest_window_scrolls_sideways(run: Scene, tmp_path: Path, body: bytes, kind: str) -> None:
+async def test_no_page_of_the_smallest_window_scrolls_sideways(tmp_path: Path, body: bytes, kind: str) -> None:
     """With a request open and with figures of some length. A page that is not shown widens the others too."""
 
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            window.resize(*MINIMUM)
-            endpoint = await desk.endpoint(forward_url="http://127.0.0.1:9/hook")
-            (delivery,) = await queued(desk.store, endpoint)
-            await fail(desk.store, delivery)
-            capture = factories.capture(
-                body, endpoint_id=endpoint.id, seq=desk.store.captures.new_seq(), content_type=kind
-            )
-            await desk.store.captures.add(capture, body)
-            window.show_endpoint(endpoint.id)
-            window.requests.go_to(capture)
-            await until(window.requests.detail.body.wrap.isVisible)
-            use = StorageUse(used=1_200_000, limit=11 << 30, when_full="delete_oldest", reached=False)
-            for page in (None, DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL):
-                if page is not None:
-                    window.show_page(page)
-                window.dashboard.stats.show_kept(12_345, use)
-                window.deliveries.filters.set_state(DeliveryState.FAILED)
-                await settle(10)
-                scrolled = [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()]
-                assert scrolled == [], page
-
-    run(scene())
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        window.resize(*MINIMUM)
+        endpoint = await desk.endpoint(forward_url="http://127.0.0.1:9/hook")
+        (delivery,) = await queued(desk.store, endpoint)
+        await fail(desk.store, delivery)
+        capture = factories.capture(body, endpoint_id=endpoint.id, seq=desk.store.captures.new_seq(), content_type=kind)
+        await desk.store.captures.add(capture, body)
+        window.show_endpoint(endpoint.id)
+        window.requests.go_to(capture)
+        await until(window.requests.detail.body.wrap.isVisible)
+        use = StorageUse(used=1_200_000, limit=11 << 30, when_full="delete_oldest", reached=False)
+        for page in (None, DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL):
+            if page is not None:
+                window.show_page(page)
+            window.dashboard.stats.show_kept(12_345, use)
+            window.deliveries.filters.set_state(DeliveryState.FAILED)
+            await settle(10)
+            scrolled = [area for area in window.findChildren(QScrollArea) if area.horizontalScrollBar().isVisible()]
+            assert scrolled == [], page

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -23,8 +21,6 @@ from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
 
 pytestmark = pytest.mark.smoke
-
-Scene = Callable[..., Any]
 
 
 def press(window: MainWindow, *keys: str) -> None:
@@ -61,317 +57,281 @@ async def confirmed(window: MainWindow) -> None:
 
 
 class TestKeys:
-    def test_thirty_endpoints_are_one_stop_of_the_tab_key(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=30, plan=Plan.PRO) as (desk, window):
-                ids = ids_of(desk)
-                window.show_endpoint(ids[20])
-                sidebar = window.sidebar
-                for chosen in (ids[20], ids[3]):
-                    if chosen == ids[3]:
-                        focus(window, chosen)  # Tab comes back to where the keyboard was
-                    sidebar.add_button.setFocus()
-                    stops = []
-                    while window.focusWidget() is not sidebar.keys_button:
-                        press(window, "Tab")
-                        stops.append(window.focusWidget())
-                    assert stops == [sidebar.filter.line, sidebar.row(chosen), sidebar.tunnel, sidebar.keys_button]
+    async def test_thirty_endpoints_are_one_stop_of_the_tab_key(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=30, plan=Plan.PRO) as (desk, window):
+            ids = ids_of(desk)
+            window.show_endpoint(ids[20])
+            sidebar = window.sidebar
+            for chosen in (ids[20], ids[3]):
+                if chosen == ids[3]:
+                    focus(window, chosen)  # Tab comes back to where the keyboard was
                 sidebar.add_button.setFocus()
-                press(window, "Shift+Tab")
-                assert window.focusWidget() is sidebar.findChild(QWidget, "dashboard")
-                press(window, "Shift+Tab")
-                assert window.focusWidget() is sidebar.palette_button
+                stops = []
+                while window.focusWidget() is not sidebar.keys_button:
+                    press(window, "Tab")
+                    stops.append(window.focusWidget())
+                assert stops == [sidebar.filter.line, sidebar.row(chosen), sidebar.tunnel, sidebar.keys_button]
+            sidebar.add_button.setFocus()
+            press(window, "Shift+Tab")
+            assert window.focusWidget() is sidebar.findChild(QWidget, "dashboard")
+            press(window, "Shift+Tab")
+            assert window.focusWidget() is sidebar.palette_button
 
-        run(scene())
+    async def test_arrows_lead_through_the_rows_and_to_a_switch(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=3) as (desk, window):
+            first, second, third = ids_of(desk)
+            focus(window, first)
+            press(window, "Right")
+            assert window.focusWidget() is window.sidebar.row(first)
+            press(window, "Down", "Left")
+            switch = window.focusWidget()
+            assert isinstance(switch, Switch)
+            assert switch.parentWidget() is window.sidebar.row(second)
+            press(window, "Space")
+            await until(lambda: not desk.store.endpoints.all()[1].active)
+            press(window, "Return")
+            await until(lambda: desk.store.endpoints.all()[1].active)
+            assert window.focusWidget() is switch
+            press(window, "Right")
+            assert window.focusWidget() is window.sidebar.row(second)
+            press(window, "Left", "Down")
+            assert window.focusWidget() is window.sidebar.row(third)
+            press(window, "Home")
+            assert window.focusWidget() is window.sidebar.findChild(QWidget, "dashboard")
+            press(window, "End", "Return")
+            assert window.requests.endpoint_id == third
+            press(window, "F2")
+            await until(lambda: window.endpoint_actions._dialog is not None)
+            dialog = window.endpoint_actions._dialog
+            assert dialog is not None
+            assert dialog.form.name.text() == desk.store.endpoints.all()[2].name
+            dialog.reject()
 
-    def test_arrows_lead_through_the_rows_and_to_a_switch(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=3) as (desk, window):
-                first, second, third = ids_of(desk)
-                focus(window, first)
-                press(window, "Right")
-                assert window.focusWidget() is window.sidebar.row(first)
-                press(window, "Down", "Left")
-                switch = window.focusWidget()
-                assert isinstance(switch, Switch)
-                assert switch.parentWidget() is window.sidebar.row(second)
-                press(window, "Space")
-                await until(lambda: not desk.store.endpoints.all()[1].active)
-                press(window, "Return")
-                await until(lambda: desk.store.endpoints.all()[1].active)
-                assert window.focusWidget() is switch
-                press(window, "Right")
-                assert window.focusWidget() is window.sidebar.row(second)
-                press(window, "Left", "Down")
-                assert window.focusWidget() is window.sidebar.row(third)
-                press(window, "Home")
-                assert window.focusWidget() is window.sidebar.findChild(QWidget, "dashboard")
-                press(window, "End", "Return")
-                assert window.requests.endpoint_id == third
-                press(window, "F2")
-                await until(lambda: window.endpoint_actions._dialog is not None)
-                dialog = window.endpoint_actions._dialog
-                assert dialog is not None
-                assert dialog.form.name.text() == desk.store.endpoints.all()[2].name
-                dialog.reject()
+    async def test_screen_readers_know_the_switch(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, window):
+            made = await desk.endpoint(name="Stripe")
+            await until(lambda: made.id in window.sidebar.list.rows)
+            switch = window.sidebar.row(made.id).findChild(Switch)
+            interface = QAccessible.queryAccessibleInterface(switch)
+            assert interface.role() == QAccessible.Role.CheckBox
+            assert interface.text(QAccessible.Text.Name) == "Stripe active"
+            assert interface.state().checked
 
-        run(scene())
-
-    def test_screen_readers_know_the_switch(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, window):
-                made = await desk.endpoint(name="Stripe")
-                await until(lambda: made.id in window.sidebar.list.rows)
-                switch = window.sidebar.row(made.id).findChild(Switch)
-                interface = QAccessible.queryAccessibleInterface(switch)
-                assert interface.role() == QAccessible.Role.CheckBox
-                assert interface.text(QAccessible.Text.Name) == "Stripe active"
-                assert interface.state().checked
-
-        run(scene())
-
-    def test_after_a_delete_the_keyboard_is_in_a_row_and_on_no_switch(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=4) as (desk, window):
-                first, second, third, fourth = ids_of(desk)
-                for gone, on_switch, heir in ((second, False, third), (third, True, fourth), (fourth, False, first)):
-                    focus(window, gone)
-                    if on_switch:
-                        press(window, "Left")
-                    endpoint = desk.store.endpoints.by_id(gone)
-                    assert endpoint is not None
-                    if gone == second:  # elsewhere, by a command
-                        await desk.store.endpoints.delete(gone)
-                    else:
-                        window.endpoint_actions.delete(endpoint)
-                        await confirmed(window)
-                    await until(lambda gone=gone: gone not in window.sidebar.list.rows)
-                    await settle()
-                    assert window.focusWidget() is window.sidebar.row(heir)
-                    press(window, "Space")
-                    await settle()
-                    assert all(endpoint.active for endpoint in window.services.endpoints.all())
-
-        run(scene())
-
-    def test_after_a_delete_from_elsewhere_too(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=4) as (desk, window):
-                first, second, third, _ = desk.store.endpoints.all()
-                line = window.dashboard.rows.row(first.id)
-                assert line is not None
-                line.menu_button.setFocus(Qt.FocusReason.TabFocusReason)
-                window.endpoint_actions.delete(first)
-                await confirmed(window)
-                await until(lambda: first.id not in window.sidebar.list.rows)
-                await settle()
-                assert not isinstance(window.focusWidget(), Switch)
-                for by_key in (False, True):
-                    endpoint = third if by_key else second
-                    window.enter_endpoint(endpoint.id)
-                    if not by_key:
-                        window.requests.header.more.setFocus()
+    async def test_after_a_delete_the_keyboard_is_in_a_row_and_on_no_switch(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=4) as (desk, window):
+            first, second, third, fourth = ids_of(desk)
+            for gone, on_switch, heir in ((second, False, third), (third, True, fourth), (fourth, False, first)):
+                focus(window, gone)
+                if on_switch:
+                    press(window, "Left")
+                endpoint = desk.store.endpoints.by_id(gone)
+                assert endpoint is not None
+                if gone == second:  # elsewhere, by a command
+                    await desk.store.endpoints.delete(gone)
+                else:
                     window.endpoint_actions.delete(endpoint)
                     await confirmed(window)
-                    await until(lambda endpoint=endpoint: endpoint.id not in window.sidebar.list.rows)
-                    await settle()
-                    assert not isinstance(window.focusWidget(), Switch)
+                await until(lambda gone=gone: gone not in window.sidebar.list.rows)
+                await settle()
+                assert window.focusWidget() is window.sidebar.row(heir)
+                press(window, "Space")
+                await settle()
+                assert all(endpoint.active for endpoint in window.services.endpoints.all())
 
-        run(scene())
+    async def test_after_a_delete_from_elsewhere_too(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=4) as (desk, window):
+            first, second, third, _ = desk.store.endpoints.all()
+            line = window.dashboard.rows.row(first.id)
+            assert line is not None
+            line.menu_button.setFocus(Qt.FocusReason.TabFocusReason)
+            window.endpoint_actions.delete(first)
+            await confirmed(window)
+            await until(lambda: first.id not in window.sidebar.list.rows)
+            await settle()
+            assert not isinstance(window.focusWidget(), Switch)
+            for by_key in (False, True):
+                endpoint = third if by_key else second
+                window.enter_endpoint(endpoint.id)
+                if not by_key:
+                    window.requests.header.more.setFocus()
+                window.endpoint_actions.delete(endpoint)
+                await confirmed(window)
+                await until(lambda endpoint=endpoint: endpoint.id not in window.sidebar.list.rows)
+                await settle()
+                assert not isinstance(window.focusWidget(), Switch)
 
 
 class TestFilter:
-    def test_it_comes_with_many_and_narrows_by_name_description_and_slug(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, plan=Plan.PRO) as (desk, window):
-                line = window.sidebar.filter.line
-                made = [await desk.endpoint(name=f"Shop {n}", slug=f"slug-{n}x3") for n in range(OFFERED_ABOVE)]
-                await until(lambda: len(window.sidebar.list.rows) == len(made))
-                assert not line.isVisible()
-                other = await desk.endpoint(name="Stripe Live", description="Invoices of 2026", slug="payments-3x")
-                await until(line.isVisible)
-                line.setFocus()
-                for text, wanted in (
-                    ("live STRIPE", [other.id]),
-                    ("paym", [other.id]),
-                    ("slug-3x", [made[3].id]),
-                    ("ments", []),
-                    ("shop 3", [made[3].id]),  # though a slug ends in 3x
-                    ("live invoice", [other.id]),
-                    (" ", [*(one.id for one in made), other.id]),
-                ):
-                    line.setText(text)
-                    await settle()
-                    assert order_of(window) == wanted, text
-                line.setText("nowhere")
-                assert order_of(window) == []
-                assert window.sidebar.list.none.isVisible()
-                assert window.sidebar.list.none.text() == "No matches"
-                press(window, "Down")
-                assert window.focusWidget() is line
-                press(window, "Esc")
-                assert line.text() == ""
-                assert len(order_of(window)) == len(made) + 1
-                assert not window.sidebar.list.none.isVisible()
-                line.setText("shop")
-                press(window, "Down", "Down")
-                assert window.focusWidget() is window.sidebar.row(made[1].id)
-                line.setFocus()
-                line.setText("stripe")
-                press(window, "Return")
-                assert window.requests.endpoint_id == other.id
+    async def test_it_comes_with_many_and_narrows_by_name_description_and_slug(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, plan=Plan.PRO) as (desk, window):
+            line = window.sidebar.filter.line
+            made = [await desk.endpoint(name=f"Shop {n}", slug=f"slug-{n}x3") for n in range(OFFERED_ABOVE)]
+            await until(lambda: len(window.sidebar.list.rows) == len(made))
+            assert not line.isVisible()
+            other = await desk.endpoint(name="Stripe Live", description="Invoices of 2026", slug="payments-3x")
+            await until(line.isVisible)
+            line.setFocus()
+            for text, wanted in (
+                ("live STRIPE", [other.id]),
+                ("paym", [other.id]),
+                ("slug-3x", [made[3].id]),
+                ("ments", []),
+                ("shop 3", [made[3].id]),  # though a slug ends in 3x
+                ("live invoice", [other.id]),
+                (" ", [*(one.id for one in made), other.id]),
+            ):
+                line.setText(text)
+                await settle()
+                assert order_of(window) == wanted, text
+            line.setText("nowhere")
+            assert order_of(window) == []
+            assert window.sidebar.list.none.isVisible()
+            assert window.sidebar.list.none.text() == "No matches"
+            press(window, "Down")
+            assert window.focusWidget() is line
+            press(window, "Esc")
+            assert line.text() == ""
+            assert len(order_of(window)) == len(made) + 1
+            assert not window.sidebar.list.none.isVisible()
+            line.setText("shop")
+            press(window, "Down", "Down")
+            assert window.focusWidget() is window.sidebar.row(made[1].id)
+            line.setFocus()
+            line.setText("stripe")
+            press(window, "Return")
+            assert window.requests.endpoint_id == other.id
 
-        run(scene())
-
-    def test_it_hides_neither_what_is_chosen_nor_all_when_few_are_left(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=9) as (desk, window):
-                ids, line = ids_of(desk), window.sidebar.filter.line
-                line.setText(desk.store.endpoints.all()[0].slug)
-                assert order_of(window) == ids[:1]
-                window.show_endpoint(ids[5])
-                assert line.text() == ""
-                assert order_of(window) == ids
-                line.setText("x")
-                for number in ids[1:]:
-                    await desk.store.endpoints.delete(number)
-                await until(lambda: len(window.sidebar.list.rows) == 1)
-                line.clear()
-                await desk.store.endpoints.update(ids[0], desk.store.endpoints.all()[0].draft())
-                await until(window.sidebar.filter.isHidden)
-                assert order_of(window) == ids[:1]
-
-        run(scene())
+    async def test_it_hides_neither_what_is_chosen_nor_all_when_few_are_left(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=9) as (desk, window):
+            ids, line = ids_of(desk), window.sidebar.filter.line
+            line.setText(desk.store.endpoints.all()[0].slug)
+            assert order_of(window) == ids[:1]
+            window.show_endpoint(ids[5])
+            assert line.text() == ""
+            assert order_of(window) == ids
+            line.setText("x")
+            for number in ids[1:]:
+                await desk.store.endpoints.delete(number)
+            await until(lambda: len(window.sidebar.list.rows) == 1)
+            line.clear()
+            await desk.store.endpoints.update(ids[0], desk.store.endpoints.all()[0].draft())
+            await until(window.sidebar.filter.isHidden)
+            assert order_of(window) == ids[:1]
 
 
 class TestOrder:
-    def test_alt_with_arrows_moves_an_endpoint_and_the_keyboard_with_it(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=4) as (desk, window):
-                a, b, c, d = ids_of(desk)
-                focus(window, a)
-                press(window, "Alt+Down", "Alt+Down")  # faster than they are stored
-                await until(lambda: ids_of(desk) == [b, c, a, d])
-                await until(lambda: order_of(window) == [b, c, a, d])
-                assert window.focusWidget() is window.sidebar.row(a)
-                press(window, "Alt+Up")
-                await until(lambda: order_of(window) == [b, a, c, d])
-                press(window, "Up", "Alt+Up")
-                await settle()
-                assert ids_of(desk) == [b, a, c, d]
-                lines = [window.dashboard.rows.row(number) for number in ids_of(desk)]
-                tops = [line.y() for line in lines if line is not None]
-                assert tops == sorted(tops)
-                assert len(tops) == 4
-                press(window, "Ctrl+2")
-                assert window.requests.endpoint_id == a
+    async def test_alt_with_arrows_moves_an_endpoint_and_the_keyboard_with_it(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=4) as (desk, window):
+            a, b, c, d = ids_of(desk)
+            focus(window, a)
+            press(window, "Alt+Down", "Alt+Down")  # faster than they are stored
+            await until(lambda: ids_of(desk) == [b, c, a, d])
+            await until(lambda: order_of(window) == [b, c, a, d])
+            assert window.focusWidget() is window.sidebar.row(a)
+            press(window, "Alt+Up")
+            await until(lambda: order_of(window) == [b, a, c, d])
+            press(window, "Up", "Alt+Up")
+            await settle()
+            assert ids_of(desk) == [b, a, c, d]
+            lines = [window.dashboard.rows.row(number) for number in ids_of(desk)]
+            tops = [line.y() for line in lines if line is not None]
+            assert tops == sorted(tops)
+            assert len(tops) == 4
+            press(window, "Ctrl+2")
+            assert window.requests.endpoint_id == a
 
-        run(scene())
+    async def test_menu_and_palette_move_where_there_is_room(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            a, b = desk.store.endpoints.all()
+            verbs = {action.text().partition("\t")[0]: action for action in window.endpoint_menus.menu(a).actions()}
+            assert (verbs["Move up"].isEnabled(), verbs["Move down"].isEnabled()) == (False, True)
+            verbs["Move down"].trigger()
+            await until(lambda: ids_of(desk) == [b.id, a.id])
+            window.show_endpoint(a.id)
+            commands = window.commands.endpoint
+            assert (commands.up.isEnabled(), commands.down.isEnabled()) == (True, False)
+            commands.up.trigger()
+            await until(lambda: ids_of(desk) == [a.id, b.id])
+            await settle()
+            assert (commands.up.isEnabled(), commands.down.isEnabled()) == (False, True)
 
-    def test_menu_and_palette_move_where_there_is_room(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=2) as (desk, window):
-                a, b = desk.store.endpoints.all()
-                verbs = {action.text().partition("\t")[0]: action for action in window.endpoint_menus.menu(a).actions()}
-                assert (verbs["Move up"].isEnabled(), verbs["Move down"].isEnabled()) == (False, True)
-                verbs["Move down"].trigger()
-                await until(lambda: ids_of(desk) == [b.id, a.id])
-                window.show_endpoint(a.id)
-                commands = window.commands.endpoint
-                assert (commands.up.isEnabled(), commands.down.isEnabled()) == (True, False)
-                commands.up.trigger()
-                await until(lambda: ids_of(desk) == [a.id, b.id])
-                await settle()
-                assert (commands.up.isEnabled(), commands.down.isEnabled()) == (False, True)
+    async def test_a_row_is_dragged_to_where_the_line_is(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=4) as (desk, window):
+            a, b, c, d = ids_of(desk)
+            row, line = window.sidebar.row(a), window.sidebar.list._line
 
-        run(scene())
+            def drag(to: int) -> QPoint:
+                """Hold the first row and go behind the row of `to`."""
+                target = window.sidebar.row(to)
+                place = row.mapFromGlobal(target.mapToGlobal(QPoint(60, target.height() - 4)))
+                QTest.mousePress(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 10))
+                for at in (QPoint(60, 14), QPoint(60, 30), place):
+                    QTest.mouseMove(row, at)
+                return place
 
-    def test_a_row_is_dragged_to_where_the_line_is(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=4) as (desk, window):
-                a, b, c, d = ids_of(desk)
-                row, line = window.sidebar.row(a), window.sidebar.list._line
-
-                def drag(to: int) -> QPoint:
-                    """Hold the first row and go behind the row of `to`."""
-                    target = window.sidebar.row(to)
-                    place = row.mapFromGlobal(target.mapToGlobal(QPoint(60, target.height() - 4)))
-                    QTest.mousePress(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 10))
-                    for at in (QPoint(60, 14), QPoint(60, 30), place):
-                        QTest.mouseMove(row, at)
-                    return place
-
-                place = drag(c)
-                assert line.isVisible()
-                assert window.sidebar.row(c).geometry().bottom() <= line.geometry().center().y()
-                assert line.geometry().center().y() <= window.sidebar.row(d).geometry().top()
-                press(window, "Esc")
-                assert not line.isVisible()
-                QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=place)
-                place = drag(c)
-                QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=place)
-                await until(lambda: order_of(window) == [b, c, a, d])
-                assert not line.isVisible()
-                assert window.requests.endpoint_id is None, "a drag is no click"
-                place = drag(b)
-                QTest.mouseMove(row, QPoint(60, 20))
-                assert not line.isVisible()  # back where it was
-                QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 20))
-                await settle()
-                assert ids_of(desk) == [b, c, a, d]
-
-        run(scene())
+            place = drag(c)
+            assert line.isVisible()
+            assert window.sidebar.row(c).geometry().bottom() <= line.geometry().center().y()
+            assert line.geometry().center().y() <= window.sidebar.row(d).geometry().top()
+            press(window, "Esc")
+            assert not line.isVisible()
+            QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=place)
+            place = drag(c)
+            QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=place)
+            await until(lambda: order_of(window) == [b, c, a, d])
+            assert not line.isVisible()
+            assert window.requests.endpoint_id is None, "a drag is no click"
+            place = drag(b)
+            QTest.mouseMove(row, QPoint(60, 20))
+            assert not line.isVisible()  # back where it was
+            QTest.mouseRelease(row, Qt.MouseButton.LeftButton, pos=QPoint(60, 20))
+            await settle()
+            assert ids_of(desk) == [b, c, a, d]
 
 
 @pytest.mark.usefixtures("each_font")
-def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path) as (desk, window):
-            sidebar = window.sidebar
-            place = desk.services.listening()
-            assert place is not None
-            whole = sidebar.listening.fontMetrics().horizontalAdvance(place)
-            for width, text in ((whole - 4, f"Port {place.rpartition(':')[2]}"), (260, place)):
-                sidebar.listening.setFixedWidth(width)
-                await settle()
-                assert sidebar.listening.shown_text() == text
-                assert sidebar.listening.accessibleName() == f"Listening on {place}"
-
-    run(scene())
+async def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        sidebar = window.sidebar
+        place = desk.services.listening()
+        assert place is not None
+        whole = sidebar.listening.fontMetrics().horizontalAdvance(place)
+        for width, text in ((whole - 4, f"Port {place.rpartition(':')[2]}"), (260, place)):
+            sidebar.listening.setFixedWidth(width)
+            await settle()
+            assert sidebar.listening.shown_text() == text
+            assert sidebar.listening.accessibleName() == f"Listening on {place}"
 
 
 class TestMany:
     @pytest.mark.usefixtures("each_font")
-    def test_what_is_chosen_is_in_view_and_the_foot_too(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=30, plan=Plan.PRO) as (desk, window):
-                ids = ids_of(desk)
-                window.setMinimumHeight(400)
-                window.resize(960, 540)
-                await settle()
-                sidebar = window.sidebar
-                assert sidebar._plan.text() == "30 endpoints · Pro"
-                for widget in (sidebar._plan, sidebar.settings_button, sidebar.filter.line):
-                    assert widget.visibleRegion().boundingRect() == widget.rect()
-                press(window, "Ctrl+PgUp")
-                await until(lambda: in_view(window, ids[-1]))
-                assert not in_view(window, ids[0])
-                press(window, "Ctrl+PgDown")
-                await until(lambda: in_view(window, ids[0]))
-                made = await desk.endpoint()
-                window._endpoint_created(made)
-                await until(lambda: in_view(window, made.id))
-                window.show_page(ALL_REQUESTS)
-                window.hide()
-                window.show_endpoint(ids[15])
-                window.show()
-                await until(lambda: in_view(window, ids[15]))
-                focus(window, ids[15])
-                press(window, *["Up"] * 12)
-                await settle()
-                assert window.focusWidget() is sidebar.row(ids[3])
-                assert in_view(window, ids[3])
-                window.show_page(REFUSED)
-                assert not sidebar.row(ids[15]).isChecked()
-
-        run(scene())
+    async def test_what_is_chosen_is_in_view_and_the_foot_too(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=30, plan=Plan.PRO) as (desk, window):
+            ids = ids_of(desk)
+            window.setMinimumHeight(400)
+            window.resize(960, 540)
+            await settle()
+            sidebar = window.sidebar
+            assert sidebar._plan.text() == "30 endpoints · Pro"
+            for widget in (sidebar._plan, sidebar.settings_button, sidebar.filter.line):
+                assert widget.visibleRegion().boundingRect() == widget.rect()
+            press(window, "Ctrl+PgUp")
+            await until(lambda: in_view(window, ids[-1]))
+            assert not in_view(window, ids[0])
+            press(window, "Ctrl+PgDown")
+            await until(lambda: in_view(window, ids[0]))
+            made = await desk.endpoint()
+            window._endpoint_created(made)
+            await until(lambda: in_view(window, made.id))
+            window.show_page(ALL_REQUESTS)
+            window.hide()
+            window.show_endpoint(ids[15])
+            window.show()
+            await until(lambda: in_view(window, ids[15]))
+            focus(window, ids[15])
+            press(window, *["Up"] * 12)
+            await settle()
+            assert window.focusWidget() is sidebar.row(ids[3])
+            assert in_view(window, ids[3])
+            window.show_page(REFUSED)
+            assert not sidebar.row(ids[15]).isChecked()

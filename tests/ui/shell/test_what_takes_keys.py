@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -17,7 +16,6 @@ from tests.ui.desk import Desk, shown
 from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 Key = Qt.Key
 
 
@@ -67,88 +65,76 @@ def menu(window: MainWindow) -> None:
 
 
 @pytest.mark.parametrize("opens", [palette, sheet, settings, about, question, menu])
-def test_what_closes_opens_no_request(run: Run, tmp_path: Path, opens: Callable[[MainWindow], None]) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            page = await listed(desk, window)
-            opens(window)
-            if opens is question:
-                await until(lambda: QApplication.activeModalWidget() is not None)
-                QApplication.activeModalWidget().close()
-                await activate(window)
-            await until(lambda: QApplication.activeModalWidget() is None and window.isActiveWindow())
-            page.list.clearFocus()
-            page.list.setFocus(Qt.FocusReason.PopupFocusReason)
-            await settle(5)
-            assert window.focusWidget() is page.list
-            assert page.detail.capture_id is None
-            assert (page.list.current(), page.list.selected()) == (None, [])
-            assert unread(desk) == 4
-            QTest.keyClick(page.list, Key.Key_J)
-            await until(lambda: unread(desk) == 3)
-            assert page.list.currentIndex().row() == 0
-
-    run(check())
+async def test_what_closes_opens_no_request(tmp_path: Path, opens: Callable[[MainWindow], None]) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        page = await listed(desk, window)
+        opens(window)
+        if opens is question:
+            await until(lambda: QApplication.activeModalWidget() is not None)
+            QApplication.activeModalWidget().close()
+            await activate(window)
+        await until(lambda: QApplication.activeModalWidget() is None and window.isActiveWindow())
+        page.list.clearFocus()
+        page.list.setFocus(Qt.FocusReason.PopupFocusReason)
+        await settle(5)
+        assert window.focusWidget() is page.list
+        assert page.detail.capture_id is None
+        assert (page.list.current(), page.list.selected()) == (None, [])
+        assert unread(desk) == 4
+        QTest.keyClick(page.list, Key.Key_J)
+        await until(lambda: unread(desk) == 3)
+        assert page.list.currentIndex().row() == 0
 
 
-def test_enter_in_the_filter_searches_and_what_is_typed_next_stays_typing(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            page = await listed(desk, window)
-            QTest.keyClick(page.list, Key.Key_Slash)
-            line = page.filter.bar.line
-            line.suggestions.hide()
-            QTest.keyClicks(line, "star")
-            QTest.keyClick(line, Key.Key_Return)
-            assert page.feed.query is not None
-            await until(lambda: not page.feed.pager.jumping)
-            await settle()
-            QTest.keyClicks(window.focusWidget(), "s")
-            await settle()
-            assert line.text() == "stars"
-            assert not any(page.feed.model.summary(row).starred for row in range(page.feed.model.rowCount()))
-            assert page.detail.capture_id is None
-            assert unread(desk) == 4
-            QTest.keyClick(line, Key.Key_Down)
-            assert page.list.hasFocus()
-            await until(lambda: page.detail.capture_id == page.feed.model.summary(0).id)
-
-    run(check())
+async def test_enter_in_the_filter_searches_and_what_is_typed_next_stays_typing(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        page = await listed(desk, window)
+        QTest.keyClick(page.list, Key.Key_Slash)
+        line = page.filter.bar.line
+        line.suggestions.hide()
+        QTest.keyClicks(line, "star")
+        QTest.keyClick(line, Key.Key_Return)
+        assert page.feed.query is not None
+        await until(lambda: not page.feed.pager.jumping)
+        await settle()
+        QTest.keyClicks(window.focusWidget(), "s")
+        await settle()
+        assert line.text() == "stars"
+        assert not any(page.feed.model.summary(row).starred for row in range(page.feed.model.rowCount()))
+        assert page.detail.capture_id is None
+        assert unread(desk) == 4
+        QTest.keyClick(line, Key.Key_Down)
+        assert page.list.hasFocus()
+        await until(lambda: page.detail.capture_id == page.feed.model.summary(0).id)
 
 
-def test_the_filter_keeps_the_keyboard_when_the_last_request_goes(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            page = await listed(desk, window, 1)
-            page.filter.bar.line.setFocus()
-            await desk.store.captures.clear(desk.store.endpoints.all()[0].id)
-            await until(page.list_area.empty.isVisible)
-            assert window.focusWidget() is page.filter.bar.line
-
-    run(check())
+async def test_the_filter_keeps_the_keyboard_when_the_last_request_goes(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        page = await listed(desk, window, 1)
+        page.filter.bar.line.setFocus()
+        await desk.store.captures.clear(desk.store.endpoints.all()[0].id)
+        await until(page.list_area.empty.isVisible)
+        assert window.focusWidget() is page.filter.bar.line
 
 
-def test_who_enters_an_empty_list_leaves_the_field_at_once(run: Run, tmp_path: Path) -> None:
+async def test_who_enters_an_empty_list_leaves_the_field_at_once(tmp_path: Path) -> None:
     """Not when the first request comes: what is typed by then would be commands."""
 
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            page = await listed(desk, window, 1)
-            line = page.filter.bar.line
-            line.setFocus()
-            (endpoint,) = desk.store.endpoints.all()
-            await desk.store.captures.clear(endpoint.id)
-            await until(page.list_area.empty.isVisible)
-            QTest.keyClick(line, Key.Key_1, Qt.KeyboardModifier.ControlModifier)
-            assert page.list_area.empty.isAncestorOf(window.focusWidget())
-            page.filter.bar.line.setFocus()
-            QTest.keyClick(line, Key.Key_Escape)
-            assert page.list_area.empty.isAncestorOf(window.focusWidget())
-            await desk.capture(endpoint)
-            await until(page.list.isVisible)
-            assert window.focusWidget() is page.list
-
-    run(check())
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        page = await listed(desk, window, 1)
+        line = page.filter.bar.line
+        line.setFocus()
+        (endpoint,) = desk.store.endpoints.all()
+        await desk.store.captures.clear(endpoint.id)
+        await until(page.list_area.empty.isVisible)
+        QTest.keyClick(line, Key.Key_1, Qt.KeyboardModifier.ControlModifier)
+        assert page.list_area.empty.isAncestorOf(window.focusWidget())
+        page.filter.bar.line.setFocus()
+        QTest.keyClick(line, Key.Key_Escape)
+        assert page.list_area.empty.isAncestorOf(window.focusWidget())
+        await desk.capture(endpoint)
+        await until(page.list.isVisible)
+        assert window.focusWidget() is page.list
 
 
 def menus(page: QWidget) -> list[QMenu]:
@@ -156,62 +142,56 @@ def menus(page: QWidget) -> list[QMenu]:
 
 
 @pytest.mark.parametrize("opens", ["the row's", "the endpoint's", "saved filters"])
-def test_letters_typed_into_a_menu_do_nothing_behind_it(run: Run, tmp_path: Path, opens: str) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            page = await listed(desk, window)
-            QTest.keyClick(page.list, Key.Key_J)
-            await until(lambda: unread(desk) == 3)
-            if opens == "the row's":
-                QTest.keyClick(page.list, Key.Key_F4)
-            elif opens == "the endpoint's":
-                page.header._open_menu()
-            else:
-                page.filter.bar.saved.open_menu()
-            await until(lambda: menus(page))
-            (menu,) = menus(page)
-            for key in (Key.Key_S, Key.Key_U, Key.Key_P, Key.Key_N, Key.Key_Delete):
-                QTest.keyClick(menu, key)
-            await settle(5)
-            assert QApplication.activeModalWidget() is None
-            assert not page.list.selected()[0].starred
-            assert unread(desk) == 3
-            assert not window.pause.on
-            assert not page.detail.header.note.writing
-            QTest.keyClick(menu, Key.Key_Escape)
-            await until(lambda: not menus(page))
-            QTest.keyClick(page.list, Key.Key_S)
-            await until(lambda: page.list.selected()[0].starred)
-
-    run(check())
+async def test_letters_typed_into_a_menu_do_nothing_behind_it(tmp_path: Path, opens: str) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        page = await listed(desk, window)
+        QTest.keyClick(page.list, Key.Key_J)
+        await until(lambda: unread(desk) == 3)
+        if opens == "the row's":
+            QTest.keyClick(page.list, Key.Key_F4)
+        elif opens == "the endpoint's":
+            page.header._open_menu()
+        else:
+            page.filter.bar.saved.open_menu()
+        await until(lambda: menus(page))
+        (menu,) = menus(page)
+        for key in (Key.Key_S, Key.Key_U, Key.Key_P, Key.Key_N, Key.Key_Delete):
+            QTest.keyClick(menu, key)
+        await settle(5)
+        assert QApplication.activeModalWidget() is None
+        assert not page.list.selected()[0].starred
+        assert unread(desk) == 3
+        assert not window.pause.on
+        assert not page.detail.header.note.writing
+        QTest.keyClick(menu, Key.Key_Escape)
+        await until(lambda: not menus(page))
+        QTest.keyClick(page.list, Key.Key_S)
+        await until(lambda: page.list.selected()[0].starred)
 
 
-def test_keys_run_no_command_while_another_window_is_active(run: Run, tmp_path: Path) -> None:
+async def test_keys_run_no_command_while_another_window_is_active(tmp_path: Path) -> None:
     """Without a window manager the list still gets them."""
 
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            page = await listed(desk, window)
-            page.list.setFocus()
-            page.list.select_row(0)
-            other = QWidget()
-            other.show()
-            await activate(other)
-            ran: list[str] = []
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        page = await listed(desk, window)
+        page.list.setFocus()
+        page.list.select_row(0)
+        other = QWidget()
+        other.show()
+        await activate(other)
+        ran: list[str] = []
 
-            def note() -> None:
-                ran.append("a command")
+        def note() -> None:
+            ran.append("a command")
 
-            for action in page.list.actions():
-                action.triggered.connect(note)
-            for key in (Key.Key_R, Key.Key_S, Key.Key_U, Key.Key_Delete):
-                QTest.keyClick(page.list, key)
-            assert ran == []
-            other.close()
-            other.deleteLater()
-            await activate(window)
-            QTest.keyClick(page.list, Key.Key_S)
-            assert len(ran) == 1
-            await settle()
-
-    run(check())
+        for action in page.list.actions():
+            action.triggered.connect(note)
+        for key in (Key.Key_R, Key.Key_S, Key.Key_U, Key.Key_Delete):
+            QTest.keyClick(page.list, key)
+        assert ran == []
+        other.close()
+        other.deleteLater()
+        await activate(window)
+        QTest.keyClick(page.list, Key.Key_S)
+        assert len(ran) == 1
+        await settle()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QTimer
@@ -22,7 +20,6 @@ from tests.ui.waiting import settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
 
-Scene = Callable[..., Any]
 OTHER = "https://other.trycloudflare.com"
 
 
@@ -40,260 +37,209 @@ def fails(desk: Desk) -> None:
 
 
 class TestMessages:
-    def test_a_failure_is_said_at_once_with_what_to_do(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, window):
-                desk.tunnels.come_up()
-                assert message_of(desk) is None, "the user started it"
-                fails(desk)
-                message = message_of(desk)
-                assert message is not None
-                assert (message.text, message.advice, message.tone) == ("The tunnel failed.", "It’s over.", "danger")
-                assert window.error_bar.isVisible()
-                again, show = message.actions
-                again.run()
-                await until(lambda: desk.tunnels.called("start"))
-                show.run()
-                assert window.tunnel.page.isVisible()
+    async def test_a_failure_is_said_at_once_with_what_to_do(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, window):
+            desk.tunnels.come_up()
+            assert message_of(desk) is None, "the user started it"
+            fails(desk)
+            message = message_of(desk)
+            assert message is not None
+            assert (message.text, message.advice, message.tone) == ("The tunnel failed.", "It’s over.", "danger")
+            assert window.error_bar.isVisible()
+            again, show = message.actions
+            again.run()
+            await until(lambda: desk.tunnels.called("start"))
+            show.run()
+            assert window.tunnel.page.isVisible()
 
-        run(scene())
+    async def test_a_failure_from_before_the_window_is_said_too(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, window):
+            fails(desk)
+            window.close()
+            desk.tasks.messages.withdraw(KEY)
+            another = desk.window()
+            assert message_of(desk) is not None
+            another.stop()
+            another.deleteLater()
 
-    def test_a_failure_from_before_the_window_is_said_too(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, window):
-                fails(desk)
-                window.close()
-                desk.tasks.messages.withdraw(KEY)
-                another = desk.window()
-                assert message_of(desk) is not None
-                another.stop()
-                another.deleteLater()
+    async def test_it_never_restarts_without_a_word(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, _):
+            desk.tunnels.come_up()
+            ended(desk)
+            message = message_of(desk)
+            assert message is not None
+            assert message.tone == "warning"
+            desk.tunnels.change(state=TunnelState.STARTING, restarts=1)
+            assert message_of(desk) is message
+            desk.tunnels.come_up()
+            message = message_of(desk)
+            assert message is not None
+            assert message.text == "The tunnel was restarted. Its URL is unchanged."
+            ended(desk)
+            desk.tunnels.come_up(OTHER)
+            message = message_of(desk)
+            assert message is not None
+            assert (message.text, message.advice) == ("The tunnel has a new URL.", "other.trycloudflare.com")
 
-        run(scene())
+    async def test_a_new_url_while_it_is_up_is_said(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, _):
+            desk.tunnels.come_up()
+            desk.tunnels.come_up(OTHER)
+            message = message_of(desk)
+            assert message is not None
+            assert message.text == "The tunnel has a new URL."
 
-    def test_it_never_restarts_without_a_word(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, _):
-                desk.tunnels.come_up()
-                ended(desk)
-                message = message_of(desk)
-                assert message is not None
-                assert message.tone == "warning"
-                desk.tunnels.change(state=TunnelState.STARTING, restarts=1)
-                assert message_of(desk) is message
-                desk.tunnels.come_up()
-                message = message_of(desk)
-                assert message is not None
-                assert message.text == "The tunnel was restarted. Its URL is unchanged."
-                ended(desk)
-                desk.tunnels.come_up(OTHER)
-                message = message_of(desk)
-                assert message is not None
-                assert (message.text, message.advice) == ("The tunnel has a new URL.", "other.trycloudflare.com")
+    async def test_a_url_that_no_longer_arrives_is_said_until_it_does(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, _):
+            desk.tunnels.come_up()
+            failed = Probe(at=1, ms=None, problem="Another page came back.")
+            desk.tunnels.change(state=TunnelState.UNREACHABLE, probe=failed)
+            assert message_of(desk) is None, "one probe is no alarm"
+            desk.tunnels.probed(failed)
+            message = message_of(desk)
+            assert message is not None
+            assert message.advice == "Another page came back."
+            desk.tunnels.probed(Probe(at=2, ms=84.0))
+            assert message_of(desk) is None
 
-        run(scene())
+    async def test_stopping_it_says_nothing(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, _):
+            desk.tunnels.come_up()
+            ended(desk)
+            desk.tunnels.change(state=TunnelState.STOPPING)
+            await desk.tunnels.stop()
+            assert message_of(desk) is None
 
-    def test_a_new_url_while_it_is_up_is_said(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, _):
-                desk.tunnels.come_up()
-                desk.tunnels.come_up(OTHER)
-                message = message_of(desk)
-                assert message is not None
-                assert message.text == "The tunnel has a new URL."
-
-        run(scene())
-
-    def test_a_url_that_no_longer_arrives_is_said_until_it_does(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, _):
-                desk.tunnels.come_up()
-                failed = Probe(at=1, ms=None, problem="Another page came back.")
-                desk.tunnels.change(state=TunnelState.UNREACHABLE, probe=failed)
-                assert message_of(desk) is None, "one probe is no alarm"
-                desk.tunnels.probed(failed)
-                message = message_of(desk)
-                assert message is not None
-                assert message.advice == "Another page came back."
-                desk.tunnels.probed(Probe(at=2, ms=84.0))
-                assert message_of(desk) is None
-
-        run(scene())
-
-    def test_stopping_it_says_nothing(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, _):
-                desk.tunnels.come_up()
-                ended(desk)
-                desk.tunnels.change(state=TunnelState.STOPPING)
-                await desk.tunnels.stop()
-                assert message_of(desk) is None
-
-        run(scene())
-
-    def test_the_page_says_it_itself(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path) as (desk, window):
-                window.show_page(TUNNEL)
-                desk.tunnels.come_up()
-                fails(desk)
-                assert message_of(desk) is None
-                window.show_page(DASHBOARD)
-                ended(desk)
-                assert message_of(desk) is not None
-                window.show_page(TUNNEL)
-                assert message_of(desk) is None
-
-        run(scene())
+    async def test_the_page_says_it_itself(self, tmp_path: Path) -> None:
+        async with shown(tmp_path) as (desk, window):
+            window.show_page(TUNNEL)
+            desk.tunnels.come_up()
+            fails(desk)
+            assert message_of(desk) is None
+            window.show_page(DASHBOARD)
+            ended(desk)
+            assert message_of(desk) is not None
+            window.show_page(TUNNEL)
+            assert message_of(desk) is None
 
 
 class TestOutdatedUrls:
-    def test_the_endpoints_are_named_with_what_to_do(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=2) as (desk, window):
-                first, second = desk.store.endpoints.all()
-                bar = window.tunnel.bar
-                assert not bar.isVisible()
-                desk.tunnels.outdate(first.id, second.id)
-                assert bar.isVisible()
-                assert bar.title.text() == "The tunnel’s URL changed: 2 URLs that you copied no longer work"
-                assert [row.name.text() for row in bar.rows.rows] == [first.name, second.name]
-                bar.rows.rows[1].copy.click()
-                assert QGuiApplication.clipboard().text() == f"{URL}/catch/{second.slug}"
-                await until(lambda: desk.tunnels.called("copied") == [(second.id,)])
-                bar.rows.rows[1].done.setFocus()
-                bar.rows.rows[1].done.click()
-                await until(lambda: len(bar.rows.rows) == 1)
-                assert bar.rows.rows[0].done.hasFocus()
-                bar.rows.rows[0].done.click()
-                await until(lambda: not bar.isVisible())
-                assert desk.tunnels.called("updated") == [(second.id,), (first.id,)]
+    async def test_the_endpoints_are_named_with_what_to_do(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            first, second = desk.store.endpoints.all()
+            bar = window.tunnel.bar
+            assert not bar.isVisible()
+            desk.tunnels.outdate(first.id, second.id)
+            assert bar.isVisible()
+            assert bar.title.text() == "The tunnel’s URL changed: 2 URLs that you copied no longer work"
+            assert [row.name.text() for row in bar.rows.rows] == [first.name, second.name]
+            bar.rows.rows[1].copy.click()
+            assert QGuiApplication.clipboard().text() == f"{URL}/catch/{second.slug}"
+            await until(lambda: desk.tunnels.called("copied") == [(second.id,)])
+            bar.rows.rows[1].done.setFocus()
+            bar.rows.rows[1].done.click()
+            await until(lambda: len(bar.rows.rows) == 1)
+            assert bar.rows.rows[0].done.hasFocus()
+            bar.rows.rows[0].done.click()
+            await until(lambda: not bar.isVisible())
+            assert desk.tunnels.called("updated") == [(second.id,), (first.id,)]
 
-        run(scene())
+    async def test_how_long_ago_a_url_was_copied_goes_on_while_it_is_shown(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            bar, card = window.tunnel.bar, window.tunnel.page.outdated
+            endpoint, url = desk.store.endpoints.all()[0], "https://old.example/catch/a"
+            copied = OutdatedUrl(endpoint_id=endpoint.id, url=url, copied_at=now_us())
+            desk.tunnels.come_up(outdated=(copied,))
+            for one, page in ((bar, DASHBOARD), (card, TUNNEL)):
+                window.show_page(page)
+                clocks = [part.rows.findChildren(QTimer)[0].isActive() for part in (bar, card)]
+                assert clocks == [one is bar, one is card]
+                first = one.rows.rows[0].facts.text()
+                await until(lambda shown=one, first=first: shown.rows.rows[0].facts.text() != first)
+                assert one.rows.rows[0].facts.text().endswith(" s ago as https://old.example/catch/a")
 
-    def test_how_long_ago_a_url_was_copied_goes_on_while_it_is_shown(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=1) as (desk, window):
-                bar, card = window.tunnel.bar, window.tunnel.page.outdated
-                endpoint, url = desk.store.endpoints.all()[0], "https://old.example/catch/a"
-                copied = OutdatedUrl(endpoint_id=endpoint.id, url=url, copied_at=now_us())
-                desk.tunnels.come_up(outdated=(copied,))
-                for one, page in ((bar, DASHBOARD), (card, TUNNEL)):
-                    window.show_page(page)
-                    clocks = [part.rows.findChildren(QTimer)[0].isActive() for part in (bar, card)]
-                    assert clocks == [one is bar, one is card]
-                    first = one.rows.rows[0].facts.text()
-                    await until(lambda shown=one, first=first: shown.rows.rows[0].facts.text() != first)
-                    assert one.rows.rows[0].facts.text().endswith(" s ago as https://old.example/catch/a")
-
-        run(scene())
-
-    def test_without_a_tunnel_there_is_no_new_url_to_give(self, run: Scene, tmp_path: Path) -> None:
+    async def test_without_a_tunnel_there_is_no_new_url_to_give(self, tmp_path: Path) -> None:
         """So it is after a restart of Hookline without autostart."""
 
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=1) as (desk, window):
-                bar, card = window.tunnel.bar, window.tunnel.page.outdated
-                desk.tunnels.outdate(desk.store.endpoints.all()[0].id)
-                desk.tunnels.change(state=TunnelState.OFF)
-                for one in (bar, card):
-                    assert one.title.text() == "The tunnel has no URL: a URL that you copied no longer works"
-                    assert one.advice.text().startswith("Once the tunnel has a URL, give each provider the new URL.")
-                desk.tunnels.come_up()
-                for one in (bar, card):
-                    assert one.title.text().startswith("The tunnel’s URL changed")
-                    assert one.advice.text().startswith("Give each provider the new URL.")
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            bar, card = window.tunnel.bar, window.tunnel.page.outdated
+            desk.tunnels.outdate(desk.store.endpoints.all()[0].id)
+            desk.tunnels.change(state=TunnelState.OFF)
+            for one in (bar, card):
+                assert one.title.text() == "The tunnel has no URL: a URL that you copied no longer works"
+                assert one.advice.text().startswith("Once the tunnel has a URL, give each provider the new URL.")
+            desk.tunnels.come_up()
+            for one in (bar, card):
+                assert one.title.text().startswith("The tunnel’s URL changed")
+                assert one.advice.text().startswith("Give each provider the new URL.")
 
-        run(scene())
+    async def test_more_than_fit_are_on_the_page(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=7) as (desk, window):
+            bar, page = window.tunnel.bar, window.tunnel.page
+            desk.tunnels.outdate(*(endpoint.id for endpoint in desk.store.endpoints.all()))
+            assert len(bar.rows.rows) == 3
+            assert bar.more.text() == "Show 4 others"
+            bar.more.click()
+            assert page.isVisible()
+            assert len(page.outdated.rows.rows) == 7
+            assert not bar.isVisible(), "said twice"
+            window.show_page(DASHBOARD)
+            assert bar.isVisible()
 
-    def test_more_than_fit_are_on_the_page(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=7) as (desk, window):
-                bar, page = window.tunnel.bar, window.tunnel.page
-                desk.tunnels.outdate(*(endpoint.id for endpoint in desk.store.endpoints.all()))
-                assert len(bar.rows.rows) == 3
-                assert bar.more.text() == "Show 4 others"
-                bar.more.click()
-                assert page.isVisible()
-                assert len(page.outdated.rows.rows) == 7
-                assert not bar.isVisible(), "said twice"
-                window.show_page(DASHBOARD)
-                assert bar.isVisible()
+    async def test_dismissed_it_comes_back_for_more_only(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=2) as (desk, window):
+            first, second = desk.store.endpoints.all()
+            bar = window.tunnel.bar
+            desk.tunnels.outdate(first.id)
+            bar.dismiss.click()
+            assert not bar.isVisible()
+            desk.tunnels.change(probe=None)
+            assert not bar.isVisible()
+            desk.tunnels.outdate(first.id, second.id, url=OTHER)
+            assert bar.isVisible()
 
-        run(scene())
+    async def test_without_a_tunnel_there_is_no_new_url_to_copy(self, tmp_path: Path) -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            desk.tunnels.outdate(desk.store.endpoints.all()[0].id)
+            assert window.tunnel.bar.rows.rows[0].copy.isEnabled()
+            fails(desk)
+            assert not window.tunnel.bar.rows.rows[0].copy.isEnabled()
+            assert window.tunnel.bar.rows.rows[0].done.isEnabled()
 
-    def test_dismissed_it_comes_back_for_more_only(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=2) as (desk, window):
-                first, second = desk.store.endpoints.all()
-                bar = window.tunnel.bar
-                desk.tunnels.outdate(first.id)
-                bar.dismiss.click()
-                assert not bar.isVisible()
-                desk.tunnels.change(probe=None)
-                assert not bar.isVisible()
-                desk.tunnels.outdate(first.id, second.id, url=OTHER)
-                assert bar.isVisible()
-
-        run(scene())
-
-    def test_without_a_tunnel_there_is_no_new_url_to_copy(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=1) as (desk, window):
-                desk.tunnels.outdate(desk.store.endpoints.all()[0].id)
-                assert window.tunnel.bar.rows.rows[0].copy.isEnabled()
-                fails(desk)
-                assert not window.tunnel.bar.rows.rows[0].copy.isEnabled()
-                assert window.tunnel.bar.rows.rows[0].done.isEnabled()
-
-        run(scene())
-
-    def test_a_deleted_endpoint_is_forgotten(self, run: Scene, tmp_path: Path, no_time_to_undo: None) -> None:
-        async def scene() -> None:
-            async with shown(tmp_path, endpoints=1) as (desk, window):
-                endpoint = desk.store.endpoints.all()[0]
-                desk.tunnels.outdate(endpoint.id)
-                await desk.store.endpoints.delete(endpoint.id)
-                await until(lambda: not window.tunnel.bar.isVisible())
-
-        run(scene())
+    async def test_a_deleted_endpoint_is_forgotten(self, tmp_path: Path, no_time_to_undo: None) -> None:
+        async with shown(tmp_path, endpoints=1) as (desk, window):
+            endpoint = desk.store.endpoints.all()[0]
+            desk.tunnels.outdate(endpoint.id)
+            await desk.store.endpoints.delete(endpoint.id)
+            await until(lambda: not window.tunnel.bar.isVisible())
 
 
 class TestDesktop:
-    def test_a_notification_in_the_background_opens_the_page(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=2) as tray:
-                desk, window = tray.desk, tray.window
-                desk.tunnels.come_up()
-                window.hide()
-                fails(desk)
-                await until(lambda: tray.tray.told == [("The tunnel failed", "It’s over.")])
-                tray.tray.message_clicked()
-                await until(window.tunnel.page.isVisible)
+    async def test_a_notification_in_the_background_opens_the_page(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=2) as tray:
+            desk, window = tray.desk, tray.window
+            desk.tunnels.come_up()
+            window.hide()
+            fails(desk)
+            await until(lambda: tray.tray.told == [("The tunnel failed", "It’s over.")])
+            tray.tray.message_clicked()
+            await until(window.tunnel.page.isVisible)
 
-        run(scene())
+    async def test_a_new_url_names_the_endpoints(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path, endpoints=5) as tray:
+            desk = tray.desk
+            tray.window.hide()
+            names = [endpoint.name for endpoint in desk.store.endpoints.all()]
+            desk.tunnels.outdate(*(endpoint.id for endpoint in desk.store.endpoints.all()))
+            await until(lambda: tray.tray.told)
+            title, text = tray.tray.told[-1]
+            assert title == "The tunnel’s URL changed"
+            quoted = ", ".join(f"“{name}”" for name in names[:3])
+            assert text == f"Update it at the provider of {quoted} and 2 more."
 
-    def test_a_new_url_names_the_endpoints(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path, endpoints=5) as tray:
-                desk = tray.desk
-                tray.window.hide()
-                names = [endpoint.name for endpoint in desk.store.endpoints.all()]
-                desk.tunnels.outdate(*(endpoint.id for endpoint in desk.store.endpoints.all()))
-                await until(lambda: tray.tray.told)
-                title, text = tray.tray.told[-1]
-                assert title == "The tunnel’s URL changed"
-                quoted = ", ".join(f"“{name}”" for name in names[:3])
-                assert text == f"Update it at the provider of {quoted} and 2 more."
-
-        run(scene())
-
-    def test_nothing_while_the_window_is_in_front(self, run: Scene, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with with_tray(tmp_path) as tray:
-                tray.desk.tunnels.come_up()
-                fails(tray.desk)
-                await settle(20)
-                assert tray.tray.told == []
-
-        run(scene())
+    async def test_nothing_while_the_window_is_in_front(self, tmp_path: Path) -> None:
+        async with with_tray(tmp_path) as tray:
+            tray.desk.tunnels.come_up()
+            fails(tray.desk)
+            await settle(20)
+            assert tray.tray.told == []

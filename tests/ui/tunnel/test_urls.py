@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from PySide6.QtGui import QGuiApplication
 
@@ -18,8 +17,6 @@ from app.ui.widgets.copy_field import CopyButton
 from tests.ui.desk import BASE, Desk, shown
 from tests.ui.tunnels import URL
 from tests.ui.waiting import settle, until
-
-Scene = Callable[..., Any]
 
 
 async def of_header(desk: Desk, window: MainWindow) -> Callable[[], str]:
@@ -57,101 +54,89 @@ async def of_about(desk: Desk, window: MainWindow) -> Callable[[], str]:
     return window.findChildren(AboutDialog)[-1].base_url.text
 
 
-def test_every_place_follows_the_tunnel(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            places = (of_header, of_empty_list, of_dashboard, of_dashboard_title, of_form, of_targets, of_about)
-            texts = {place.__name__: await place(desk, window) for place in places}
-            await settle()
-            for base in (URL, "https://other.example", BASE):
-                if base == BASE:
-                    desk.tunnels.change(state=TunnelState.OFF, url=None, url_changed=True)
-                else:
-                    desk.tunnels.come_up(base)
-                assert {name for name, text in texts.items() if base not in text()} == set()
-            for dialog in window.findChildren(EndpointDialog) + window.findChildren(TargetsDialog):
-                dialog.done(0)
-            for about in window.findChildren(AboutDialog):
-                about.done(0)
-
-    run(scene())
-
-
-def test_a_url_that_nobody_reaches_is_marked_wherever_it_is_shown(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint = desk.store.endpoints.all()[0]
-            await of_form(desk, window)
-            await of_targets(desk, window)
-            await of_about(desk, window)
-            form, targets = window.findChildren(EndpointDialog)[-1], window.findChildren(TargetsDialog)[-1]
-            about, row = window.findChildren(AboutDialog)[-1], window.dashboard.rows.row(endpoint.id)
-            assert row is not None
-            window.show_endpoint(endpoint.id)
-            said: list[str] = []
-            window.endpoint_actions.announced.connect(said.append)
-            texts: tuple[Callable[[], str], ...] = (
-                window.requests.header.url.accessibleDescription,
-                window.requests.list_area.empty._state.text.text,
-                lambda: row.contents.mark,
-                lambda: window.dashboard._place.text().lower(),
-                form.url.accessibleDescription,
-                targets.subtitle.text,
-                about.base_url.accessibleDescription,
-            )
-            for state in (TunnelState.CHECKING, TunnelState.UNREACHABLE):
-                desk.tunnels.come_up(state=state, url_changed=True)
-                assert [f"tunnel: {state}" in text() for text in texts] == [True] * len(texts)
-                assert window.requests.header.url.mark.isVisible()
-                window.endpoint_actions.copy_url(endpoint)
-                assert said[-1].endswith(f"Its URL may not work now (tunnel: {state}).")
-            desk.tunnels.come_up(url_changed=True)
-            assert ["tunnel: " in text() for text in texts] == [False] * len(texts)
-            assert not window.requests.header.url.mark.isVisible()
-            for dialog in (form, targets, about):
-                dialog.done(0)
-
-    run(scene())
-
-
-def test_every_copy_is_noted(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint = desk.store.endpoints.all()[0]
-            desk.tunnels.come_up()
-            url = f"{URL}/catch/{endpoint.slug}"
-            row = window.dashboard.rows.row(endpoint.id)
-            assert row is not None
-            row.copy_button.click()
-            await until(lambda: len(desk.tunnels.called("copied")) == 1)
-            window.show_endpoint(endpoint.id)
-            window.requests.header.url.copy()
-            await until(lambda: len(desk.tunnels.called("copied")) == 2)
-            window.requests.list_area.empty.copy.click()
-            await until(lambda: len(desk.tunnels.called("copied")) == 3)
-            for command in (window.requests.endpoint_commands.copy_url, window.requests.endpoint_commands.copy_curl):
-                QGuiApplication.clipboard().clear()
-                command.trigger()
-                assert url in QGuiApplication.clipboard().text()
-            await until(lambda: len(desk.tunnels.called("copied")) == 5)
-            window.endpoint_actions.edit(endpoint)
-            dialog = window.findChildren(EndpointDialog)[-1]
-            dialog.findChildren(CopyButton)[0].click()
-            assert QGuiApplication.clipboard().text() == url
-            await until(lambda: len(desk.tunnels.called("copied")) == 6)
+async def test_every_place_follows_the_tunnel(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        places = (of_header, of_empty_list, of_dashboard, of_dashboard_title, of_form, of_targets, of_about)
+        texts = {place.__name__: await place(desk, window) for place in places}
+        await settle()
+        for base in (URL, "https://other.example", BASE):
+            if base == BASE:
+                desk.tunnels.change(state=TunnelState.OFF, url=None, url_changed=True)
+            else:
+                desk.tunnels.come_up(base)
+            assert {name for name, text in texts.items() if base not in text()} == set()
+        for dialog in window.findChildren(EndpointDialog) + window.findChildren(TargetsDialog):
             dialog.done(0)
-            assert set(desk.tunnels.called("copied")) == {(endpoint.id,)}
+        for about in window.findChildren(AboutDialog):
+            about.done(0)
 
-    run(scene())
+
+async def test_a_url_that_nobody_reaches_is_marked_wherever_it_is_shown(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint = desk.store.endpoints.all()[0]
+        await of_form(desk, window)
+        await of_targets(desk, window)
+        await of_about(desk, window)
+        form, targets = window.findChildren(EndpointDialog)[-1], window.findChildren(TargetsDialog)[-1]
+        about, row = window.findChildren(AboutDialog)[-1], window.dashboard.rows.row(endpoint.id)
+        assert row is not None
+        window.show_endpoint(endpoint.id)
+        said: list[str] = []
+        window.endpoint_actions.announced.connect(said.append)
+        texts: tuple[Callable[[], str], ...] = (
+            window.requests.header.url.accessibleDescription,
+            window.requests.list_area.empty._state.text.text,
+            lambda: row.contents.mark,
+            lambda: window.dashboard._place.text().lower(),
+            form.url.accessibleDescription,
+            targets.subtitle.text,
+            about.base_url.accessibleDescription,
+        )
+        for state in (TunnelState.CHECKING, TunnelState.UNREACHABLE):
+            desk.tunnels.come_up(state=state, url_changed=True)
+            assert [f"tunnel: {state}" in text() for text in texts] == [True] * len(texts)
+            assert window.requests.header.url.mark.isVisible()
+            window.endpoint_actions.copy_url(endpoint)
+            assert said[-1].endswith(f"Its URL may not work now (tunnel: {state}).")
+        desk.tunnels.come_up(url_changed=True)
+        assert ["tunnel: " in text() for text in texts] == [False] * len(texts)
+        assert not window.requests.header.url.mark.isVisible()
+        for dialog in (form, targets, about):
+            dialog.done(0)
 
 
-def test_the_tunnels_own_url_is_of_no_endpoint(run: Scene, tmp_path: Path) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            desk.tunnels.come_up()
-            window.show_page(DASHBOARD)
-            window.tunnel.page.status.url.copy()
-            await settle()
-            assert desk.tunnels.called("copied") == []
+async def test_every_copy_is_noted(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint = desk.store.endpoints.all()[0]
+        desk.tunnels.come_up()
+        url = f"{URL}/catch/{endpoint.slug}"
+        row = window.dashboard.rows.row(endpoint.id)
+        assert row is not None
+        row.copy_button.click()
+        await until(lambda: len(desk.tunnels.called("copied")) == 1)
+        window.show_endpoint(endpoint.id)
+        window.requests.header.url.copy()
+        await until(lambda: len(desk.tunnels.called("copied")) == 2)
+        window.requests.list_area.empty.copy.click()
+        await until(lambda: len(desk.tunnels.called("copied")) == 3)
+        for command in (window.requests.endpoint_commands.copy_url, window.requests.endpoint_commands.copy_curl):
+            QGuiApplication.clipboard().clear()
+            command.trigger()
+            assert url in QGuiApplication.clipboard().text()
+        await until(lambda: len(desk.tunnels.called("copied")) == 5)
+        window.endpoint_actions.edit(endpoint)
+        dialog = window.findChildren(EndpointDialog)[-1]
+        dialog.findChildren(CopyButton)[0].click()
+        assert QGuiApplication.clipboard().text() == url
+        await until(lambda: len(desk.tunnels.called("copied")) == 6)
+        dialog.done(0)
+        assert set(desk.tunnels.called("copied")) == {(endpoint.id,)}
 
-    run(scene())
+
+async def test_the_tunnels_own_url_is_of_no_endpoint(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        desk.tunnels.come_up()
+        window.show_page(DASHBOARD)
+        window.tunnel.page.status.url.copy()
+        await settle()
+        assert desk.tunnels.called("copied") == []

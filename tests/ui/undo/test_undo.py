@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -31,7 +30,6 @@ from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 LEFT = Qt.MouseButton.LeftButton
 CTRL = Qt.KeyboardModifier.ControlModifier
 
@@ -126,475 +124,410 @@ def in_window(window: MainWindow, endpoint: Endpoint) -> int:
     return window.services.captures.counts(endpoint.id).total
 
 
-def test_a_request_is_hidden_at_once_and_back_with_undo(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, captures = await fill(desk, window, 30)
-            before = rows(window)
-            window.requests.list.select_row(20)
-            gone = before[20]
-            await until(lambda: window.requests.detail.capture is not None)
-            scrolled = window.requests.list.verticalScrollBar().value()
-            assert scrolled > 0
-            bar = await delete_selected(window)
-            assert rows(window) == [name for name in before if name != gone]
-            assert (bar.isVisible(), bar.text.text(), bar.left.text()) == (True, "Request deleted.", "10 s")
-            assert (stored(desk, endpoint), in_window(window, endpoint)) == (30, 29)
-            assert await window.services.captures.get(gone) is None
-            await until(lambda: window.requests.footer.text().startswith("29 requests"))
-            await undo(window)
-            assert rows(window) == before
-            assert selected(window) == [gone]
-            assert window.requests.list.verticalScrollBar().value() == scrolled
-            await until(lambda: window.requests.detail.capture and window.requests.detail.capture.id == gone)
-            await until(lambda: window.requests.footer.text().startswith("30 requests"))
-            assert not bar.isVisible()
-            assert (stored(desk, endpoint), in_window(window, endpoint)) == (30, 30)
-            assert len(captures) == 30
-
-    run(check())
+async def test_a_request_is_hidden_at_once_and_back_with_undo(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 30)
+        before = rows(window)
+        window.requests.list.select_row(20)
+        gone = before[20]
+        await until(lambda: window.requests.detail.capture is not None)
+        scrolled = window.requests.list.verticalScrollBar().value()
+        assert scrolled > 0
+        bar = await delete_selected(window)
+        assert rows(window) == [name for name in before if name != gone]
+        assert (bar.isVisible(), bar.text.text(), bar.left.text()) == (True, "Request deleted.", "10 s")
+        assert (stored(desk, endpoint), in_window(window, endpoint)) == (30, 29)
+        assert await window.services.captures.get(gone) is None
+        await until(lambda: window.requests.footer.text().startswith("29 requests"))
+        await undo(window)
+        assert rows(window) == before
+        assert selected(window) == [gone]
+        assert window.requests.list.verticalScrollBar().value() == scrolled
+        await until(lambda: window.requests.detail.capture and window.requests.detail.capture.id == gone)
+        await until(lambda: window.requests.footer.text().startswith("30 requests"))
+        assert not bar.isVisible()
+        assert (stored(desk, endpoint), in_window(window, endpoint)) == (30, 30)
+        assert len(captures) == 30
 
 
-def test_a_replay_does_not_send_what_is_about_to_be_deleted(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with target() as place, shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, captures = await fill(desk, window, 3)
-            await delete_row(window, 1)
-            spec = ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id), destination=OneUrl(url=place.url))
-            replay = await desk.replays.start(spec)
-            await desk.replays.wait(replay.id)
-            sent = [bool(await desk.store.deliveries.of_capture(one.id)) for one in captures]
-            assert sent == [True, False, True]
-            assert len(place.requests) == 2
-
-    run(check())
+async def test_a_replay_does_not_send_what_is_about_to_be_deleted(tmp_path: Path) -> None:
+    async with target() as place, shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 3)
+        await delete_row(window, 1)
+        spec = ReplaySpec(source=MatchingRequests(endpoint_id=endpoint.id), destination=OneUrl(url=place.url))
+        replay = await desk.replays.start(spec)
+        await desk.replays.wait(replay.id)
+        sent = [bool(await desk.store.deliveries.of_capture(one.id)) for one in captures]
+        assert sent == [True, False, True]
+        assert len(place.requests) == 2
 
 
-def test_several_that_were_selected_are_selected_again(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, _ = await fill(desk, window, 8)
-            before = rows(window)
-            window.requests.list.setFocus()
-            window.requests.list.select_row(2)
-            for _ in range(3):
-                QTest.keyClick(window.requests.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-            assert selected(window) == before[2:6]
-            bar = await delete_selected(window)
-            assert bar.text.text() == "4 requests deleted."
-            late = await desk.capture(endpoint)
-            await until(lambda: late.id in rows(window))
-            await undo(window)
-            assert rows(window) == [late.id, *before]
-            assert selected(window) == before[2:6]
-
-    run(check())
+async def test_several_that_were_selected_are_selected_again(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 8)
+        before = rows(window)
+        window.requests.list.setFocus()
+        window.requests.list.select_row(2)
+        for _ in range(3):
+            QTest.keyClick(window.requests.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+        assert selected(window) == before[2:6]
+        bar = await delete_selected(window)
+        assert bar.text.text() == "4 requests deleted."
+        late = await desk.capture(endpoint)
+        await until(lambda: late.id in rows(window))
+        await undo(window)
+        assert rows(window) == [late.id, *before]
+        assert selected(window) == before[2:6]
 
 
-def test_what_comes_after_a_delete_of_several_opens_nothing(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, _ = await fill(desk, window, 8)
-            page = window.requests
-            page.list.setFocus()
-            page.list.select_row(2)
-            await until(lambda: desk.store.captures.counts(endpoint.id).unread == 7)
-            QTest.keyClick(page.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-            await delete_selected(window)
-            (following,) = selected(window)
-            late = await desk.capture(endpoint)
-            await until(lambda: late.id in rows(window))
-            await settle(20)
-            assert (selected(window), page.detail.capture_id) == ([following], None)
-            assert desk.store.captures.counts(endpoint.id).unread == 8
-
-    run(check())
+async def test_what_comes_after_a_delete_of_several_opens_nothing(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 8)
+        page = window.requests
+        page.list.setFocus()
+        page.list.select_row(2)
+        await until(lambda: desk.store.captures.counts(endpoint.id).unread == 7)
+        QTest.keyClick(page.list, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+        await delete_selected(window)
+        (following,) = selected(window)
+        late = await desk.capture(endpoint)
+        await until(lambda: late.id in rows(window))
+        await settle(20)
+        assert (selected(window), page.detail.capture_id) == ([following], None)
+        assert desk.store.captures.counts(endpoint.id).unread == 8
 
 
-def test_a_filtered_list_is_put_back_and_another_list_is_read_again(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, captures = await fill(desk, window, 6)
-            await desk.store.captures.star([one.id for one in captures[::2]])
-            await settle()
-            every, page = rows(window), window.requests
-            page.filter.bar.set_text("is:starred")
-            await until(lambda: len(rows(window)) == 3 and page.feed.search.done)
-            before = rows(window)
-            await delete_row(window, 1)
-            assert rows(window) == [before[0], before[2]]
-            await undo(window)
-            assert (rows(window), selected(window)) == (before, [before[1]])
-            await until(lambda: page.footer.text() == "3 of 6 match")
-            await delete_selected(window)
-            window.show_page(ALL_REQUESTS)
-            await until(lambda: rows(window) == [name for name in every if name != before[1]])
-            await undo(window)
-            await until(lambda: rows(window) == every)
-            assert stored(desk, endpoint) == 6
-
-    run(check())
+async def test_a_filtered_list_is_put_back_and_another_list_is_read_again(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 6)
+        await desk.store.captures.star([one.id for one in captures[::2]])
+        await settle()
+        every, page = rows(window), window.requests
+        page.filter.bar.set_text("is:starred")
+        await until(lambda: len(rows(window)) == 3 and page.feed.search.done)
+        before = rows(window)
+        await delete_row(window, 1)
+        assert rows(window) == [before[0], before[2]]
+        await undo(window)
+        assert (rows(window), selected(window)) == (before, [before[1]])
+        await until(lambda: page.footer.text() == "3 of 6 match")
+        await delete_selected(window)
+        window.show_page(ALL_REQUESTS)
+        await until(lambda: rows(window) == [name for name in every if name != before[1]])
+        await undo(window)
+        await until(lambda: rows(window) == every)
+        assert stored(desk, endpoint) == 6
 
 
 @pytest.mark.parametrize("settled", [True, False])
-def test_undone_in_a_flood_all_that_came_is_listed(run: Run, tmp_path: Path, settled: bool) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, captures = await fill(desk, window, 4)
-            page = window.requests
-            page.list.select_row(1)
-            gone = captures[2].id
-            await until(lambda: page.detail.capture is not None)
-            await delete_selected(window)
-            await asyncio.gather(*(desk.capture(endpoint) for _ in range(450)))
-            if settled:
-                await until(lambda: page.feed.model.rowCount() >= 200 and not page.feed.pager.jumping)
-                await settle()
-            await undo(window)
-            await until(lambda: not page.feed.pager.jumping and not page.feed._waiting)
-            await until(lambda: page.detail.capture_id == gone)
-            assert selected(window) == [gone]
-            for _ in range(3):
-                page.list.scrollToBottom()
-                await settle(20)
-            stored_now = await desk.store.captures.page(endpoint.id, limit=500)
-            await until(lambda: page.feed.model.rowCount() == 454)
-            assert rows(window) == [one.id for one in stored_now]
-            assert selected(window) == [gone]
-
-    run(check())
-
-
-def test_what_was_opened_since_stays_open(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            await fill(desk, window, 5)
-            before, page = rows(window), window.requests
-            await delete_row(window, 2)
-            page.list.select_row(3)
-            mine = before[4]
-            await until(lambda: page.detail.capture is not None and page.detail.capture.id == mine)
-            page.detail.header.note.start()
-            QTest.keyClicks(page.detail.header.note.text, "look")
-            QTest.mouseClick(window.undo_bar.button, LEFT)
-            await until(lambda: rows(window) == before)
-            await settle(6)
-            assert (page.detail.capture_id, selected(window)) == (mine, [mine])
-            assert page.detail.header.note.writing
-            assert page.list.current() in page.list.selected()
-
-    run(check())
-
-
-def test_one_that_was_marked_unread_is_unread_when_it_is_back(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, _ = await fill(desk, window, 2)
-            page = window.requests
-            window.requests.windows.open(page.feed.model.summary(0))
-            (own,) = page.windows.open_now.values()
-            await until(lambda: own.detail.capture is not None)
-            await activate(window)
-            page.list.select_row(0)
-            await until(lambda: page.detail.capture is not None and page.detail.capture.id == own.detail.capture.id)
-            await until(lambda: desk.store.captures.counts(endpoint.id).unread == 1)
-            page.list.setFocus()
-            QTest.keyClick(page.list, Qt.Key.Key_U)
-            await until(lambda: desk.store.captures.counts(endpoint.id).unread == 2)
-            await delete_selected(window)
-            await undo(window)
-            await until(lambda: page.detail.capture is not None and own.detail.capture is not None)
-            await settle(10)
-            assert desk.store.captures.counts(endpoint.id).unread == 2
-
-    run(check())
-
-
-def test_what_is_not_loaded_and_gone_is_not_selected_by_an_undo(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, captures = await fill(desk, window, 3)
-            page = window.requests
-            page.list.select_row(2)
-            await until(lambda: page.detail.capture is not None)
-            for _ in range(3):
-                await asyncio.gather(*(desk.capture(endpoint) for _ in range(250)))
-                await until(lambda: not page.feed.pager.jumping and not page.feed._waiting)
-            await until(lambda: captures[0].id in page.feed.model.kept)
-            await delete_selected(window)
-            await desk.store.captures.delete([captures[0].id])
-            await undo(window)
-            await until(lambda: window.pending.newest is None)
-            await until(lambda: not page.list.selected_count())
+async def test_undone_in_a_flood_all_that_came_is_listed(tmp_path: Path, settled: bool) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 4)
+        page = window.requests
+        page.list.select_row(1)
+        gone = captures[2].id
+        await until(lambda: page.detail.capture is not None)
+        await delete_selected(window)
+        await asyncio.gather(*(desk.capture(endpoint) for _ in range(450)))
+        if settled:
+            await until(lambda: page.feed.model.rowCount() >= 200 and not page.feed.pager.jumping)
+            await settle()
+        await undo(window)
+        await until(lambda: not page.feed.pager.jumping and not page.feed._waiting)
+        await until(lambda: page.detail.capture_id == gone)
+        assert selected(window) == [gone]
+        for _ in range(3):
+            page.list.scrollToBottom()
             await settle(20)
-            assert page.list.selected_count() == 0
-            assert captures[0].id not in page.feed.model.kept
-
-    run(check())
-
-
-def test_after_its_time_it_is_deleted(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, _ = await fill(desk, window, 3)
-            await delete_row(window, 1)
-            waiting = window.pending.newest
-            assert waiting is not None
-            waiting.remaining_ms = 50
-            await until(lambda: stored(desk, endpoint) == 2)
-            await until(lambda: not window.undo_bar.isVisible())
-            await until(lambda: not window.pending.waiting)
-            assert (len(rows(window)), in_window(window, endpoint)) == (2, 2)
-            await undo(window)
-            assert len(rows(window)) == 2
-
-    run(check())
+        stored_now = await desk.store.captures.page(endpoint.id, limit=500)
+        await until(lambda: page.feed.model.rowCount() == 454)
+        assert rows(window) == [one.id for one in stored_now]
+        assert selected(window) == [gone]
 
 
-def test_each_delete_keeps_its_own_time_and_the_newest_is_undone_first(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_what_was_opened_since_stays_open(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 5)
+        before, page = rows(window), window.requests
+        await delete_row(window, 2)
+        page.list.select_row(3)
+        mine = before[4]
+        await until(lambda: page.detail.capture is not None and page.detail.capture.id == mine)
+        page.detail.header.note.start()
+        QTest.keyClicks(page.detail.header.note.text, "look")
+        QTest.mouseClick(window.undo_bar.button, LEFT)
+        await until(lambda: rows(window) == before)
+        await settle(6)
+        assert (page.detail.capture_id, selected(window)) == (mine, [mine])
+        assert page.detail.header.note.writing
+        assert page.list.current() in page.list.selected()
+
+
+async def test_one_that_was_marked_unread_is_unread_when_it_is_back(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 2)
+        page = window.requests
+        window.requests.windows.open(page.feed.model.summary(0))
+        (own,) = page.windows.open_now.values()
+        await until(lambda: own.detail.capture is not None)
+        await activate(window)
+        page.list.select_row(0)
+        await until(lambda: page.detail.capture is not None and page.detail.capture.id == own.detail.capture.id)
+        await until(lambda: desk.store.captures.counts(endpoint.id).unread == 1)
+        page.list.setFocus()
+        QTest.keyClick(page.list, Qt.Key.Key_U)
+        await until(lambda: desk.store.captures.counts(endpoint.id).unread == 2)
+        await delete_selected(window)
+        await undo(window)
+        await until(lambda: page.detail.capture is not None and own.detail.capture is not None)
+        await settle(10)
+        assert desk.store.captures.counts(endpoint.id).unread == 2
+
+
+async def test_what_is_not_loaded_and_gone_is_not_selected_by_an_undo(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 3)
+        page = window.requests
+        page.list.select_row(2)
+        await until(lambda: page.detail.capture is not None)
+        for _ in range(3):
+            await asyncio.gather(*(desk.capture(endpoint) for _ in range(250)))
+            await until(lambda: not page.feed.pager.jumping and not page.feed._waiting)
+        await until(lambda: captures[0].id in page.feed.model.kept)
+        await delete_selected(window)
+        await desk.store.captures.delete([captures[0].id])
+        await undo(window)
+        await until(lambda: window.pending.newest is None)
+        await until(lambda: not page.list.selected_count())
+        await settle(20)
+        assert page.list.selected_count() == 0
+        assert captures[0].id not in page.feed.model.kept
+
+
+async def test_after_its_time_it_is_deleted(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 3)
+        await delete_row(window, 1)
+        waiting = window.pending.newest
+        assert waiting is not None
+        waiting.remaining_ms = 50
+        await until(lambda: stored(desk, endpoint) == 2)
+        await until(lambda: not window.undo_bar.isVisible())
+        await until(lambda: not window.pending.waiting)
+        assert (len(rows(window)), in_window(window, endpoint)) == (2, 2)
+        await undo(window)
+        assert len(rows(window)) == 2
+
+
+async def test_each_delete_keeps_its_own_time_and_the_newest_is_undone_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pending_delete, "time", SimpleNamespace(monotonic=lambda: 0.0))  # none passes
 
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, _ = await fill(desk, window, 4)
-            before = rows(window)
-            await delete_row(window, 0)
-            first = window.pending.newest
-            assert first is not None
-            first.remaining_ms = 4_000
-            await delete_row(window, 0)
-            assert window.undo_bar.left.text() == "10 s"
-            await undo(window)
-            assert rows(window) == before[1:]
-            assert window.undo_bar.left.text() == "4 s"
-            await undo(window)
-            assert rows(window) == before
-            assert stored(desk, endpoint) == 4
-
-    run(check())
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 4)
+        before = rows(window)
+        await delete_row(window, 0)
+        first = window.pending.newest
+        assert first is not None
+        first.remaining_ms = 4_000
+        await delete_row(window, 0)
+        assert window.undo_bar.left.text() == "10 s"
+        await undo(window)
+        assert rows(window) == before[1:]
+        assert window.undo_bar.left.text() == "4 s"
+        await undo(window)
+        assert rows(window) == before
+        assert stored(desk, endpoint) == 4
 
 
-def test_the_time_of_a_delete_begins_once_it_is_prepared(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_the_time_of_a_delete_begins_once_it_is_prepared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another delete's time passes meanwhile."""
     clock = [0.0]
     monkeypatch.setattr(pending_delete, "time", SimpleNamespace(monotonic=lambda: clock[0]))
     go, begun = asyncio.Event(), asyncio.Event()
 
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, _ = await fill(desk, window, 3)
-            pending, clearings = window.pending, desk.store.captures.clearings
-            await delete_row(window, 0)
-            find = clearings.stored
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 3)
+        pending, clearings = window.pending, desk.store.captures.clearings
+        await delete_row(window, 0)
+        find = clearings.stored
 
-            async def held(ids: Any) -> Any:
-                begun.set()
-                await go.wait()
-                return await find(ids)
+        async def held(ids: Any) -> Any:
+            begun.set()
+            await go.wait()
+            return await find(ids)
 
-            monkeypatch.setattr(clearings, "stored", held)
-            desk.tasks.start(pending.delete([rows(window)[0]]), "delete")
-            await begun.wait()
-            first, second = pending.waiting
-            assert second.remaining_ms is None
-            for clock[0] in (1.0, 2.0):
-                pending._timer.timeout.emit()
-            assert (first.remaining_ms, second.remaining_ms) == (pending_delete.DELAY_MS - 2_000, None)
-            go.set()
-            await until(lambda: second.remaining_ms == pending_delete.DELAY_MS)
-            assert stored(desk, endpoint) == 3
-
-    run(check())
+        monkeypatch.setattr(clearings, "stored", held)
+        desk.tasks.start(pending.delete([rows(window)[0]]), "delete")
+        await begun.wait()
+        first, second = pending.waiting
+        assert second.remaining_ms is None
+        for clock[0] in (1.0, 2.0):
+            pending._timer.timeout.emit()
+        assert (first.remaining_ms, second.remaining_ms) == (pending_delete.DELAY_MS - 2_000, None)
+        go.set()
+        await until(lambda: second.remaining_ms == pending_delete.DELAY_MS)
+        assert stored(desk, endpoint) == 3
 
 
-def test_no_time_passes_while_the_pointer_or_the_keyboard_is_in_the_bar(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            await fill(desk, window, 2)
-            bar = await delete_row(window, 0)
-            waiting = window.pending.newest
-            assert waiting is not None
-            for arrive, leave in (
-                (lambda: QApplication.sendEvent(bar, QEvent(QEvent.Type.Enter)), QEvent.Type.Leave),
-                (bar.button.setFocus, None),
-            ):
-                arrive()
-                window.pending._tick()
-                left = waiting.remaining_ms
-                await asyncio.sleep(0.03)
-                window.pending._tick()
-                assert waiting.remaining_ms == left
-                if leave:
-                    QApplication.sendEvent(bar, QEvent(leave))
-                else:
-                    window.requests.list.setFocus()
-                await asyncio.sleep(0.03)
-                window.pending._tick()
-                assert waiting.remaining_ms < left
-
-    run(check())
+async def test_no_time_passes_while_the_pointer_or_the_keyboard_is_in_the_bar(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 2)
+        bar = await delete_row(window, 0)
+        waiting = window.pending.newest
+        assert waiting is not None
+        for arrive, leave in (
+            (lambda: QApplication.sendEvent(bar, QEvent(QEvent.Type.Enter)), QEvent.Type.Leave),
+            (bar.button.setFocus, None),
+        ):
+            arrive()
+            window.pending._tick()
+            left = waiting.remaining_ms
+            await asyncio.sleep(0.03)
+            window.pending._tick()
+            assert waiting.remaining_ms == left
+            if leave:
+                QApplication.sendEvent(bar, QEvent(leave))
+            else:
+                window.requests.list.setFocus()
+            await asyncio.sleep(0.03)
+            window.pending._tick()
+            assert waiting.remaining_ms < left
 
 
-def test_time_passes_in_a_window_that_is_hidden_below_the_pointer(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, _ = await fill(desk, window, 3)
-            bar = await delete_row(window, 0)
-            QApplication.sendEvent(bar, QEnterEvent(QPointF(5, 5), QPointF(5, 5), QPointF(5, 5)))
-            window.pending.newest.remaining_ms = 300
-            await asyncio.sleep(0.5)
-            assert stored(desk, endpoint) == 3
-            window.hide()
-            await until(lambda: stored(desk, endpoint) == 2)
-            window.show()
-
-    run(check())
+async def test_time_passes_in_a_window_that_is_hidden_below_the_pointer(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 3)
+        bar = await delete_row(window, 0)
+        QApplication.sendEvent(bar, QEnterEvent(QPointF(5, 5), QPointF(5, 5), QPointF(5, 5)))
+        window.pending.newest.remaining_ms = 300
+        await asyncio.sleep(0.5)
+        assert stored(desk, endpoint) == 3
+        window.hide()
+        await until(lambda: stored(desk, endpoint) == 2)
+        window.show()
 
 
-def test_the_bar_is_reached_by_keyboard_and_says_what_it_does(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            await fill(desk, window, 2)
-            bar = await delete_row(window, 0)
-            window.requests.list.setFocus()
-            assert bar.button.focusPolicy() & Qt.FocusPolicy.TabFocus
-            assert (bar.button.accessibleName(), bar.button.accessibleDescription()) == ("Undo", "Request deleted.")
-            bar.button.setFocus()
-            QTest.keyClick(bar.button, Qt.Key.Key_Space)
-            await until(lambda: len(rows(window)) == 2)
-            await until(window.requests.list.hasFocus)  # back to where it came from
-
-    run(check())
+async def test_the_bar_is_reached_by_keyboard_and_says_what_it_does(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 2)
+        bar = await delete_row(window, 0)
+        window.requests.list.setFocus()
+        assert bar.button.focusPolicy() & Qt.FocusPolicy.TabFocus
+        assert (bar.button.accessibleName(), bar.button.accessibleDescription()) == ("Undo", "Request deleted.")
+        bar.button.setFocus()
+        QTest.keyClick(bar.button, Qt.Key.Key_Space)
+        await until(lambda: len(rows(window)) == 2)
+        await until(window.requests.list.hasFocus)  # back to where it came from
 
 
-def test_the_focus_goes_back_although_another_window_was_in_front_meanwhile(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            await fill(desk, window, 2)
-            bar = await delete_row(window, 0)
-            window.requests.list.setFocus()
-            bar.button.setFocus()
-            other = QLineEdit()
-            other.show()
-            await activate(other)
-            other.close()
-            await activate(window)
-            await until(bar.button.hasFocus)
-            QTest.keyClick(bar.button, Qt.Key.Key_Space)
-            await until(window.requests.list.hasFocus)
-
-    run(check())
+async def test_the_focus_goes_back_although_another_window_was_in_front_meanwhile(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 2)
+        bar = await delete_row(window, 0)
+        window.requests.list.setFocus()
+        bar.button.setFocus()
+        other = QLineEdit()
+        other.show()
+        await activate(other)
+        other.close()
+        await activate(window)
+        await until(bar.button.hasFocus)
+        QTest.keyClick(bar.button, Qt.Key.Key_Space)
+        await until(window.requests.list.hasFocus)
 
 
-def test_while_typing_the_keys_undo_what_is_typed(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            await fill(desk, window, 2)
-            await delete_row(window, 0)
-            line = window.requests.filter.bar.line
-            line.setFocus()
-            QTest.keyClicks(line, "x")
-            QTest.keyClick(line, Qt.Key.Key_Z, CTRL)
-            await settle()
-            assert line.text() == ""
-            assert window.pending.newest is not None
-
-    run(check())
+async def test_while_typing_the_keys_undo_what_is_typed(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 2)
+        await delete_row(window, 0)
+        line = window.requests.filter.bar.line
+        line.setFocus()
+        QTest.keyClicks(line, "x")
+        QTest.keyClick(line, Qt.Key.Key_Z, CTRL)
+        await settle()
+        assert line.text() == ""
+        assert window.pending.newest is not None
 
 
-def test_all_of_an_endpoint_but_what_comes_later_and_what_is_marked(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=2) as (desk, window):
-            endpoint, captures = await fill(desk, window, 9)
-            other = await desk.capture(desk.store.endpoints.all()[1])
-            await desk.store.captures.star([captures[1].id, captures[2].id])
-            await desk.store.captures.set_note(captures[2].id, "look again")
-            await settle()
-            before, held = rows(window), [captures[2].id, captures[1].id]
-            asked = await asked_to_clear(window)
-            assert asked.windowTitle() == asked.title.text() == "Delete 7 of 9 requests?"
-            assert asked.text.text().startswith(f"This deletes 7 requests in “{endpoint.name}”")
-            assert "2 of 9 requests are starred and 1 has a note." in asked.text.text()
-            assert (asked.option.isChecked(), asked.confirm.text()) == (True, "Delete 7 requests")
-            QTest.mouseClick(asked.confirm, LEFT)
-            await until(window.undo_bar.isVisible)
-            assert window.undo_bar.text.text() == "7 requests deleted. 2 kept."
-            await until(lambda: rows(window) == held)
-            late = await desk.capture(endpoint)
-            await until(lambda: rows(window) == [late.id, *held])
-            assert in_window(window, endpoint) == 3
-            window.show_page(ALL_REQUESTS)
-            await until(lambda: rows(window) == [late.id, other.id, *held])
-            window.show_endpoint(endpoint.id)
-            await until(lambda: rows(window) == [late.id, *held])
-            await activate(window)
-            await undo(window)
-            await until(lambda: rows(window) == [late.id, *before])
-            window.requests.endpoint_commands.clear.trigger()
-            await agree(window)
-            await until(lambda: window.pending.newest)
-            window.pending.newest.remaining_ms = 0
-            last = await desk.capture(endpoint)
-            await until(lambda: not window.pending.waiting)
-            assert [one.id for one in await desk.store.captures.page(endpoint.id)] == [last.id, *held]
-            await until(lambda: rows(window) == [last.id, *held])
-
-    run(check())
+async def test_all_of_an_endpoint_but_what_comes_later_and_what_is_marked(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=2) as (desk, window):
+        endpoint, captures = await fill(desk, window, 9)
+        other = await desk.capture(desk.store.endpoints.all()[1])
+        await desk.store.captures.star([captures[1].id, captures[2].id])
+        await desk.store.captures.set_note(captures[2].id, "look again")
+        await settle()
+        before, held = rows(window), [captures[2].id, captures[1].id]
+        asked = await asked_to_clear(window)
+        assert asked.windowTitle() == asked.title.text() == "Delete 7 of 9 requests?"
+        assert asked.text.text().startswith(f"This deletes 7 requests in “{endpoint.name}”")
+        assert "2 of 9 requests are starred and 1 has a note." in asked.text.text()
+        assert (asked.option.isChecked(), asked.confirm.text()) == (True, "Delete 7 requests")
+        QTest.mouseClick(asked.confirm, LEFT)
+        await until(window.undo_bar.isVisible)
+        assert window.undo_bar.text.text() == "7 requests deleted. 2 kept."
+        await until(lambda: rows(window) == held)
+        late = await desk.capture(endpoint)
+        await until(lambda: rows(window) == [late.id, *held])
+        assert in_window(window, endpoint) == 3
+        window.show_page(ALL_REQUESTS)
+        await until(lambda: rows(window) == [late.id, other.id, *held])
+        window.show_endpoint(endpoint.id)
+        await until(lambda: rows(window) == [late.id, *held])
+        await activate(window)
+        await undo(window)
+        await until(lambda: rows(window) == [late.id, *before])
+        window.requests.endpoint_commands.clear.trigger()
+        await agree(window)
+        await until(lambda: window.pending.newest)
+        window.pending.newest.remaining_ms = 0
+        last = await desk.capture(endpoint)
+        await until(lambda: not window.pending.waiting)
+        assert [one.id for one in await desk.store.captures.page(endpoint.id)] == [last.id, *held]
+        await until(lambda: rows(window) == [last.id, *held])
 
 
-def test_without_keeping_all_go(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, captures = await fill(desk, window, 4)
-            await desk.store.captures.star([captures[0].id])
-            asked = await asked_to_clear(window)
-            asked.option.setChecked(False)
-            assert (asked.title.text(), asked.confirm.text()) == ("Delete all 4 requests?", "Delete 4 requests")
-            await agree(window)
-            await until(window.undo_bar.isVisible)
-            assert window.undo_bar.text.text() == "4 requests deleted."
-            assert rows(window) == []
-            await window.pending.close()
-            assert stored(desk, endpoint) == 0
-
-    run(check())
+async def test_without_keeping_all_go(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 4)
+        await desk.store.captures.star([captures[0].id])
+        asked = await asked_to_clear(window)
+        asked.option.setChecked(False)
+        assert (asked.title.text(), asked.confirm.text()) == ("Delete all 4 requests?", "Delete 4 requests")
+        await agree(window)
+        await until(window.undo_bar.isVisible)
+        assert window.undo_bar.text.text() == "4 requests deleted."
+        assert rows(window) == []
+        await window.pending.close()
+        assert stored(desk, endpoint) == 0
 
 
-def test_of_many_selected_the_marked_can_be_kept(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, captures = await fill(desk, window, 5)
-            await desk.store.captures.star([captures[3].id])
-            window.requests.list.selectAll()
-            await until(window.requests.commands.selected.delete.isEnabled)
-            QTest.keyClick(window.requests.list, Qt.Key.Key_Delete)
-            asked = await agree(window)
-            assert "1 of 5 requests is starred." in asked
-            await until(lambda: rows(window) == [captures[3].id])
-            assert window.undo_bar.text.text() == "4 requests deleted."
-            assert stored(desk, endpoint) == 5
-
-    run(check())
+async def test_of_many_selected_the_marked_can_be_kept(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 5)
+        await desk.store.captures.star([captures[3].id])
+        window.requests.list.selectAll()
+        await until(window.requests.commands.selected.delete.isEnabled)
+        QTest.keyClick(window.requests.list, Qt.Key.Key_Delete)
+        asked = await agree(window)
+        assert "1 of 5 requests is starred." in asked
+        await until(lambda: rows(window) == [captures[3].id])
+        assert window.undo_bar.text.text() == "4 requests deleted."
+        assert stored(desk, endpoint) == 5
 
 
-def test_where_all_are_marked_nothing_is_left_to_confirm(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            _, captures = await fill(desk, window, 2)
-            await desk.store.captures.star([one.id for one in captures])
-            asked = await asked_to_clear(window)
-            assert (asked.confirm.isEnabled(), asked.confirm.text()) == (False, "Delete 0 requests")
-            asked.option.setChecked(False)
-            assert asked.confirm.isEnabled()
-            asked.reject()
-            await settle()
-            assert window.pending.newest is None
-
-    run(check())
+async def test_where_all_are_marked_nothing_is_left_to_confirm(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        _, captures = await fill(desk, window, 2)
+        await desk.store.captures.star([one.id for one in captures])
+        asked = await asked_to_clear(window)
+        assert (asked.confirm.isEnabled(), asked.confirm.text()) == (False, "Delete 0 requests")
+        asked.option.setChecked(False)
+        assert asked.confirm.isEnabled()
+        asked.reject()
+        await settle()
+        assert window.pending.newest is None
 
 
 async def delete_endpoint(window: MainWindow, endpoint: Endpoint) -> str:
@@ -605,240 +538,201 @@ async def delete_endpoint(window: MainWindow, endpoint: Endpoint) -> str:
     return asked
 
 
-def test_an_endpoint_is_hidden_everywhere_captures_nothing_and_comes_back(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=2) as (desk, window):
-            endpoint, captures = await fill(desk, window, 6)
-            before = rows(window)
-            window.requests.list.select_row(3)
-            other = desk.store.endpoints.all()[1]
-            asked = await delete_endpoint(window, endpoint)
-            assert "6 requests?" in asked
-            assert window.pages.currentWidget() is window.dashboard
-            assert window.undo_bar.text.text() == f"“{endpoint.name}” deleted with 6 requests."
-            assert [one.id for one in window.services.endpoints.all()] == [other.id]
-            assert window.services.endpoints.by_slug(endpoint.slug) is None
-            assert window.sidebar._plan.text().startswith("1 of 10")
-            assert window.dashboard.rows.row(endpoint.id) is None
-            assert not desk.store.endpoints.by_id(endpoint.id).active, "it goes on capturing"
-            window.show_page(ALL_REQUESTS)
-            await until(lambda: not window.requests.feed.pager.jumping)
-            assert rows(window) == []
-            window.show_page(DASHBOARD)
-            await undo(window)
-            await until(lambda: desk.store.endpoints.by_id(endpoint.id).active)
-            await until(lambda: [one.id for one in window.services.endpoints.all()] == [endpoint.id, other.id])
-            assert window.sidebar._plan.text().startswith("2 of 10")
-            await until(lambda: window.dashboard.rows.row(endpoint.id) is not None)
-            window.show_endpoint(endpoint.id)
-            await until(lambda: rows(window) == before)
-            assert len(captures) == 6
-
-    run(check())
+async def test_an_endpoint_is_hidden_everywhere_captures_nothing_and_comes_back(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=2) as (desk, window):
+        endpoint, captures = await fill(desk, window, 6)
+        before = rows(window)
+        window.requests.list.select_row(3)
+        other = desk.store.endpoints.all()[1]
+        asked = await delete_endpoint(window, endpoint)
+        assert "6 requests?" in asked
+        assert window.pages.currentWidget() is window.dashboard
+        assert window.undo_bar.text.text() == f"“{endpoint.name}” deleted with 6 requests."
+        assert [one.id for one in window.services.endpoints.all()] == [other.id]
+        assert window.services.endpoints.by_slug(endpoint.slug) is None
+        assert window.sidebar._plan.text().startswith("1 of 10")
+        assert window.dashboard.rows.row(endpoint.id) is None
+        assert not desk.store.endpoints.by_id(endpoint.id).active, "it goes on capturing"
+        window.show_page(ALL_REQUESTS)
+        await until(lambda: not window.requests.feed.pager.jumping)
+        assert rows(window) == []
+        window.show_page(DASHBOARD)
+        await undo(window)
+        await until(lambda: desk.store.endpoints.by_id(endpoint.id).active)
+        await until(lambda: [one.id for one in window.services.endpoints.all()] == [endpoint.id, other.id])
+        assert window.sidebar._plan.text().startswith("2 of 10")
+        await until(lambda: window.dashboard.rows.row(endpoint.id) is not None)
+        window.show_endpoint(endpoint.id)
+        await until(lambda: rows(window) == before)
+        assert len(captures) == 6
 
 
-def test_undone_at_once_the_endpoints_page_is_shown_as_it_was(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, _ = await fill(desk, window, 6)
-            before = rows(window)
-            window.requests.list.select_row(3)
-            await delete_endpoint(window, endpoint)
-            await undo(window)
-            await until(lambda: window.pages.currentWidget() is window.requests)
-            await until(lambda: rows(window) == before)
-            assert selected(window) == [before[3]]
-
-    run(check())
+async def test_undone_at_once_the_endpoints_page_is_shown_as_it_was(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, _ = await fill(desk, window, 6)
+        before = rows(window)
+        window.requests.list.select_row(3)
+        await delete_endpoint(window, endpoint)
+        await undo(window)
+        await until(lambda: window.pages.currentWidget() is window.requests)
+        await until(lambda: rows(window) == before)
+        assert selected(window) == [before[3]]
 
 
-def test_an_endpoint_that_was_off_stays_off(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await desk.endpoint(active=False)
-            await delete_endpoint(window, endpoint)
-            await undo(window)
-            assert window.services.endpoints.by_id(endpoint.id) is not None
-            assert not desk.store.endpoints.by_id(endpoint.id).active
-
-    run(check())
+async def test_an_endpoint_that_was_off_stays_off(tmp_path: Path) -> None:
+    async with shown(tmp_path) as (desk, window):
+        endpoint = await desk.endpoint(active=False)
+        await delete_endpoint(window, endpoint)
+        await undo(window)
+        assert window.services.endpoints.by_id(endpoint.id) is not None
+        assert not desk.store.endpoints.by_id(endpoint.id).active
 
 
-def test_an_eleventh_endpoint_has_room_where_one_waits_to_be_deleted(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=10) as (desk, window):
-            doomed = desk.store.endpoints.all()[4]
-            await delete_endpoint(window, doomed)
-            assert window.endpoint_actions.refusal() is None
-            made = await window.services.endpoints.create(doomed.draft())
-            assert made.slug == doomed.slug
-            assert doomed.id not in {one.id for one in desk.store.endpoints.all()}
-            assert window.pending.newest is None
-            await window.services.account.set_plan(Plan.PRO)
-            await desk.endpoint()
-            await delete_endpoint(window, made)
-            await window.services.account.set_plan(Plan.FREE)
-            assert len(desk.store.endpoints.all()) == 10
-
-    run(check())
+async def test_an_eleventh_endpoint_has_room_where_one_waits_to_be_deleted(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=10) as (desk, window):
+        doomed = desk.store.endpoints.all()[4]
+        await delete_endpoint(window, doomed)
+        assert window.endpoint_actions.refusal() is None
+        made = await window.services.endpoints.create(doomed.draft())
+        assert made.slug == doomed.slug
+        assert doomed.id not in {one.id for one in desk.store.endpoints.all()}
+        assert window.pending.newest is None
+        await window.services.account.set_plan(Plan.PRO)
+        await desk.endpoint()
+        await delete_endpoint(window, made)
+        await window.services.account.set_plan(Plan.FREE)
+        assert len(desk.store.endpoints.all()) == 10
 
 
-def test_one_that_is_in_nobodys_way_can_be_undone_after_another_was_made(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=10) as (desk, window):
-            endpoints, account = window.services.endpoints, window.services.account
-            first, second = desk.store.endpoints.all()[2:4]
-            await delete_endpoint(window, first)
-            await delete_endpoint(window, second)
-            with pytest.raises(InvalidFieldsError):
-                await endpoints.create(replace(second.draft(), name=""))
-            await endpoints.create(replace(second.draft(), slug="another-one"))
-            left = {one.id for one in desk.store.endpoints.all()}
-            assert (first.id in left, second.id in left) == (False, True), "only one was in the way"
-            await account.set_plan(Plan.PRO)
-            await account.set_plan(Plan.FREE)
-            await undo(window)
-            await until(lambda: second.id in {one.id for one in endpoints.all()})
-
-    run(check())
+async def test_one_that_is_in_nobodys_way_can_be_undone_after_another_was_made(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=10) as (desk, window):
+        endpoints, account = window.services.endpoints, window.services.account
+        first, second = desk.store.endpoints.all()[2:4]
+        await delete_endpoint(window, first)
+        await delete_endpoint(window, second)
+        with pytest.raises(InvalidFieldsError):
+            await endpoints.create(replace(second.draft(), name=""))
+        await endpoints.create(replace(second.draft(), slug="another-one"))
+        left = {one.id for one in desk.store.endpoints.all()}
+        assert (first.id in left, second.id in left) == (False, True), "only one was in the way"
+        await account.set_plan(Plan.PRO)
+        await account.set_plan(Plan.FREE)
+        await undo(window)
+        await until(lambda: second.id in {one.id for one in endpoints.all()})
 
 
-def test_one_that_a_script_switches_on_again_keeps_what_it_captures(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=2) as (desk, window):
-            endpoint = desk.store.endpoints.all()[0]
-            await desk.capture(endpoint)
-            await delete_endpoint(window, endpoint)
-            switched_off = desk.store.endpoints.by_id(endpoint.id)
-            assert switched_off is not None
-            await desk.store.endpoints.update(endpoint.id, replace(switched_off.draft(), active=True))
-            await desk.capture(endpoint)
-            await let_time_run_out(window)
-            assert stored(desk, endpoint) == in_window(window, endpoint) == 2
-            await until(desk.messages.waiting)
-            assert "switched on again" in desk.messages.waiting()[0].text
-
-    run(check())
+async def test_one_that_a_script_switches_on_again_keeps_what_it_captures(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=2) as (desk, window):
+        endpoint = desk.store.endpoints.all()[0]
+        await desk.capture(endpoint)
+        await delete_endpoint(window, endpoint)
+        switched_off = desk.store.endpoints.by_id(endpoint.id)
+        assert switched_off is not None
+        await desk.store.endpoints.update(endpoint.id, replace(switched_off.draft(), active=True))
+        await desk.capture(endpoint)
+        await let_time_run_out(window)
+        assert stored(desk, endpoint) == in_window(window, endpoint) == 2
+        await until(desk.messages.waiting)
+        assert "switched on again" in desk.messages.waiting()[0].text
 
 
-def test_what_is_back_is_as_unread_as_it_was(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, captures = await fill(desk, window, 6)
-            seen = window.services.captures
-            await seen.delete([one.id for one in captures[:2]])
-            await seen.mark_all_read(endpoint.id)
-            await desk.capture(endpoint)
-            assert (seen.counts(endpoint.id).total, seen.counts(endpoint.id).unread) == (5, 1)
-            await undo(window)
-            assert (seen.counts(endpoint.id).total, seen.counts(endpoint.id).unread) == (7, 3)
-            await seen.clear(endpoint.id)
-            await desk.capture(endpoint)
-            await seen.mark_all_read(endpoint.id)
-            await undo(window)
-            assert (seen.counts(endpoint.id).total, seen.counts(endpoint.id).unread) == (8, 3)
-
-    run(check())
+async def test_what_is_back_is_as_unread_as_it_was(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 6)
+        seen = window.services.captures
+        await seen.delete([one.id for one in captures[:2]])
+        await seen.mark_all_read(endpoint.id)
+        await desk.capture(endpoint)
+        assert (seen.counts(endpoint.id).total, seen.counts(endpoint.id).unread) == (5, 1)
+        await undo(window)
+        assert (seen.counts(endpoint.id).total, seen.counts(endpoint.id).unread) == (7, 3)
+        await seen.clear(endpoint.id)
+        await desk.capture(endpoint)
+        await seen.mark_all_read(endpoint.id)
+        await undo(window)
+        assert (seen.counts(endpoint.id).total, seen.counts(endpoint.id).unread) == (8, 3)
 
 
-def test_what_gets_a_star_meanwhile_is_kept_where_those_with_stars_are(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, captures = await fill(desk, window, 5)
-            await window.services.captures.clear(endpoint.id, ("starred",))
-            await until(lambda: not rows(window))
-            await desk.store.captures.star([captures[3].id])
-            await let_time_run_out(window)
-            assert stored(desk, endpoint) == in_window(window, endpoint) == 1
-            await until(lambda: rows(window) == [captures[3].id])
-
-    run(check())
+async def test_what_gets_a_star_meanwhile_is_kept_where_those_with_stars_are(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 5)
+        await window.services.captures.clear(endpoint.id, ("starred",))
+        await until(lambda: not rows(window))
+        await desk.store.captures.star([captures[3].id])
+        await let_time_run_out(window)
+        assert stored(desk, endpoint) == in_window(window, endpoint) == 1
+        await until(lambda: rows(window) == [captures[3].id])
 
 
-def test_the_end_of_the_program_deletes_what_waits(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=2) as (desk, window):
-            endpoint, _ = await fill(desk, window, 3)
-            await delete_row(window, 0)
-            await delete_endpoint(window, desk.store.endpoints.all()[1])
-            await window.pending.close()
-            assert stored(desk, endpoint) == 2
-            assert [one.id for one in desk.store.endpoints.all()] == [endpoint.id]
-
-    run(check())
+async def test_the_end_of_the_program_deletes_what_waits(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=2) as (desk, window):
+        endpoint, _ = await fill(desk, window, 3)
+        await delete_row(window, 0)
+        await delete_endpoint(window, desk.store.endpoints.all()[1])
+        await window.pending.close()
+        assert stored(desk, endpoint) == 2
+        assert [one.id for one in desk.store.endpoints.all()] == [endpoint.id]
 
 
-def test_what_the_store_cannot_delete_is_back_and_said(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            await fill(desk, window, 3)
-            before = rows(window)
-            await delete_row(window, 0)
-            assert rows(window) == before[1:]
-            await desk.store._writer.close()
-            window.pending.newest.remaining_ms = 0
-            await until(lambda: rows(window) == before)
-            await until(desk.messages.waiting)
-            assert not window.undo_bar.isVisible()
-
-    run(check())
+async def test_what_the_store_cannot_delete_is_back_and_said(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 3)
+        before = rows(window)
+        await delete_row(window, 0)
+        assert rows(window) == before[1:]
+        await desk.store._writer.close()
+        window.pending.newest.remaining_ms = 0
+        await until(lambda: rows(window) == before)
+        await until(desk.messages.waiting)
+        assert not window.undo_bar.isVisible()
 
 
-def test_what_a_script_deletes_meanwhile_stays_deleted(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            endpoint, captures = await fill(desk, window, 4)
-            before = rows(window)
-            window.requests.list.selectAll()
-            await until(window.requests.commands.selected.delete.isEnabled)
-            await delete_selected(window)
-            assert (rows(window), in_window(window, endpoint)) == ([], 0)
-            await desk.store.captures.delete([captures[0].id])
-            assert in_window(window, endpoint) == 0
-            await undo(window)
-            await until(lambda: rows(window) == before[:-1])
-
-    run(check())
+async def test_what_a_script_deletes_meanwhile_stays_deleted(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        endpoint, captures = await fill(desk, window, 4)
+        before = rows(window)
+        window.requests.list.selectAll()
+        await until(window.requests.commands.selected.delete.isEnabled)
+        await delete_selected(window)
+        assert (rows(window), in_window(window, endpoint)) == ([], 0)
+        await desk.store.captures.delete([captures[0].id])
+        assert in_window(window, endpoint) == 0
+        await undo(window)
+        await until(lambda: rows(window) == before[:-1])
 
 
-def test_what_a_script_deletes_stays_deleted_where_the_list_is_being_read_as_it_comes_back(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_what_a_script_deletes_stays_deleted_where_the_list_is_being_read_as_it_comes_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            _, captures = await fill(desk, window, 4)
-            before = rows(window)
-            window.requests.list.selectAll()
-            await delete_selected(window)
-            await desk.store.captures.delete([captures[0].id])
-            page, go_on = desk.store.captures.page, asyncio.Event()
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        _, captures = await fill(desk, window, 4)
+        before = rows(window)
+        window.requests.list.selectAll()
+        await delete_selected(window)
+        await desk.store.captures.delete([captures[0].id])
+        page, go_on = desk.store.captures.page, asyncio.Event()
 
-            async def slow(*given: Any, **more: Any) -> list[Any]:
-                await go_on.wait()
-                return await page(*given, **more)
+        async def slow(*given: Any, **more: Any) -> list[Any]:
+            await go_on.wait()
+            return await page(*given, **more)
 
-            monkeypatch.setattr(desk.store.captures, "page", slow)
-            window.requests.feed.pager.head()
-            await undo(window)
-            await until(lambda: rows(window) == before)
-            go_on.set()
-            await until(lambda: rows(window) == before[:-1])
-
-    run(check())
+        monkeypatch.setattr(desk.store.captures, "page", slow)
+        window.requests.feed.pager.head()
+        await undo(window)
+        await until(lambda: rows(window) == before)
+        go_on.set()
+        await until(lambda: rows(window) == before[:-1])
 
 
-def test_a_request_in_its_own_window_is_back_in_it(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown(tmp_path, endpoints=1) as (desk, window):
-            await fill(desk, window, 2)
-            model = window.requests.feed.model
-            window.requests.windows.open(model.summary(0))
-            (own,) = window.requests.windows.open_now.values()
-            await until(lambda: own.detail.capture is not None)
-            await activate(window)
-            await delete_row(window, 0)
-            await until(lambda: own.detail.capture is None)
-            await undo(window)
-            await until(lambda: own.detail.capture is not None)
-
-    run(check())
+async def test_a_request_in_its_own_window_is_back_in_it(tmp_path: Path) -> None:
+    async with shown(tmp_path, endpoints=1) as (desk, window):
+        await fill(desk, window, 2)
+        model = window.requests.feed.model
+        window.requests.windows.open(model.summary(0))
+        (own,) = window.requests.windows.open_now.values()
+        await until(lambda: own.detail.capture is not None)
+        await activate(window)
+        await delete_row(window, 0)
+        await until(lambda: own.detail.capture is None)
+        await undo(window)
+        await until(lambda: own.detail.capture is not None)

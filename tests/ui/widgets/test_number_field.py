@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
@@ -21,8 +19,6 @@ from app.ui.widgets.number_field import NumberField
 from tests.ui.desk import open_desk
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 from tests.ui.waiting import settle, until
-
-Scene = Callable[..., Any]
 
 
 @pytest.fixture
@@ -153,102 +149,87 @@ SETTINGS = [
 
 class TestInTheForm:
     @pytest.mark.parametrize("case", FORM)
-    def test_out_of_range_is_shown_and_saves_nothing(
-        self, run: Scene, window: QWidget, tmp_path: Path, case: tuple[str, str, str, str]
+    async def test_out_of_range_is_shown_and_saves_nothing(
+        self, window: QWidget, tmp_path: Path, case: tuple[str, str, str, str]
     ) -> None:
         place, typed, path, message = case
 
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                dialog = open_dialog(desk, window)
-                dialog.form.show_more(True)
-                QTest.keyClicks(dialog.form.name, "Orders")
-                field = attrgetter(place)(dialog.form)
-                type_into(field, typed)
-                assert field.text() == typed
-                assert errors_shown(dialog)[path].startswith(message)
-                assert not dialog.submit_button.isEnabled()
-                QTest.keyClick(field, Qt.Key.Key_Return)
-                dialog.submit()
-                await settle()
-                assert desk.store.endpoints.all() == ()
-                assert field.text() == typed
-                dialog.done(0)
+        async with open_desk(tmp_path) as desk:
+            dialog = open_dialog(desk, window)
+            dialog.form.show_more(True)
+            QTest.keyClicks(dialog.form.name, "Orders")
+            field = attrgetter(place)(dialog.form)
+            type_into(field, typed)
+            assert field.text() == typed
+            assert errors_shown(dialog)[path].startswith(message)
+            assert not dialog.submit_button.isEnabled()
+            QTest.keyClick(field, Qt.Key.Key_Return)
+            dialog.submit()
+            await settle()
+            assert desk.store.endpoints.all() == ()
+            assert field.text() == typed
+            dialog.done(0)
 
-        run(scene())
+    async def test_the_range_is_said_before_anything_is_wrong(self, window: QWidget, tmp_path: Path) -> None:
+        async with open_desk(tmp_path) as desk:
+            fields = (dialog := open_dialog(desk, window)).form.fields
+            for path, words in (
+                ("retention_days", "1 to 90 days"),
+                ("response.status", "200 to 599"),
+                ("response.delay_ms", "0 to 30,000 ms"),
+                ("forward.timeout_ms", "100 to 600,000 ms"),
+                ("storage_limit", "1 MiB or more"),
+            ):
+                assert words in fields[path].help_text()
+            assert "1 to 90 days" in dialog.form.retention.days.accessibleDescription()
+            dialog.done(0)
 
-    def test_the_range_is_said_before_anything_is_wrong(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                fields = (dialog := open_dialog(desk, window)).form.fields
-                for path, words in (
-                    ("retention_days", "1 to 90 days"),
-                    ("response.status", "200 to 599"),
-                    ("response.delay_ms", "0 to 30,000 ms"),
-                    ("forward.timeout_ms", "100 to 600,000 ms"),
-                    ("storage_limit", "1 MiB or more"),
-                ):
-                    assert words in fields[path].help_text()
-                assert "1 to 90 days" in dialog.form.retention.days.accessibleDescription()
-                dialog.done(0)
-
-        run(scene())
-
-    def test_the_slider_follows_as_far_as_it_goes_and_sets_the_number(
-        self, run: Scene, window: QWidget, tmp_path: Path
+    async def test_the_slider_follows_as_far_as_it_goes_and_sets_the_number(
+        self, window: QWidget, tmp_path: Path
     ) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                retention = (dialog := open_dialog(desk, window)).form.retention
-                for typed, slid in (("45", 45), ("365", 90), ("", 90), ("9", 9), ("0", 1), ("1", 1)):
-                    type_into(retention.days, typed)
-                    assert retention.slider.value() == slid
-                    assert retention.days.text() == typed
-                retention.slider.setValue(30)
-                assert retention.days.text() == "30"
-                assert retention.problem() is None
-                dialog.done(0)
-
-        run(scene())
+        async with open_desk(tmp_path) as desk:
+            retention = (dialog := open_dialog(desk, window)).form.retention
+            for typed, slid in (("45", 45), ("365", 90), ("", 90), ("9", 9), ("0", 1), ("1", 1)):
+                type_into(retention.days, typed)
+                assert retention.slider.value() == slid
+                assert retention.days.text() == typed
+            retention.slider.setValue(30)
+            assert retention.days.text() == "30"
+            assert retention.problem() is None
+            dialog.done(0)
 
 
 class TestInTheSettings:
     @pytest.mark.parametrize("case", SETTINGS)
-    def test_out_of_range_is_shown_and_saves_nothing(
-        self, run: Scene, window: QWidget, tmp_path: Path, case: tuple[str, str, str, str]
+    async def test_out_of_range_is_shown_and_saves_nothing(
+        self, window: QWidget, tmp_path: Path, case: tuple[str, str, str, str]
     ) -> None:
         place, typed, key, message = case
 
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-                dialog.open()
-                field = attrgetter(place)(dialog)
-                type_into(field, typed)
-                assert field.text() == typed
-                section = dialog.network if place.startswith("network") else dialog.storage
-                assert section.row(key).error() == message
-                assert not dialog.save_button.isEnabled()
-                QTest.keyClick(field, Qt.Key.Key_Return)
-                dialog.save()
-                await settle()
-                assert desk.settings == Settings()
-                assert field.text() == typed
-                dialog.done(0)
+        async with open_desk(tmp_path) as desk:
+            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
+            dialog.open()
+            field = attrgetter(place)(dialog)
+            type_into(field, typed)
+            assert field.text() == typed
+            section = dialog.network if place.startswith("network") else dialog.storage
+            assert section.row(key).error() == message
+            assert not dialog.save_button.isEnabled()
+            QTest.keyClick(field, Qt.Key.Key_Return)
+            dialog.save()
+            await settle()
+            assert desk.settings == Settings()
+            assert field.text() == typed
+            dialog.done(0)
 
-        run(scene())
-
-    def test_a_number_put_right_is_saved(self, run: Scene, window: QWidget, tmp_path: Path) -> None:
-        async def scene() -> None:
-            async with open_desk(tmp_path) as desk:
-                dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-                dialog.open()
-                for typed in ("5000", "500"):
-                    type_into(dialog.network.body_limit, typed)
-                assert dialog.network.row("body_limit").error() == ""
-                assert "1 MiB to 1 GiB" in dialog.network.row("body_limit").text.text()
-                dialog.save_button.click()
-                await until(lambda: desk.settings.body_limit == 500 * MIB)
-                dialog.done(0)
-
-        run(scene())
+    async def test_a_number_put_right_is_saved(self, window: QWidget, tmp_path: Path) -> None:
+        async with open_desk(tmp_path) as desk:
+            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
+            dialog.open()
+            for typed in ("5000", "500"):
+                type_into(dialog.network.body_limit, typed)
+            assert dialog.network.row("body_limit").error() == ""
+            assert "1 MiB to 1 GiB" in dialog.network.row("body_limit").text.text()
+            dialog.save_button.click()
+            await until(lambda: desk.settings.body_limit == 500 * MIB)
+            dialog.done(0)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, Qt
@@ -28,7 +26,6 @@ from app.ui.widgets.toast import Toast
 from tests.ui.desk import shown
 from tests.ui.waiting import settle, until
 
-Scene = Callable[..., Any]
 SAID = "Copied a sample curl command for an endpoint with a fairly long name."
 
 
@@ -62,40 +59,37 @@ def covered(window: MainWindow, toast: Toast) -> list[str]:
 
 @pytest.mark.parametrize("size", [(1280, 720), (960, 600)])
 @pytest.mark.parametrize("page", [DASHBOARD, ALL_REQUESTS, REFUSED, "endpoint"])
-def test_it_covers_nothing_on_any_page(run: Scene, tmp_path: Path, page: str, size: tuple[int, int]) -> None:
-    async def scene() -> None:
-        async with shown(tmp_path, endpoints=12, plan=Plan.PRO) as (desk, window):
-            window.resize(*size)
-            first = desk.store.endpoints.all()[0]
-            for number in range(12):
-                await desk.capture(first)
-                desk.refused.add(
-                    Refusal(at=number, source_address="::1", source_port=1, status=404, reason="r", target="/x"), b"x"
-                )
-            if page == "endpoint":
-                window.enter_endpoint(first.id)
-                await until(lambda: window.requests.feed.model.rowCount() == 12)
-                QTest.keyClick(window.requests.list, Qt.Key.Key_End)
-                await until(lambda: window.requests.detail.capture is not None)
-            else:
-                window.show_page(page)
-                if page == REFUSED:
-                    window.refused.table.selectRow(11)
-            await settle(10)
-            toasts = [window.toast] if page != "endpoint" else [window.toast, window.requests._toast]
-            for toast in toasts:
-                toast.say(SAID)
-                await settle()
-            for toast in toasts:
-                assert toast.isVisible()
-                assert covered(window, toast) == []
-                parent = toast.parentWidget()
-                assert parent is not None
-                assert parent.rect().contains(toast.geometry())
-            if len(toasts) == 2:
-                await until(lambda: not on_screen(toasts[0]).intersects(on_screen(toasts[1])))
-
-    run(scene())
+async def test_it_covers_nothing_on_any_page(tmp_path: Path, page: str, size: tuple[int, int]) -> None:
+    async with shown(tmp_path, endpoints=12, plan=Plan.PRO) as (desk, window):
+        window.resize(*size)
+        first = desk.store.endpoints.all()[0]
+        for number in range(12):
+            await desk.capture(first)
+            desk.refused.add(
+                Refusal(at=number, source_address="::1", source_port=1, status=404, reason="r", target="/x"), b"x"
+            )
+        if page == "endpoint":
+            window.enter_endpoint(first.id)
+            await until(lambda: window.requests.feed.model.rowCount() == 12)
+            QTest.keyClick(window.requests.list, Qt.Key.Key_End)
+            await until(lambda: window.requests.detail.capture is not None)
+        else:
+            window.show_page(page)
+            if page == REFUSED:
+                window.refused.table.selectRow(11)
+        await settle(10)
+        toasts = [window.toast] if page != "endpoint" else [window.toast, window.requests._toast]
+        for toast in toasts:
+            toast.say(SAID)
+            await settle()
+        for toast in toasts:
+            assert toast.isVisible()
+            assert covered(window, toast) == []
+            parent = toast.parentWidget()
+            assert parent is not None
+            assert parent.rect().contains(toast.geometry())
+        if len(toasts) == 2:
+            await until(lambda: not on_screen(toasts[0]).intersects(on_screen(toasts[1])))
 
 
 class TestAlone:

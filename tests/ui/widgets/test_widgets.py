@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 from PySide6 import QtGui
@@ -228,7 +226,7 @@ class TestScrollingOver:
 
 
 class TestQuestion:
-    def test_confirming_and_cancelling(self, theme: Theme, qtbot: QtBot, run: Callable[..., Any]) -> None:
+    async def test_confirming_and_cancelling(self, theme: Theme, qtbot: QtBot) -> None:
         window = QWidget()
         qtbot.addWidget(window)
 
@@ -240,36 +238,28 @@ class TestQuestion:
             getattr(question, button).click()
             return await task
 
-        assert run(answer("confirm")) is True
-        assert run(answer("cancel")) is False
+        assert await answer("confirm") is True
+        assert await answer("cancel") is False
 
-    def test_enter_does_not_confirm_what_cannot_be_undone(
-        self, theme: Theme, qtbot: QtBot, run: Callable[..., Any]
-    ) -> None:
+    async def test_enter_does_not_confirm_what_cannot_be_undone(self, theme: Theme, qtbot: QtBot) -> None:
         window = QWidget()
         qtbot.addWidget(window)
 
-        async def press_enter() -> bool:
-            task = asyncio.create_task(ask(window, theme, "Delete?", "It goes.", "Delete"))
-            await until(lambda: window.findChildren(Question))
-            QTest.keyClick(window.findChildren(Question)[-1], Qt.Key.Key_Return)
-            return await task
+        task = asyncio.create_task(ask(window, theme, "Delete?", "It goes.", "Delete"))
+        await until(lambda: window.findChildren(Question))
+        QTest.keyClick(window.findChildren(Question)[-1], Qt.Key.Key_Return)
+        assert (await task) is False
 
-        assert run(press_enter()) is False
-
-    def test_it_closes_with_who_asked(self, theme: Theme, qtbot: QtBot, run: Callable[..., Any]) -> None:
+    async def test_it_closes_with_who_asked(self, theme: Theme, qtbot: QtBot) -> None:
         window = QWidget()
         qtbot.addWidget(window)
 
-        async def cancel() -> bool:
-            task = asyncio.create_task(ask(window, theme, "Delete?", "It goes.", "Delete"))
-            await until(lambda: window.findChildren(Question))
-            question = window.findChildren(Question)[-1]
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
-            return isValid(question) and question.isVisible()
-
-        assert run(cancel()) is False
+        task = asyncio.create_task(ask(window, theme, "Delete?", "It goes.", "Delete"))
+        await until(lambda: window.findChildren(Question))
+        question = window.findChildren(Question)[-1]
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        assert (isValid(question) and question.isVisible()) is False
 
 
 class TestPainted:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,8 +12,6 @@ from app.ui.requests.list.search_pager import mark_adds_matches
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.stock_qasync import not_on_stock_qasync
 from tests.ui.waiting import settle, until
-
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 
 async def mark(shown: PageDesk, text: str, ids: list[str]) -> None:
@@ -31,61 +27,52 @@ async def mark(shown: PageDesk, text: str, ids: list[str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["is:read", "-is:unread", "method:PUT OR is:starred", "is:noted"])
-def test_what_is_marked_comes_in_at_its_place_and_nothing_moves(run: Run, tmp_path: Path, text: str) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            ids = [capture.id for capture in await shown.fill(90)]
-            await mark(shown, text, ids[::2])
-            await shown.reload()
-            shown.page.filter.bar.set_text(text)
-            await until(lambda: shown.model.rowCount() == 45 and not shown.feed.search.busy)
-            shown.list.select_row(22)
-            chosen, bar = shown.model.summary(22).id, shown.list.verticalScrollBar()
-            bar.setValue(15 * ROW)
-            await settle()
-            first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
-            is_showing = shown.model.summary(first).id
-            await mark(shown, text, [ids[3], ids[87]])
-            await until(lambda: {ids[3], ids[87]} <= set(shown.ids()))
-            assert shown.ids() == sorted(shown.ids(), reverse=True)
-            assert shown.feed.new_count == 0
-            assert [one.id for one in shown.list.selected()] == [chosen]
-            await settle()
-            first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
-            assert shown.model.summary(first).id == is_showing
-
-    run(check())
+async def test_what_is_marked_comes_in_at_its_place_and_nothing_moves(tmp_path: Path, text: str) -> None:
+    async with open_page(tmp_path) as shown:
+        ids = [capture.id for capture in await shown.fill(90)]
+        await mark(shown, text, ids[::2])
+        await shown.reload()
+        shown.page.filter.bar.set_text(text)
+        await until(lambda: shown.model.rowCount() == 45 and not shown.feed.search.busy)
+        shown.list.select_row(22)
+        chosen, bar = shown.model.summary(22).id, shown.list.verticalScrollBar()
+        bar.setValue(15 * ROW)
+        await settle()
+        first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
+        is_showing = shown.model.summary(first).id
+        await mark(shown, text, [ids[3], ids[87]])
+        await until(lambda: {ids[3], ids[87]} <= set(shown.ids()))
+        assert shown.ids() == sorted(shown.ids(), reverse=True)
+        assert shown.feed.new_count == 0
+        assert [one.id for one in shown.list.selected()] == [chosen]
+        await settle()
+        first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
+        assert shown.model.summary(first).id == is_showing
 
 
 @not_on_stock_qasync("keeps the search waiting while the test looks every 5 ms; every 200 ms it ends")
-def test_all_of_an_endpoint_marked_read_come_in(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await shown.fill(30)
-            await shown.reload()
-            shown.page.filter.bar.set_text("is:read")
-            await until(lambda: not shown.feed.search.busy and not shown.model.rowCount())
-            await shown.desk.store.captures.mark_all_read(shown.endpoint.id)
-            await until(lambda: shown.model.rowCount() == 30)
-
-    run(check())
+async def test_all_of_an_endpoint_marked_read_come_in(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await shown.fill(30)
+        await shown.reload()
+        shown.page.filter.bar.set_text("is:read")
+        await until(lambda: not shown.feed.search.busy and not shown.model.rowCount())
+        await shown.desk.store.captures.mark_all_read(shown.endpoint.id)
+        await until(lambda: shown.model.rowCount() == 30)
 
 
-def test_what_is_unread_again_leaves_only_when_the_list_is_read_again(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            ids = [capture.id for capture in await shown.fill(5)]
-            await mark(shown, "is:read", ids)
-            await shown.reload()
-            shown.page.filter.bar.set_text("is:read")
-            await until(lambda: shown.model.rowCount() == 5 and not shown.feed.search.busy)
-            await shown.desk.store.captures.mark_read([ids[2]], read=False)
-            await until(lambda: not shown.model.summary(2).read)
-            assert shown.model.rowCount() == 5
-            shown.feed.head()
-            await until(lambda: shown.model.rowCount() == 4)
-
-    run(check())
+async def test_what_is_unread_again_leaves_only_when_the_list_is_read_again(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        ids = [capture.id for capture in await shown.fill(5)]
+        await mark(shown, "is:read", ids)
+        await shown.reload()
+        shown.page.filter.bar.set_text("is:read")
+        await until(lambda: shown.model.rowCount() == 5 and not shown.feed.search.busy)
+        await shown.desk.store.captures.mark_read([ids[2]], read=False)
+        await until(lambda: not shown.model.summary(2).read)
+        assert shown.model.rowCount() == 5
+        shown.feed.head()
+        await until(lambda: shown.model.rowCount() == 4)
 
 
 @pytest.mark.parametrize(

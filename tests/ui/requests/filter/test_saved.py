@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QSettings, Qt
@@ -15,8 +13,6 @@ from PySide6.QtWidgets import QApplication, QMenu
 from app.ui.requests.filter.saved import KEY, NameDialog, SavedFilter, SavedFilters
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import until
-
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 
 ODD = 'path:"/a, b=ü\\"%2F" OR -header:x-id=[1;2] 😀'
 
@@ -37,7 +33,7 @@ async def save_as(shown: PageDesk, name: str, confirm: str = "Save") -> None:
     await until(lambda: not shown.page.findChildren(NameDialog))
 
 
-def test_save_choose_replace_and_delete(run: Run, tmp_path: Path) -> None:
+async def test_save_choose_replace_and_delete(tmp_path: Path) -> None:
     async def first() -> None:
         async with open_page(tmp_path) as shown:
             await shown.add(b"paid", method="PUT")
@@ -68,26 +64,23 @@ def test_save_choose_replace_and_delete(run: Run, tmp_path: Path) -> None:
             entries(inner)["R&&D <b>puts</b>"].trigger()
             assert SavedFilters(shown.desk.folder).all() == [SavedFilter("All paid", "paid -method:PUT")]
 
-    run(first())
-    run(second())
+    await first()
+    await second()
 
 
-def test_a_name_not_given_saves_nothing(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await shown.add()
-            await shown.reload()
-            shown.page.filter.bar.set_text("paid")
-            shown.page.filter.bar.saved.save_requested.emit()
-            await until(lambda: shown.page.findChildren(NameDialog))
-            (dialog,) = shown.page.findChildren(NameDialog)
-            QTest.keyClicks(dialog.name, "   ")
-            assert not dialog.confirm.isEnabled()
-            dialog.reject()
-            await until(lambda: not shown.page.findChildren(NameDialog))
-            assert SavedFilters(shown.desk.folder).all() == []
-
-    run(check())
+async def test_a_name_not_given_saves_nothing(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await shown.add()
+        await shown.reload()
+        shown.page.filter.bar.set_text("paid")
+        shown.page.filter.bar.saved.save_requested.emit()
+        await until(lambda: shown.page.findChildren(NameDialog))
+        (dialog,) = shown.page.findChildren(NameDialog)
+        QTest.keyClicks(dialog.name, "   ")
+        assert not dialog.confirm.isEnabled()
+        dialog.reject()
+        await until(lambda: not shown.page.findChildren(NameDialog))
+        assert SavedFilters(shown.desk.folder).all() == []
 
 
 def test_any_text_comes_back_as_it_was(qapp: QApplication, tmp_path: Path) -> None:

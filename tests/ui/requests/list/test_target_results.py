@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import QPoint
@@ -22,7 +20,6 @@ from tests.ui.waiting import settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 DELIVERED, FAILED, QUEUED = DeliveryState.DELIVERED, DeliveryState.FAILED, DeliveryState.QUEUED
 
 
@@ -61,32 +58,26 @@ async def two_results(shown: PageDesk) -> list[Delivery]:
     return [one, two]
 
 
-def test_the_cursors_row_says_how_each_target_went(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path, forward_url="http://127.0.0.1:9/one") as shown:
-            (_, two) = await two_results(shown)
-            shown.list.setCurrentIndex(shown.model.index(0))
-            await until(lambda: str(shown.model.index(0).data()).endswith(", 1 of 2 targets failed, 1 delivered"))
-            await finish(shown.desk.store, two, DELIVERED, attempt(two, 2))
-            await until(lambda: str(shown.model.index(0).data()).endswith(", forwarded"))
-
-    run(check())
+async def test_the_cursors_row_says_how_each_target_went(tmp_path: Path) -> None:
+    async with open_page(tmp_path, forward_url="http://127.0.0.1:9/one") as shown:
+        (_, two) = await two_results(shown)
+        shown.list.setCurrentIndex(shown.model.index(0))
+        await until(lambda: str(shown.model.index(0).data()).endswith(", 1 of 2 targets failed, 1 delivered"))
+        await finish(shown.desk.store, two, DELIVERED, attempt(two, 2))
+        await until(lambda: str(shown.model.index(0).data()).endswith(", forwarded"))
 
 
-def test_the_tooltip_says_how_each_target_went(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path, forward_url="http://127.0.0.1:9/one") as shown:
-            await two_results(shown)
-            place = QPoint(200, 10)
+async def test_the_tooltip_says_how_each_target_went(tmp_path: Path) -> None:
+    async with open_page(tmp_path, forward_url="http://127.0.0.1:9/one") as shown:
+        await two_results(shown)
+        place = QPoint(200, 10)
 
-            def tooltip() -> str:
-                viewport = shown.list.viewport()
-                event = QHelpEvent(QHelpEvent.Type.ToolTip, place, viewport.mapToGlobal(place))
-                QApplication.sendEvent(viewport, event)
-                return QToolTip.text()
+        def tooltip() -> str:
+            viewport = shown.list.viewport()
+            event = QHelpEvent(QHelpEvent.Type.ToolTip, place, viewport.mapToGlobal(place))
+            QApplication.sendEvent(viewport, event)
+            return QToolTip.text()
 
-            await until(lambda: "1 of 2 targets failed, 1 delivered" in tooltip())
-            QToolTip.hideText()
-            await settle()
-
-    run(check())
+        await until(lambda: "1 of 2 targets failed, 1 delivered" in tooltip())
+        QToolTip.hideText()
+        await settle()

@@ -23,7 +23,6 @@ from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, click_row, filled, open_page
 from tests.ui.waiting import activate, settle, until
 
-Run = Callable[[Coroutine[Any, Any, Any]], Any]
 Key = Qt.Key
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
 
@@ -78,133 +77,121 @@ async def write_note(window: MainWindow, text: str, at: int) -> None:
     note.text.setTextCursor(cursor)
 
 
-def test_two_thousand_requests_change_nothing_of_what_is_open(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with shown_window(tmp_path, endpoints=1) as (desk, window):
-            endpoint = desk.store.endpoints.all()[0]
-            made = [await desk.capture(endpoint) for _ in range(3)]
-            window.enter_endpoint(endpoint.id)
-            page = window.requests
-            await until(lambda: page.feed.model.rowCount() == 3)
-            mine = made[1].id
-            for name in (made[2].id, mine):
-                QTest.keyClick(page.list, Key.Key_J)
-                await until(lambda name=name: page.detail.capture is not None and page.detail.capture.id == name)
-            await until(lambda: desk.store.captures.counts(endpoint.id).unread == 1)
-            await write_note(window, "wrong signature", 5)
-            note = page.detail.header.note
-            await flood(desk, endpoint, 1_000, 40)
-            await flood(desk, endpoint, 1_000, 500)
-            newest = (await desk.store.captures.page(endpoint.id, limit=1))[0].id
-            await until(lambda: page.feed.model.row_of(newest) == 0)
-            await settle()
-            assert page.feed.model.row_of(mine) is None
-            assert page.detail.capture_id == mine
-            assert (note.writing, note.text.toPlainText(), note.text.textCursor().position()) == (
-                True,
-                "wrong signature",
-                5,
-            )
-            assert window.focusWidget() is note.text
-            assert [one.id for one in page.list.selected()] == [mine]
-            QTest.keyClick(note.text, Key.Key_Return, CTRL)
-            capture = await desk.store.captures.get(mine)
-            await until(lambda: page.list.selected()[0].note == "wrong signature")
-            counts = desk.store.captures.counts(endpoint.id)
-            assert counts.unread == counts.total - 2
-            page.list.setFocus()
-            QTest.keyClick(page.list, Key.Key_L)
-            assert QGuiApplication.clipboard().text() == f"hookline://request/{mine}"
-            QTest.keyClick(page.list, Key.Key_C)
-            await until(lambda: QGuiApplication.clipboard().text().startswith("curl "))
-            QTest.keyClick(page.list, Key.Key_S)
-            await until(lambda: page.list.selected()[0].starred)
-            QTest.keyClick(page.list, Key.Key_U)
-            await until(lambda: not page.list.selected()[0].read)
-            capture = await desk.store.captures.get(mine)
-            assert capture is not None
-            assert (capture.starred, capture.read, capture.note) == (True, False, "wrong signature")
-            QTest.keyClick(page.list, Key.Key_Down)
-            await until(lambda: page.detail.capture_id == made[0].id)
-            assert page.list.selection.loaded()[0].id == made[0].id
-
-    run(check())
+async def test_two_thousand_requests_change_nothing_of_what_is_open(tmp_path: Path) -> None:
+    async with shown_window(tmp_path, endpoints=1) as (desk, window):
+        endpoint = desk.store.endpoints.all()[0]
+        made = [await desk.capture(endpoint) for _ in range(3)]
+        window.enter_endpoint(endpoint.id)
+        page = window.requests
+        await until(lambda: page.feed.model.rowCount() == 3)
+        mine = made[1].id
+        for name in (made[2].id, mine):
+            QTest.keyClick(page.list, Key.Key_J)
+            await until(lambda name=name: page.detail.capture is not None and page.detail.capture.id == name)
+        await until(lambda: desk.store.captures.counts(endpoint.id).unread == 1)
+        await write_note(window, "wrong signature", 5)
+        note = page.detail.header.note
+        await flood(desk, endpoint, 1_000, 40)
+        await flood(desk, endpoint, 1_000, 500)
+        newest = (await desk.store.captures.page(endpoint.id, limit=1))[0].id
+        await until(lambda: page.feed.model.row_of(newest) == 0)
+        await settle()
+        assert page.feed.model.row_of(mine) is None
+        assert page.detail.capture_id == mine
+        assert (note.writing, note.text.toPlainText(), note.text.textCursor().position()) == (
+            True,
+            "wrong signature",
+            5,
+        )
+        assert window.focusWidget() is note.text
+        assert [one.id for one in page.list.selected()] == [mine]
+        QTest.keyClick(note.text, Key.Key_Return, CTRL)
+        capture = await desk.store.captures.get(mine)
+        await until(lambda: page.list.selected()[0].note == "wrong signature")
+        counts = desk.store.captures.counts(endpoint.id)
+        assert counts.unread == counts.total - 2
+        page.list.setFocus()
+        QTest.keyClick(page.list, Key.Key_L)
+        assert QGuiApplication.clipboard().text() == f"hookline://request/{mine}"
+        QTest.keyClick(page.list, Key.Key_C)
+        await until(lambda: QGuiApplication.clipboard().text().startswith("curl "))
+        QTest.keyClick(page.list, Key.Key_S)
+        await until(lambda: page.list.selected()[0].starred)
+        QTest.keyClick(page.list, Key.Key_U)
+        await until(lambda: not page.list.selected()[0].read)
+        capture = await desk.store.captures.get(mine)
+        assert capture is not None
+        assert (capture.starred, capture.read, capture.note) == (True, False, "wrong signature")
+        QTest.keyClick(page.list, Key.Key_Down)
+        await until(lambda: page.detail.capture_id == made[0].id)
+        assert page.list.selection.loaded()[0].id == made[0].id
 
 
 @pytest.mark.parametrize(("key", "by"), [(Key.Key_J, 1), (Key.Key_Up, -1), (Key.Key_PageDown, 5)])
-def test_keys_move_on_from_a_request_that_is_not_loaded(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: Key, by: int
+async def test_keys_move_on_from_a_request_that_is_not_loaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: Key, by: int
 ) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            ids = await filled(shown, 30)
-            mine = await open_row(shown, 7)
-            await away(shown, ids, monkeypatch)
-            assert opened(shown, mine)
-            page = shown.list.viewport().height() // 32
-            wanted = ids[7 + by] if by < 5 else ids[min(29, 7 + page)]
-            QTest.keyClick(shown.list, key)
-            await until(lambda: opened(shown, wanted))
-            assert selected(shown) == [wanted]
-            assert shown.list.viewport().rect().contains(shown.list.visualRect(shown.list.currentIndex()))
-
-    run(check())
+    async with open_page(tmp_path) as shown:
+        ids = await filled(shown, 30)
+        mine = await open_row(shown, 7)
+        await away(shown, ids, monkeypatch)
+        assert opened(shown, mine)
+        page = shown.list.viewport().height() // 32
+        wanted = ids[7 + by] if by < 5 else ids[min(29, 7 + page)]
+        QTest.keyClick(shown.list, key)
+        await until(lambda: opened(shown, wanted))
+        assert selected(shown) == [wanted]
+        assert shown.list.viewport().rect().contains(shown.list.visualRect(shown.list.currentIndex()))
 
 
-def test_many_that_are_not_loaded_stay_selected_and_only_they_are_deleted(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_many_that_are_not_loaded_stay_selected_and_only_they_are_deleted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            ids = await filled(shown, 12)
-            click_row(shown, 2)
-            click_row(shown, 4, SHIFT)
-            click_row(shown, 8, CTRL)
-            mine = [*ids[2:5], ids[8]]
-            await until(lambda: selected(shown) == mine)
-            await away(shown, ids, monkeypatch)
-            assert selected(shown) == mine
-            await until(lambda: shown.page.list_footer.bar.text.text() == "4 selected")
-            click_row(shown, 0, CTRL)
-            newest = shown.ids()[0]
-            await until(lambda: selected(shown) == [newest, *mine])
-            click_row(shown, 0, CTRL)
-            await shown.desk.store.captures.delete([ids[8]])  # by a script
-            await until(lambda: selected(shown) == mine[:3])
-            QTest.keyClick(shown.list, Key.Key_S)
-            await until(lambda: all(one.starred for one in shown.list.selected()))
-            QTest.keyClick(shown.list, Key.Key_S)
-            await until(lambda: not any(one.starred for one in shown.list.selected()))
-            before = shown.desk.store.captures.counts(shown.endpoint.id).total
-            await until(shown.page.commands.selected.delete.isEnabled)
-            QTest.keyClick(shown.list, Key.Key_Delete)
-            await until(lambda: shown.page.findChildren(Question))
-            assert shown.page.findChildren(Question)[0].windowTitle() == "Delete 3 requests?"
-            QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
-            await until(lambda: shown.desk.store.captures.counts(shown.endpoint.id).total == before - 3)
-            left = {one.id for one in await shown.desk.store.captures.page(shown.endpoint.id, limit=1_000)}
-            assert set(ids) - left == set(mine)
-
-    run(check())
+    async with open_page(tmp_path) as shown:
+        ids = await filled(shown, 12)
+        click_row(shown, 2)
+        click_row(shown, 4, SHIFT)
+        click_row(shown, 8, CTRL)
+        mine = [*ids[2:5], ids[8]]
+        await until(lambda: selected(shown) == mine)
+        await away(shown, ids, monkeypatch)
+        assert selected(shown) == mine
+        await until(lambda: shown.page.list_footer.bar.text.text() == "4 selected")
+        click_row(shown, 0, CTRL)
+        newest = shown.ids()[0]
+        await until(lambda: selected(shown) == [newest, *mine])
+        click_row(shown, 0, CTRL)
+        await shown.desk.store.captures.delete([ids[8]])  # by a script
+        await until(lambda: selected(shown) == mine[:3])
+        QTest.keyClick(shown.list, Key.Key_S)
+        await until(lambda: all(one.starred for one in shown.list.selected()))
+        QTest.keyClick(shown.list, Key.Key_S)
+        await until(lambda: not any(one.starred for one in shown.list.selected()))
+        before = shown.desk.store.captures.counts(shown.endpoint.id).total
+        await until(shown.page.commands.selected.delete.isEnabled)
+        QTest.keyClick(shown.list, Key.Key_Delete)
+        await until(lambda: shown.page.findChildren(Question))
+        assert shown.page.findChildren(Question)[0].windowTitle() == "Delete 3 requests?"
+        QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
+        await until(lambda: shown.desk.store.captures.counts(shown.endpoint.id).total == before - 3)
+        left = {one.id for one in await shown.desk.store.captures.page(shown.endpoint.id, limit=1_000)}
+        assert set(ids) - left == set(mine)
 
 
-def test_rows_that_come_back_are_selected_again(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            ids = await filled(shown, 12)
-            mine = await open_row(shown, 3)
-            await away(shown, ids, monkeypatch)
-            bar = shown.list.verticalScrollBar()
-            while shown.model.row_of(mine) is None:
-                bar.setValue(bar.maximum())
-                await settle()
-            assert [one.id for one in shown.list.selection.loaded()] == [mine]
-            current = shown.list.current()
-            assert current is not None
-            assert current.id == mine
-            assert not shown.model.kept
-
-    run(check())
+async def test_rows_that_come_back_are_selected_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    async with open_page(tmp_path) as shown:
+        ids = await filled(shown, 12)
+        mine = await open_row(shown, 3)
+        await away(shown, ids, monkeypatch)
+        bar = shown.list.verticalScrollBar()
+        while shown.model.row_of(mine) is None:
+            bar.setValue(bar.maximum())
+            await settle()
+        assert [one.id for one in shown.list.selection.loaded()] == [mine]
+        current = shown.list.current()
+        assert current is not None
+        assert current.id == mine
+        assert not shown.model.kept
 
 
 async def expire(shown: PageDesk) -> str:
@@ -234,216 +221,189 @@ async def fill_up(shown: PageDesk) -> str:
 
 
 @pytest.mark.parametrize("ends", [expire, delete_by_a_script, clear_by_a_script, fill_up])
-def test_what_is_open_and_deleted_is_still_shown_and_says_so(
-    run: Run, tmp_path: Path, ends: Callable[[PageDesk], Coroutine[Any, Any, str]]
+async def test_what_is_open_and_deleted_is_still_shown_and_says_so(
+    tmp_path: Path, ends: Callable[[PageDesk], Coroutine[Any, Any, str]]
 ) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path, retention_days=1) as shown:
-            day_ago = now_us() - DAY_US * 3 // 4
-            await asyncio.gather(*(shown.add(b'{"n":1}', received_at=day_ago + n) for n in range(3)))
-            await shown.add()
-            await filled(shown, 0)
-            mine = await open_row(shown, 3)
-            assert unread(shown) == 3
-            detail = shown.detail
-            await until(lambda: '"n": 1' in detail.body.code.toPlainText())
-            reason = await ends(shown)
-            await until(detail.deleted_bar.isVisible)
-            assert detail.deleted_bar.text.text() == f"{reason} You can still read and copy it here."
+    async with open_page(tmp_path, retention_days=1) as shown:
+        day_ago = now_us() - DAY_US * 3 // 4
+        await asyncio.gather(*(shown.add(b'{"n":1}', received_at=day_ago + n) for n in range(3)))
+        await shown.add()
+        await filled(shown, 0)
+        mine = await open_row(shown, 3)
+        assert unread(shown) == 3
+        detail = shown.detail
+        await until(lambda: '"n": 1' in detail.body.code.toPlainText())
+        reason = await ends(shown)
+        await until(detail.deleted_bar.isVisible)
+        assert detail.deleted_bar.text.text() == f"{reason} You can still read and copy it here."
+        await settle()
+        assert opened(shown, mine)
+        assert '"n": 1' in detail.body.code.toPlainText()
+        assert selected(shown) == []
+        rest = shown.desk.store.captures.counts(shown.endpoint.id)
+        assert rest.unread == rest.total
+        detail.tabs.setFocus()
+        for key in (Key.Key_S, Key.Key_U, Key.Key_C, Key.Key_L, Key.Key_N, Key.Key_Delete):
+            shown.page._toast.hide()
+            QTest.keyClick(detail.tabs, key)
             await settle()
-            assert opened(shown, mine)
-            assert '"n": 1' in detail.body.code.toPlainText()
-            assert selected(shown) == []
-            rest = shown.desk.store.captures.counts(shown.endpoint.id)
-            assert rest.unread == rest.total
-            detail.tabs.setFocus()
-            for key in (Key.Key_S, Key.Key_U, Key.Key_C, Key.Key_L, Key.Key_N, Key.Key_Delete):
-                shown.page._toast.hide()
-                QTest.keyClick(detail.tabs, key)
-                await settle()
-                assert shown.page._toast.isVisible(), key
-                assert reason in shown.page._toast._text.text()
-            assert not detail.header.note.writing
-            assert not shown.page.findChildren(Question)
-            detail.body.views.activated.emit("hex")
-            await until(detail.body.hex.isVisible)
-            newest = await shown.add()
-            await until(lambda: shown.model.row_of(newest.id) == 0)
-            assert opened(shown, mine)
-            click_row(shown, 0)
-            await until(lambda: opened(shown, newest.id))
-            assert not detail.deleted_bar.isVisible()
-
-    run(check())
+            assert shown.page._toast.isVisible(), key
+            assert reason in shown.page._toast._text.text()
+        assert not detail.header.note.writing
+        assert not shown.page.findChildren(Question)
+        detail.body.views.activated.emit("hex")
+        await until(detail.body.hex.isVisible)
+        newest = await shown.add()
+        await until(lambda: shown.model.row_of(newest.id) == 0)
+        assert opened(shown, mine)
+        click_row(shown, 0)
+        await until(lambda: opened(shown, newest.id))
+        assert not detail.deleted_bar.isVisible()
 
 
-def test_a_note_on_a_request_that_is_deleted_meanwhile_can_be_copied(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await filled(shown, 3)
-            mine = await open_row(shown, 1)
-            QTest.keyClick(shown.list, Key.Key_N)
-            note = shown.detail.header.note
-            await until(note.text.hasFocus)
-            QTest.keyClicks(note.text, "half")
+async def test_a_note_on_a_request_that_is_deleted_meanwhile_can_be_copied(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await filled(shown, 3)
+        mine = await open_row(shown, 1)
+        QTest.keyClick(shown.list, Key.Key_N)
+        note = shown.detail.header.note
+        await until(note.text.hasFocus)
+        QTest.keyClicks(note.text, "half")
+        await shown.desk.store.captures.delete([mine])
+        await until(lambda: not note.save_button.isEnabled())
+        assert note.text.hasFocus()
+        assert "Copy the text" in note.hint.text()
+        QTest.keyClicks(note.text, " done")
+        QTest.keyClick(note.text, Key.Key_Return, CTRL)
+        assert (note.writing, note.text.toPlainText()) == (True, "half done")
+        QTest.keyClick(note.text, Key.Key_Escape)
+        assert not note.writing
+        await settle()
+
+
+async def test_from_the_place_of_a_deleted_request_keys_go_on_to_its_neighbours(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        ids = await filled(shown, 6)
+        for key, row in ((Key.Key_J, 3), (Key.Key_K, 1)):
+            mine = await open_row(shown, shown.ids().index(ids[2]) if key == Key.Key_J else 2)
             await shown.desk.store.captures.delete([mine])
-            await until(lambda: not note.save_button.isEnabled())
-            assert note.text.hasFocus()
-            assert "Copy the text" in note.hint.text()
-            QTest.keyClicks(note.text, " done")
-            QTest.keyClick(note.text, Key.Key_Return, CTRL)
-            assert (note.writing, note.text.toPlainText()) == (True, "half done")
-            QTest.keyClick(note.text, Key.Key_Escape)
-            assert not note.writing
-            await settle()
-
-    run(check())
+            await until(lambda: not shown.list.selected())
+            before = shown.ids()
+            QTest.keyClick(shown.list, key)
+            wanted = ids[row] if key == Key.Key_J else before[1]
+            await until(lambda wanted=wanted: opened(shown, wanted))
 
 
-def test_from_the_place_of_a_deleted_request_keys_go_on_to_its_neighbours(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            ids = await filled(shown, 6)
-            for key, row in ((Key.Key_J, 3), (Key.Key_K, 1)):
-                mine = await open_row(shown, shown.ids().index(ids[2]) if key == Key.Key_J else 2)
-                await shown.desk.store.captures.delete([mine])
-                await until(lambda: not shown.list.selected())
-                before = shown.ids()
-                QTest.keyClick(shown.list, key)
-                wanted = ids[row] if key == Key.Key_J else before[1]
-                await until(lambda wanted=wanted: opened(shown, wanted))
-
-    run(check())
-
-
-def test_a_filter_without_it_leaves_it_open_and_selects_nothing(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await shown.fill(4, method="PUT")
-            await filled(shown, 4)
-            mine = await open_row(shown, 1)
-            count = unread(shown)
-            line = shown.page.filter.bar.line
-            line.setFocus()
-            QTest.keyClicks(line, "method:PUT ")
-            await until(lambda: shown.feed.query is not None and shown.model.rowCount() == 4)
-            await until(lambda: not shown.feed.pager.jumping)
-            await settle()
-            assert opened(shown, mine)
-            assert (selected(shown), shown.list.current()) == ([], None)
-            shown.list.setFocus()
-            QTest.keyClick(shown.list, Key.Key_L)
-            assert QGuiApplication.clipboard().text() == f"hookline://request/{mine}"
-            assert unread(shown) == count
-            line.setFocus()
-            line.clear()
-            await until(lambda: selected(shown) == [mine])
-            assert opened(shown, mine)
-            QTest.keyClicks(line, "method:PUT")
-            await until(lambda: shown.model.rowCount() == 4 and not shown.feed.pager.jumping)
-            shown.list.setFocus()
-            QTest.keyClick(shown.list, Key.Key_J)
-            await until(lambda: opened(shown, shown.ids()[0]))
-
-    run(check())
+async def test_a_filter_without_it_leaves_it_open_and_selects_nothing(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await shown.fill(4, method="PUT")
+        await filled(shown, 4)
+        mine = await open_row(shown, 1)
+        count = unread(shown)
+        line = shown.page.filter.bar.line
+        line.setFocus()
+        QTest.keyClicks(line, "method:PUT ")
+        await until(lambda: shown.feed.query is not None and shown.model.rowCount() == 4)
+        await until(lambda: not shown.feed.pager.jumping)
+        await settle()
+        assert opened(shown, mine)
+        assert (selected(shown), shown.list.current()) == ([], None)
+        shown.list.setFocus()
+        QTest.keyClick(shown.list, Key.Key_L)
+        assert QGuiApplication.clipboard().text() == f"hookline://request/{mine}"
+        assert unread(shown) == count
+        line.setFocus()
+        line.clear()
+        await until(lambda: selected(shown) == [mine])
+        assert opened(shown, mine)
+        QTest.keyClicks(line, "method:PUT")
+        await until(lambda: shown.model.rowCount() == 4 and not shown.feed.pager.jumping)
+        shown.list.setFocus()
+        QTest.keyClick(shown.list, Key.Key_J)
+        await until(lambda: opened(shown, shown.ids()[0]))
 
 
-def test_of_several_selected_the_open_one_stays_so_without_the_filter(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await filled(shown, 4)
-            shown.page.filter.bar.set_text("method:POST")
-            await until(lambda: shown.feed.query is not None and shown.model.rowCount() == 4)
-            mine = await open_row(shown, 2)
-            shown.list.setFocus()
-            QTest.keyClick(shown.list, Key.Key_Up, SHIFT)
-            assert len(selected(shown)) == 2
-            shown.page.filter.bar.clear()
-            await until(lambda: shown.feed.query is None and not shown.feed.pager.jumping)
-            await settle()
-            assert (selected(shown), opened(shown, mine)) == ([mine], True)
-
-    run(check())
+async def test_of_several_selected_the_open_one_stays_so_without_the_filter(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await filled(shown, 4)
+        shown.page.filter.bar.set_text("method:POST")
+        await until(lambda: shown.feed.query is not None and shown.model.rowCount() == 4)
+        mine = await open_row(shown, 2)
+        shown.list.setFocus()
+        QTest.keyClick(shown.list, Key.Key_Up, SHIFT)
+        assert len(selected(shown)) == 2
+        shown.page.filter.bar.clear()
+        await until(lambda: shown.feed.query is None and not shown.feed.pager.jumping)
+        await settle()
+        assert (selected(shown), opened(shown, mine)) == ([mine], True)
 
 
-def test_deleting_all_empties_the_detail(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            await filled(shown, 3)
-            await open_row(shown, 1)
-            shown.page.endpoint_commands.clear.trigger()
-            await until(lambda: shown.page.findChildren(Question))
-            QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
-            await until(shown.page.list_area.empty.isVisible)
-            assert shown.detail.placeholder.isVisible()
-            assert not shown.detail.deleted_bar.isVisible()
-
-    run(check())
+async def test_deleting_all_empties_the_detail(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        await filled(shown, 3)
+        await open_row(shown, 1)
+        shown.page.endpoint_commands.clear.trigger()
+        await until(lambda: shown.page.findChildren(Question))
+        QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
+        await until(shown.page.list_area.empty.isVisible)
+        assert shown.detail.placeholder.isVisible()
+        assert not shown.detail.deleted_bar.isVisible()
 
 
 @pytest.mark.parametrize(("rows", "follows", "by"), [((1, 3), 4, "Enter"), ((4, 5), 3, "click"), ((0, 0), 1, "link")])
-def test_after_a_delete_the_next_is_chosen_and_not_opened(
-    run: Run, tmp_path: Path, rows: tuple[int, int], follows: int, by: str
+async def test_after_a_delete_the_next_is_chosen_and_not_opened(
+    tmp_path: Path, rows: tuple[int, int], follows: int, by: str
 ) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            ids = await filled(shown, 6)
-            await open_row(shown, rows[0])
-            if rows[1] > rows[0]:
-                click_row(shown, rows[1], SHIFT)
-            await until(lambda: len(selected(shown)) == rows[1] - rows[0] + 1)
-            await until(shown.page.commands.selected.delete.isEnabled)
-            count = unread(shown) - (rows[1] - rows[0])
-            QTest.keyClick(shown.list, Key.Key_Delete)
-            await until(lambda: shown.page.findChildren(Question))
-            QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
-            await until(lambda: shown.model.rowCount() == 6 - (rows[1] - rows[0] + 1))
-            await settle(10)
-            assert selected(shown) == [ids[follows]]
-            assert shown.detail.capture_id is None
-            assert shown.detail.placeholder.text.text() == "Press Enter to open the selected request."
-            await until(lambda: unread(shown) == count)
-            if by == "click":
-                click_row(shown, shown.ids().index(ids[follows]))
-            elif by == "link":
-                shown.page.open_request(ids[follows])
-            else:
-                await activate(shown.page.window())
-                QTest.keyClick(shown.list, Key.Key_Return)
-            await until(lambda: opened(shown, ids[follows]))
-
-    run(check())
+    async with open_page(tmp_path) as shown:
+        ids = await filled(shown, 6)
+        await open_row(shown, rows[0])
+        if rows[1] > rows[0]:
+            click_row(shown, rows[1], SHIFT)
+        await until(lambda: len(selected(shown)) == rows[1] - rows[0] + 1)
+        await until(shown.page.commands.selected.delete.isEnabled)
+        count = unread(shown) - (rows[1] - rows[0])
+        QTest.keyClick(shown.list, Key.Key_Delete)
+        await until(lambda: shown.page.findChildren(Question))
+        QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
+        await until(lambda: shown.model.rowCount() == 6 - (rows[1] - rows[0] + 1))
+        await settle(10)
+        assert selected(shown) == [ids[follows]]
+        assert shown.detail.capture_id is None
+        assert shown.detail.placeholder.text.text() == "Press Enter to open the selected request."
+        await until(lambda: unread(shown) == count)
+        if by == "click":
+            click_row(shown, shown.ids().index(ids[follows]))
+        elif by == "link":
+            shown.page.open_request(ids[follows])
+        else:
+            await activate(shown.page.window())
+            QTest.keyClick(shown.list, Key.Key_Return)
+        await until(lambda: opened(shown, ids[follows]))
 
 
-def test_a_delete_elsewhere_in_the_list_leaves_what_is_open_chosen(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            ids = await filled(shown, 6)
-            mine = await open_row(shown, 0)
-            click_row(shown, 2, CTRL)
-            click_row(shown, 3, CTRL)
-            click_row(shown, 0, CTRL)
-            await until(lambda: selected(shown) == ids[2:4])
-            QTest.keyClick(shown.list, Key.Key_Delete)
-            await until(lambda: shown.page.findChildren(Question))
-            QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
-            await until(lambda: shown.model.rowCount() == 4)
-            await settle()
-            assert opened(shown, mine)
-            assert selected(shown) == [mine]
-
-    run(check())
+async def test_a_delete_elsewhere_in_the_list_leaves_what_is_open_chosen(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        ids = await filled(shown, 6)
+        mine = await open_row(shown, 0)
+        click_row(shown, 2, CTRL)
+        click_row(shown, 3, CTRL)
+        click_row(shown, 0, CTRL)
+        await until(lambda: selected(shown) == ids[2:4])
+        QTest.keyClick(shown.list, Key.Key_Delete)
+        await until(lambda: shown.page.findChildren(Question))
+        QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
+        await until(lambda: shown.model.rowCount() == 4)
+        await settle()
+        assert opened(shown, mine)
+        assert selected(shown) == [mine]
 
 
-def test_a_move_that_was_not_told_yet_does_not_open_what_a_delete_selects(run: Run, tmp_path: Path) -> None:
-    async def check() -> None:
-        async with open_page(tmp_path) as shown:
-            ids = await filled(shown, 6)
-            await open_row(shown, 1)
-            click_row(shown, 3, SHIFT)
-            shown.page.opener.select_next(lambda _, name: name in ids[1:4])  # in the same turn of the loop
-            await settle(5)
-            assert selected(shown) == [ids[4]]
-            assert shown.detail.capture_id is None
-
-    run(check())
+async def test_a_move_that_was_not_told_yet_does_not_open_what_a_delete_selects(tmp_path: Path) -> None:
+    async with open_page(tmp_path) as shown:
+        ids = await filled(shown, 6)
+        await open_row(shown, 1)
+        click_row(shown, 3, SHIFT)
+        shown.page.opener.select_next(lambda _, name: name in ids[1:4])  # in the same turn of the loop
+        await settle(5)
+        assert selected(shown) == [ids[4]]
+        assert shown.detail.capture_id is None
