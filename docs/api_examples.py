@@ -103,16 +103,16 @@ VALUES: dict[str, Any] = {
 }
 """By the names of fields; a value that does not fit the field's schema is not used."""
 PER_TYPE: dict[str, dict[str, Any]] = {
-    "EndpointOut": {"url": "http://127.0.0.1:8787/catch/orders"},
-    "SummaryOut": {"id": REQUEST, "target": "/catch/orders/invoices?test=1", "response": {"status": 200, "ms": 1.8}},
-    "RequestOut": {"id": REQUEST, "target": "/catch/orders/invoices?test=1", "response": {"status": 200, "ms": 1.8}},
-    "RefusalOut": {"target": "/catch/unknown", "status": 404, "reason": "No endpoint has this path.", "endpoint": None},
-    "ReplayOut": {"id": REPLAY, "ended_at": None, "after": None, "before": None},
-    "FullReplayOut": {"id": REPLAY, "ended_at": None, "after": None, "before": None, "ids": None},
-    "DeliveryOut": {"id": DELIVERY},
-    "FullDeliveryOut": {"id": DELIVERY},
-    "ReplayedOut": {"id": DELIVERY, "replay": REPLAY},
-    "TargetOut": {
+    "Endpoint": {"url": "http://127.0.0.1:8787/catch/orders"},
+    "Summary": {"id": REQUEST, "target": "/catch/orders/invoices?test=1", "response": {"status": 200, "ms": 1.8}},
+    "RequestHead": {"id": REQUEST, "target": "/catch/orders/invoices?test=1", "response": {"status": 200, "ms": 1.8}},
+    "Refusal": {"target": "/catch/unknown", "status": 404, "reason": "No endpoint has this path.", "endpoint": None},
+    "Replay": {"id": REPLAY, "ended_at": None, "after": None, "before": None},
+    "FullReplay": {"id": REPLAY, "ended_at": None, "after": None, "before": None, "ids": None},
+    "Delivery": {"id": DELIVERY},
+    "FullDelivery": {"id": DELIVERY},
+    "ReplayedRequest": {"id": DELIVERY, "replay": REPLAY},
+    "Target": {
         "host": "target",
         "timeout_ms": 10_000,
         "follow_redirects": False,
@@ -122,7 +122,7 @@ PER_TYPE: dict[str, dict[str, Any]] = {
         "queued": 0,
     },
     "ComparedTargets": {"first": 1, "second": 2},
-    "DifferenceOut": {"first": "42", "second": "43"},
+    "Difference": {"first": "42", "second": "43"},
     "SettingsOut": {"host": "127.0.0.1", "port": 8_787, "api_port": 8_788, "base_url": None},
 }
 

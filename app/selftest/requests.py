@@ -12,13 +12,12 @@ from http.client import HTTPConnection, HTTPException, HTTPResponse
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-import msgspec
-
 from app.application import Application
 from app.core.errors import HooklineError
 from app.core.model import Endpoint
 from app.core.record import Headers
-from app.server.api.schemas import RequestOut
+from hookline.calls import decoded
+from hookline.records import RequestHead
 
 TIMEOUT_S = 10.0
 CHUNK = 50_000
@@ -130,7 +129,7 @@ class SampleSender:
             except HTTPException as error:
                 raise HooklineError(f"The capture port gave no valid response: {error!r}") from error
 
-    def _ask_api(self, name: str) -> tuple[RequestOut, bytes]:
+    def _ask_api(self, name: str) -> tuple[RequestHead, bytes]:
         """A request and its body from the local API."""
         parts = urlsplit(self._application.addresses.api_url)
         bodies = []
@@ -146,7 +145,7 @@ class SampleSender:
                 connection.close()
             if response.status != 200:
                 raise HooklineError(f"The local API responded with {response.status} to {path}.")
-        return msgspec.json.decode(bodies[0], type=RequestOut), bodies[1]
+        return decoded(bodies[0], RequestHead), bodies[1]
 
 
 def _compare(who: str, stored: Any, expected: dict[str, Any]) -> None:

@@ -14,7 +14,16 @@ to be imported by others.
 from hookline.calls import Call
 from hookline.client.client import AsyncClient, Client
 from hookline.client.events import Event
-from hookline.client.records import (
+from hookline.errors import (
+    ApiError,
+    FieldProblem,
+    NotFoundError,
+    ProblemError,
+    UnreachableError,
+    WaitTimeoutError,
+)
+from hookline.headers import Headers
+from hookline.records import (
     Attempt,
     Delivery,
     DeliverySummary,
@@ -32,15 +41,6 @@ from hookline.client.records import (
     Target,
     TunnelChange,
 )
-from hookline.errors import (
-    ApiError,
-    FieldProblem,
-    NotFoundError,
-    ProblemError,
-    UnreachableError,
-    WaitTimeoutError,
-)
-from hookline.headers import Headers
 
 __all__ = [
     "ApiError",

@@ -14,11 +14,11 @@ from hookline.client.deliveries import AsyncDeliveries, Deliveries
 from hookline.client.endpoints import AsyncEndpoints, Endpoints
 from hookline.client.events import Event, EventType, async_follow, event_filter, follow
 from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
-from hookline.client.records import Refusal, Status
 from hookline.client.replays import AsyncReplays, Replays
 from hookline.client.requests import AsyncRequests, Requests
 from hookline.client.targets import AsyncTargets, Targets
 from hookline.errors import UnreachableError
+from hookline.records import Refusal, Status
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running, usual_folder
 from hookline.transport import Transport
 

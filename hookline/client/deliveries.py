@@ -6,7 +6,7 @@ from typing import Literal
 
 from hookline.calls import Call, Pages, Response, decode_as, path_of, query_of
 from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
-from hookline.client.records import Delivery, FullDelivery
+from hookline.records import Delivery, FullDelivery
 
 PATH = "/deliveries"
 

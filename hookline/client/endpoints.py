@@ -7,7 +7,7 @@ from typing import Literal, TypedDict, Unpack
 
 from hookline.calls import Call, Pages, decode_as, nothing, path_of
 from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
-from hookline.client.records import Endpoint, WhenFull
+from hookline.records import Endpoint, WhenFull
 
 PATH = "/endpoints"
 

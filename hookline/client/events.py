@@ -10,7 +10,8 @@ from typing import Literal
 from hookline.calls import Params, decoded, query_of
 from hookline.client.async_transport import AsyncTransport
 from hookline.client.event_stream import EventParser, ServerEvent
-from hookline.client.records import (
+from hookline.errors import ProblemError, UnreachableError
+from hookline.records import (
     DeliverySummary,
     EndpointChange,
     Gap,
@@ -20,7 +21,6 @@ from hookline.client.records import (
     Summary,
     TunnelChange,
 )
-from hookline.errors import ProblemError, UnreachableError
 from hookline.transport import Transport
 
 EventType = Literal["captured", "delivered", "endpoint", "refused", "replay", "tunnel"]

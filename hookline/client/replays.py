@@ -8,7 +8,7 @@ from typing import Literal, TypedDict, Unpack
 
 from hookline.calls import Call, Pages, decode_as, path_of
 from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
-from hookline.client.records import FullReplay, Replay
+from hookline.records import FullReplay, Replay
 
 PATH = "/replays"
 

@@ -11,8 +11,8 @@ import msgspec
 
 from hookline.calls import Call, Pages, Response, Steps, decode_as, nothing, path_of, query_of
 from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
-from hookline.client.records import ReplayedRequest, Request, Summary
 from hookline.errors import ProblemError, WaitTimeoutError
+from hookline.records import ReplayedRequest, Request, Summary
 
 OK = 200
 PATH = "/requests"

@@ -7,7 +7,7 @@ from typing import Literal, TypedDict, Unpack
 
 from hookline.calls import Call, decode_as, nothing, path_of
 from hookline.client.methods import Asynchronous, Blocking, Method
-from hookline.client.records import Target
+from hookline.records import Target
 
 
 class RetryFields(TypedDict, total=False):

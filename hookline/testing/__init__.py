@@ -10,7 +10,7 @@
 The names are for annotations; the fixture needs no import.
 """
 
-from hookline.client.records import Request
+from hookline.records import Request
 from hookline.testing.endpoint import HooklineEndpoint
 from hookline.testing.fixture import Hookline
 from hookline.testing.responder import Response

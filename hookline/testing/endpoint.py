@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from hookline.calls import Pages, Steps
 from hookline.client.client import AsyncClient
-from hookline.client.records import Endpoint, Refusal, Request
+from hookline.records import Endpoint, Refusal, Request
 from hookline.testing.matchers import Expected, MatcherArguments, Matchers
 from hookline.testing.near_misses import miss_message, read_nearest, unwanted_message
 from hookline.testing.responder import Respond, Responder, Response, Rule, in_turn

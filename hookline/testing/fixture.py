@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Unpack
 from filelock import BaseFileLock, FileLock, Timeout
 
 from hookline.client.endpoints import NewEndpointFields
-from hookline.client.records import Endpoint
 from hookline.errors import ProblemError
+from hookline.records import Endpoint
 from hookline.testing.endpoint import HooklineEndpoint
 
 if TYPE_CHECKING:

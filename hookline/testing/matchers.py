@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, TypedDict
 
-from hookline.client.records import Request
+from hookline.records import Request
 from hookline.testing.json_values import MISSING, steps_of, value_at
 
 Expected = str | re.Pattern[str] | Callable[[str], bool]

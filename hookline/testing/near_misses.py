@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from textwrap import indent
 
 from hookline.calls import Steps
-from hookline.client.records import Refusal, Request
 from hookline.client.requests import with_body
 from hookline.errors import NotFoundError
+from hookline.records import Refusal, Request
 from hookline.testing.matchers import SHOWN, Matchers, Mismatch, cut
 
 NEAREST = 3

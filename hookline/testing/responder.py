@@ -15,8 +15,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from hookline.client.client import Client
-from hookline.client.records import Request
 from hookline.client.requests import wait_call, with_body
+from hookline.records import Request
 from hookline.testing.matchers import Expected, fits
 
 BODILESS = (204, 304)

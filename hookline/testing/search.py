@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from threading import Lock
 
 from hookline.calls import Steps
-from hookline.client.records import Request
 from hookline.client.requests import Waited, wait_call, with_body
 from hookline.errors import NotFoundError
+from hookline.records import Request
 from hookline.testing.matchers import Matchers
 
 

@@ -6,9 +6,11 @@ from aiohttp import web
 
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
+from app.server.api.inputs import AccountPatch
 from app.server.api.routes import Body, Returns, Route, json_response
-from app.server.api.schemas import AccountOut, AccountPatch, EndpointUsage
+from app.server.api.serializers import made
 from app.server.api.services import ApiServices
+from hookline import records
 
 
 class AccountCalls:
@@ -18,7 +20,7 @@ class AccountCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        returns, body = Returns(AccountOut), Body(AccountPatch, {"plan": "pro"})
+        returns, body = Returns(records.Account), Body(AccountPatch, {"plan": "pro"})
         return [
             Route("GET", "/account", self.read, "Read the account", returns),
             Route("PATCH", "/account", self.change, "Change the plan", returns, body=body, problems=("plan-limit",)),
@@ -27,7 +29,7 @@ class AccountCalls:
     async def read(self, request: web.Request) -> web.Response:
         """The plan, and the endpoints it allows."""
         plan = self._services.account.plan
-        return json_response(AccountOut(plan=plan, endpoints=endpoint_usage(self._services, plan)))
+        return json_response(made(records.Account, None, plan=plan, endpoints=endpoint_usage(self._services, plan)))
 
     async def change(self, request: web.Request, patch: AccountPatch) -> web.Response:
         """Changes the plan; 409 while more endpoints exist than it allows."""
@@ -35,6 +37,8 @@ class AccountCalls:
         return await self.read(request)
 
 
-def endpoint_usage(services: ApiServices, plan: Plan) -> EndpointUsage:
+def endpoint_usage(services: ApiServices, plan: Plan) -> records.EndpointUsage:
     """How many endpoints there are, and how many the plan allows."""
-    return EndpointUsage(held=len(services.endpoints.all()), limit=FREE_ENDPOINTS if plan is Plan.FREE else None)
+    return records.EndpointUsage(
+        held=len(services.endpoints.all()), limit=FREE_ENDPOINTS if plan is Plan.FREE else None
+    )

@@ -9,9 +9,9 @@ from aiohttp import web
 from app.core.backup import Backup
 from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
+from app.server.api.inputs import BackupIn
 from app.server.api.problems import Problem
 from app.server.api.routes import Body, Returns, Route, json_response
-from app.server.api.schemas import BackupIn
 from app.server.api.services import ApiServices
 
 

@@ -11,6 +11,7 @@ from app.core.comparison.compared_request import ComparedRequest, ComparisonResu
 from app.core.comparison.json_path import json_path_error
 from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFields
 from app.core.model import Endpoint, PageKey
+from app.core.record import Record
 from app.core.rules import HEADER_MAX, HEADER_NAME_PATTERN, headers_error
 from app.core.target import Target
 from app.server.api.parameters import (
@@ -26,9 +27,9 @@ from app.server.api.parameters import (
 )
 from app.server.api.problems import Problem, parameter_problem
 from app.server.api.routes import Returns, Route, endpoint_named, json_response
-from app.server.api.schemas import ComparedOut, ComparedTargets, ComparisonPage, DifferenceOut
-from app.server.api.serializers import summary_out
+from app.server.api.serializers import made, summary_out
 from app.server.api.services import ApiServices
+from hookline import records
 
 FIRST = number("first", "The first target's ID. Absent: the endpoint's first target that is not the other one.")
 SECOND = number("second", "The second target's ID. Absent: the endpoint's next target.")
@@ -53,6 +54,22 @@ PARAMETERS: tuple[Parameter[Any], ...] = (
 )
 PAIRS_MAX = 100
 """Pairs compared by one call: a pair of long responses takes up to a second."""
+
+
+class ComparedTargets(Record, frozen=True):
+    """The IDs of the targets whose responses are compared."""
+
+    first: int
+    second: int
+
+
+class ComparisonPage(Record, frozen=True):
+    """A part of a comparison; `compared` requests were compared for it, of which the `items` are shown."""
+
+    targets: ComparedTargets
+    compared: int
+    items: tuple[records.ComparedRequest, ...]
+    next: str | None
 
 
 class ComparisonCalls:
@@ -125,22 +142,14 @@ def _ignored_of(request: web.Request) -> IgnoredFields:
     return IgnoredFields(headers=(*usual, *headers), json_paths=paths)
 
 
-def _out(one: ComparedRequest, slug: str) -> ComparedOut:
+def _out(one: ComparedRequest, slug: str) -> records.ComparedRequest:
     result = one.result
-    return ComparedOut(
+    return made(
+        records.ComparedRequest,
+        one,
         request=summary_out(one.request, slug),
-        first_delivery=one.first_delivery,
-        second_delivery=one.second_delivery,
-        first_status=one.first_status,
-        second_status=one.second_status,
-        first_ms=one.first_ms,
-        second_ms=one.second_ms,
-        ms_difference=one.ms_difference,
         same=None if result is ComparisonResult.NO_RESPONSE else result is ComparisonResult.SAME,
-        differences=tuple(
-            DifferenceOut(part=each.part, where=each.where, text=each.text, first=each.first, second=each.second)
-            for each in one.comparison.differences
-        ),
+        differences=tuple(made(records.Difference, each) for each in one.comparison.differences),
         more=one.comparison.more,
         notes=one.comparison.notes,
     )

@@ -53,9 +53,16 @@ from app.core.rules import (
 )
 from app.core.settings import Settings, bounds, meta
 from app.core.target import RETRY_ON_PATTERN, RetryRule, TargetDraft
+from app.server.api.inputs import (
+    BackupIn,
+    EditIn,
+    ReplayEndpointIn,
+    ReplayIn,
+    ReplayRequestIn,
+    RequestPatch,
+    patch_name,
+)
 from app.server.api.parameters import SLUG_SCHEMA
-from app.server.api.replay_schemas import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
-from app.server.api.schemas import BackupIn, RequestPatch, patch_name
 from app.server.api.settings import SettingsOut, SettingsPatch
 
 Keywords = Mapping[str, Any]

@@ -13,6 +13,7 @@ from app.core.ids import BEGINNING_MIN, id_beginning
 from app.core.model import DeliveryState, Endpoint
 from app.core.waiting import no_send_now
 from app.server.api.body import attachment_headers
+from app.server.api.inputs import RetryIn
 from app.server.api.parameters import (
     BEGINNING_PATTERN,
     ENDPOINT,
@@ -29,9 +30,9 @@ from app.server.api.parameters import (
 )
 from app.server.api.problems import Problem, parameter_problem
 from app.server.api.routes import ATTACHMENT, Body, Page, Returns, Route, endpoint_named, json_response, stored_request
-from app.server.api.schemas import DeliveryOut, FullDeliveryOut, RetriedOut, RetryIn
 from app.server.api.serializers import delivery_out, full_delivery_out
 from app.server.api.services import REPLAYS_KEPT, ApiServices
+from hookline import records
 
 STATES = tuple(state.value for state in DeliveryState if state is not DeliveryState.NONE)
 REQUEST = text("request", "Only those of this request.")
@@ -60,9 +61,9 @@ class DeliveryCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        one, page, full = "/deliveries/{id}", Returns(Page[DeliveryOut]), Returns(FullDeliveryOut)
+        one, page, full = "/deliveries/{id}", Returns(Page[records.Delivery]), Returns(records.FullDelivery)
         failed = Body(RetryIn, {"endpoint": "orders"})
-        retried = Returns(RetriedOut)
+        retried = Returns(records.Retried)
         return [
             Route("GET", "/deliveries", self.list, "List deliveries", page, FILTERS, problems=("not-found",)),
             Route(
@@ -156,7 +157,7 @@ class DeliveryCalls:
                 of = "" if endpoint_id is None else f" of {given.endpoint!r}"
                 raise Problem(404, "not-found", f"No target{of} has the ID {given.target}.")
         which = DeliveryFilter(endpoint_id=endpoint_id, target_id=given.target)
-        return json_response(RetriedOut(queued=await self._services.deliveries.retry(which)))
+        return json_response(records.Retried(queued=await self._services.deliveries.retry(which)))
 
     def _no_retry_reason(self, delivery: Delivery) -> str | None:
         if delivery.deleted:
@@ -182,7 +183,7 @@ class DeliveryCalls:
         attempts = await self._services.deliveries.attempts(delivery.id)
         return json_response(full_delivery_out(delivery, endpoint, attempts))
 
-    async def _out(self, rows: Sequence[tuple[Delivery, Endpoint]]) -> tuple[DeliveryOut, ...]:
+    async def _out(self, rows: Sequence[tuple[Delivery, Endpoint]]) -> tuple[records.Delivery, ...]:
         """`rows`, each with its endpoint."""
         last = await self._services.deliveries.last_attempts([row.id for row, _ in rows])
         return tuple(delivery_out(row, endpoint, last.get(row.id)) for row, endpoint in rows)

@@ -13,11 +13,12 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.core.target import TargetCounts
+from app.server.api.inputs import EndpointIn, EndpointPatch
 from app.server.api.parameters import After, ordered_page, paging
 from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
-from app.server.api.schemas import EndpointIn, EndpointOut, EndpointPatch
 from app.server.api.serializers import endpoint_out, merged
 from app.server.api.services import ApiServices
+from hookline import records
 
 EXAMPLE = {"name": "Orders", "slug": "orders", "forward_url": "http://localhost:3000/hooks"}
 
@@ -30,14 +31,14 @@ class EndpointCalls:
 
     def routes(self) -> list[Route]:
         one, changes = "/endpoints/{slug}", Body(EndpointPatch, {"retention_days": 30, "response": {"status": 204}})
-        created, draft = Returns(EndpointOut, 201, headers=LOCATED), Body(EndpointIn, EXAMPLE)
+        created, draft = Returns(records.Endpoint, 201, headers=LOCATED), Body(EndpointIn, EXAMPLE)
         return [
-            Route("GET", "/endpoints", self.list, "List endpoints", Returns(Page[EndpointOut]), paging(After)),
+            Route("GET", "/endpoints", self.list, "List endpoints", Returns(Page[records.Endpoint]), paging(After)),
             Route(
                 "POST", "/endpoints", self.create, "Create an endpoint", created, body=draft, problems=("plan-limit",)
             ),
-            Route("GET", one, self.read, "Read an endpoint", Returns(EndpointOut)),
-            Route("PATCH", one, self.change, "Change an endpoint", Returns(EndpointOut), body=changes),
+            Route("GET", one, self.read, "Read an endpoint", Returns(records.Endpoint)),
+            Route("PATCH", one, self.change, "Change an endpoint", Returns(records.Endpoint), body=changes),
             Route("DELETE", one, self.delete, "Delete an endpoint", NO_CONTENT),
         ]
 
@@ -79,12 +80,12 @@ class EndpointCalls:
     def _named(self, request: web.Request) -> Endpoint:
         return endpoint_named(self._services.endpoints, request.match_info["slug"])
 
-    async def _read(self, endpoint: Endpoint) -> EndpointOut:
+    async def _read(self, endpoint: Endpoint) -> records.Endpoint:
         return self._out(endpoint, await self._services.deliveries.target_counts())
 
     def _out(
         self, endpoint: Endpoint, of_targets: Mapping[int, TargetCounts], position: int | None = None
-    ) -> EndpointOut:
+    ) -> records.Endpoint:
         services = self._services
         if position is None:
             ids = [one.id for one in services.endpoints.all()]

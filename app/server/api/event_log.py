@@ -31,7 +31,8 @@ from app.core.events import (
 from app.core.model import Summary
 from app.core.record import Record
 from app.core.repositories import CapturePositions
-from app.server.api.serializers import tunnel_change_out
+from app.server.api.serializers import made
+from hookline import records
 
 KEPT = 10_000
 """Events."""
@@ -163,8 +164,8 @@ class EventLog:
 
     def _tunnel_changed(self, event: TunnelChanged) -> None:
         """Record what callers see of it: its output and probes change far more often."""
-        now = tunnel_change_out(event.tunnel)
-        if now != tunnel_change_out(event.previous):
+        before, now = (made(records.TunnelChange, tunnel) for tunnel in (event.previous, event.tunnel))
+        if now != before:
             self._happened(event)
 
     def _add(self, new: list[LoggedEvent]) -> None:

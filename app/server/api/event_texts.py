@@ -22,13 +22,13 @@ from app.core.events import (
 from app.core.model import Endpoint, Summary
 from app.core.raw_request import slug_of
 from app.server.api.event_log import LoggedEvent, Position
-from app.server.api.event_schemas import EndpointChangeOut, EventType
 from app.server.api.replay_specs import replay_out
-from app.server.api.serializers import delivery_summary_out, refusal_out, summary_out, tunnel_change_out
+from app.server.api.serializers import delivery_summary_out, made, refusal_out, summary_out
 from app.server.api.services import ApiServices
+from hookline import records
 
-EVENT_TYPES: tuple[EventType, ...] = get_args(EventType)
-_TYPE_OF: dict[type, EventType] = {
+EVENT_TYPES: tuple[records.EventType, ...] = get_args(records.EventType)
+_TYPE_OF: dict[type, records.EventType] = {
     Summary: "captured",
     DeliveryChanged: "delivered",
     EndpointSaved: "endpoint",
@@ -49,7 +49,7 @@ _encode = msgspec.json.Encoder().encode
 class EventFilter(NamedTuple):
     """Which events a caller wants: of these types, of one endpoint (a slug) or all. The tunnel is every endpoint's."""
 
-    types: tuple[EventType, ...]
+    types: tuple[records.EventType, ...]
     endpoint: str | None
 
 
@@ -77,7 +77,7 @@ class EventTexts:
         self._shown = 0
         self._chunks: dict[tuple[int, EventFilter], EventChunk] = {}
         """Those made since new events were last shown: callers that keep up ask for the same ones."""
-        self._streamed: Counter[EventType] = Counter()
+        self._streamed: Counter[records.EventType] = Counter()
         """The types of events that callers stream, of all endpoints."""
 
     @contextlib.contextmanager
@@ -177,19 +177,11 @@ class EventTexts:
                 replayed = replay_out(replay, self._services.endpoints)
                 return replayed.endpoint, replayed
             case TunnelChanged(tunnel=tunnel):
-                return None, tunnel_change_out(tunnel)
+                return None, made(records.TunnelChange, tunnel)
         raise AssertionError(f"{type(what).__name__} is not logged")
 
     def _endpoint(
         self, endpoint: Endpoint, change: Literal["created", "changed", "deleted"]
-    ) -> tuple[str, EndpointChangeOut]:
-        url = self._services.endpoint_url(endpoint)
-        shape = EndpointChangeOut(
-            change=change,
-            slug=endpoint.slug,
-            url=url,
-            tunnel=self._services.tunnels.url_state,
-            name=endpoint.name,
-            active=endpoint.active,
-        )
-        return endpoint.slug, shape
+    ) -> tuple[str, records.EndpointChange]:
+        url, tunnel = self._services.endpoint_url(endpoint), self._services.tunnels.url_state
+        return endpoint.slug, made(records.EndpointChange, endpoint, change=change, url=url, tunnel=tunnel)

@@ -12,7 +12,6 @@ from aiohttp import web
 from app.core.errors import StorageUnavailableError
 from app.core.model import Endpoint, Summary
 from app.server.api.event_log import Position
-from app.server.api.event_schemas import EventType, GapOut, PositionOut
 from app.server.api.event_start import AFTER, start_of
 from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
 from app.server.api.follower import Follower, Followers
@@ -20,6 +19,7 @@ from app.server.api.new_captures import BATCH, CaptureFilter
 from app.server.api.parameters import ENDPOINT, SEARCH, Parameter, query_of
 from app.server.api.routes import Returns, Route, endpoint_named
 from app.server.api.services import ApiServices
+from hookline import records
 
 HEARTBEAT_S = 15.0
 RETRY_MS = 1_000
@@ -28,7 +28,7 @@ LAST_ID = "Last-Event-ID"
 _HEADERS = {"Content-Type": "text/event-stream", "Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
-def _types(given: str) -> tuple[EventType, ...] | None:
+def _types(given: str) -> tuple[records.EventType, ...] | None:
     names = given.split(",")
     return tuple(one for one in EVENT_TYPES if one in names) if all(name in EVENT_TYPES for name in names) else None
 
@@ -91,7 +91,7 @@ class EventStream:
         texts: EventTexts,
         captures: CaptureFilter,
         endpoint: Endpoint | None,
-        types: tuple[EventType, ...],
+        types: tuple[records.EventType, ...],
     ) -> None:
         self._services, self._log, self._texts = services, services.events, texts
         self._captures = captures
@@ -101,7 +101,7 @@ class EventStream:
     async def run(self, follower: Follower, response: web.StreamResponse, start: Position | None) -> None:
         """Write events until the caller leaves or the API stops; ConnectionError if the caller is too slow."""
         self._position = self._log.newest() if start is None else start
-        opening = event_text("position", PositionOut(position=str(self._position)))
+        opening = event_text("position", records.Position(position=str(self._position)))
         await follower.write(response, b"retry: %d\n%s%s" % (RETRY_MS, id_line(self._position), opening))
         await self._catch_up(follower, response)
         with contextlib.nullcontext() if self._captures.has_query else self._texts.streaming(self._wanted):
@@ -132,11 +132,11 @@ class EventStream:
         if self._log.holds(start):
             return
         if start.capture > newest.capture:
-            gap = GapOut(types=self._wanted.types, reason="The last event ID comes from another database.")
+            gap = records.Gap(types=self._wanted.types, reason="The last event ID comes from another database.")
             await follower.write(response, event_text("gap", gap))
         else:
             if lost := tuple(kind for kind in self._wanted.types if kind != "captured"):
-                gap = GapOut(types=lost, reason="These events are kept for a short time, and while Hookline runs.")
+                gap = records.Gap(types=lost, reason="These events are kept for a short time, and while Hookline runs.")
                 await follower.write(response, event_text("gap", gap))
             if "captured" in self._wanted.types:
                 await self._send_stored(follower, response, newest.capture)

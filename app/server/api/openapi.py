@@ -16,6 +16,7 @@ from app.server.api.constraints import constrain
 from app.server.api.parameters import NUMBER_MAX, SLUG_SCHEMA, Parameter
 from app.server.api.problems import KINDS, MEDIA_TYPE, RETRY_AFTER_S, TYPE_PREFIX, ProblemOut, json_text
 from app.server.api.routes import PREFIX, Body, Returns, Route
+from hookline.headers import Headers
 
 VERSION = "1"
 """Of the API, as in its paths."""
@@ -216,12 +217,24 @@ class _Schemas:
     def __init__(self, routes: tuple[Route, ...]) -> None:
         taken = [route.body.shape for route in routes if route.body is not None]
         given = [one.shape for route in routes for one in route.successes if one.shape is not None]
-        shapes = list(dict.fromkeys((*taken, *given, ProblemOut)))
-        found, components = msgspec.json.schema_components(shapes, ref_template=_REF + "{name}")
-        self._by_shape = {shape: _renamed(schema) for shape, schema in zip(shapes, found, strict=True)}
-        self.components: dict[str, Any] = {_page_name(name): _renamed(schema) for name, schema in components.items()}
-        sent = {_page_name(name) for name in msgspec.json.schema_components(taken, ref_template=_REF + "{name}")[1]}
+        self.components: dict[str, Any] = {}
+        self._by_shape: dict[Any, Any] = {}
+        sent = self._add(taken)
+        # A record within one that callers send, such as `Auth`, is described as they may send it.
+        self._add([*given, ProblemOut])
         self._finish(sent)
+
+    def _add(self, shapes: Iterable[Any]) -> set[str]:
+        """Describe the types, but for components that are there; returns the names of their components."""
+        shapes = list(dict.fromkeys(shapes))
+        found, components = msgspec.json.schema_components(shapes, schema_hook=_schema_of, ref_template=_REF + "{name}")
+        self._by_shape |= {shape: _renamed(schema) for shape, schema in zip(shapes, found, strict=True)}
+        named = {_page_name(name): _renamed(schema) for name, schema in components.items()}
+        for name, schema in named.items():
+            known = self.components.setdefault(name, schema)
+            if set(known.get("properties", ())) != set(schema.get("properties", ())):
+                raise ValueError(f"Two records of the name {name} have other fields.")
+        return set(named)
 
     def of(self, shape: Any) -> dict[str, Any]:
         """The schema of a type: usually a reference."""
@@ -236,10 +249,18 @@ class _Schemas:
             constrain(name, schema)
             if name not in sent and name != ProblemOut.__name__ and "properties" in schema:
                 schema["required"] = list(schema["properties"])
+                schema["additionalProperties"] = False
                 for one in schema["properties"].values():
                     one.pop("default", None)
         problem_type = self.components[ProblemOut.__name__]["properties"]["type"]
         problem_type["enum"] = [TYPE_PREFIX + kind for kind in sorted(KINDS)]
+
+
+def _schema_of(kind: type[Any]) -> dict[str, Any]:
+    """Of a type that is no JSON by itself."""
+    if kind is Headers:
+        return msgspec.json.schema(tuple[tuple[str, str], ...])
+    raise NotImplementedError(kind)
 
 
 _REF = "#/components/schemas/"

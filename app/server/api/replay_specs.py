@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 from uuid import UUID
 
-from app.core.clock import EPOCH, rfc3339
+from app.core.clock import EPOCH
 from app.core.delivery import RequestEdit
 from app.core.errors import InvalidFieldsError
 from app.core.replay.replay_rules import ONE_EDITED
@@ -30,20 +30,13 @@ from app.core.repositories import EndpointRepository
 from app.core.rules import FieldError
 from app.core.search.parse import parse
 from app.core.search.query import QueryError
+from app.server.api.inputs import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
 from app.server.api.problems import query_problem
-from app.server.api.replay_schemas import (
-    EditIn,
-    EditOut,
-    FullReplayOut,
-    ProgressOut,
-    ReplayEndpointIn,
-    ReplayIn,
-    ReplayOut,
-    ReplayRequestIn,
-)
 from app.server.api.routes import endpoint_named
+from app.server.api.serializers import made
+from hookline import records
 
-R = TypeVar("R", bound=ReplayOut)
+R = TypeVar("R", bound=records.Replay)
 
 FIELDS = {
     "source.ids": "ids",
@@ -214,42 +207,35 @@ def _exclusive(field: str, other: str) -> FieldError:
     return FieldError(field=field, message=f"{field} and {other} cannot be combined.")
 
 
-def replay_out(replay: Replay, endpoints: EndpointRepository) -> ReplayOut:
-    return _out(ReplayOut, replay, endpoints)
+def replay_out(replay: Replay, endpoints: EndpointRepository) -> records.Replay:
+    return _out(records.Replay, replay, endpoints)
 
 
-def full_replay_out(replay: Replay, endpoints: EndpointRepository) -> FullReplayOut:
+def full_replay_out(replay: Replay, endpoints: EndpointRepository) -> records.FullReplay:
     source, edit = replay.spec.source, replay.spec.edit
     return _out(
-        FullReplayOut,
+        records.FullReplay,
         replay,
         endpoints,
         ids=source.ids if isinstance(source, ChosenRequests) else None,
-        edit=None
-        if edit is None
-        else EditOut(url=edit.url, method=edit.method, headers=edit.headers, body_base64=edit.body),
+        edit=None if edit is None else made(records.Edit, edit, body_base64=edit.body),
     )
 
 
 def _out(shape: type[R], replay: Replay, endpoints: EndpointRepository, **others: Any) -> R:
-    spec, progress = replay.spec, replay.progress
+    spec = replay.spec
     source = spec.source if isinstance(spec.source, MatchingRequests) else MatchingRequests()
     endpoint = None if source.endpoint_id is None else endpoints.by_id(source.endpoint_id)
     gaps = spec.pace if isinstance(spec.pace, OriginalGaps) else None
-    return shape(
-        id=replay.id,
-        created_at=rfc3339(replay.created_at),
-        started_at=_time(replay.started_at),
-        ended_at=_time(replay.ended_at),
-        state=replay.state,
-        progress=ProgressOut(**{name: getattr(progress, name) for name in ProgressOut.__struct_fields__}),
-        problem=replay.problem,
-        summary=replay.summary,
+    return made(
+        shape,
+        replay,
+        progress=made(records.ReplayProgress, replay.progress),
         id_count=len(spec.source.ids) if isinstance(spec.source, ChosenRequests) else None,
         endpoint=None if endpoint is None else endpoint.slug,
         q=source.query,
-        after=_time(source.received_after),
-        before=_time(source.received_before),
+        after=source.received_after,
+        before=source.received_before,
         url=spec.destination.url if isinstance(spec.destination, OneUrl) else None,
         to_endpoint=spec.destination.slug if isinstance(spec.destination, OtherEndpoint) else None,
         gaps="none" if gaps is None else "original",
@@ -264,7 +250,3 @@ def _out(shape: type[R], replay: Replay, endpoints: EndpointRepository, **others
         edited=spec.edit is not None,
         **others,
     )
-
-
-def _time(at_us: int | None) -> str | None:
-    return None if at_us is None else rfc3339(at_us)

@@ -11,20 +11,14 @@ from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import Endpoint
 from app.core.replay.spec import OtherEndpoint, OwnTargets, Replay, ReplaySpec
 from app.core.rules import FieldError
+from app.server.api.inputs import ReplayEndpointIn, ReplayIn, ReplayRequestIn
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
-from app.server.api.replay_schemas import (
-    FullReplayOut,
-    ReplayedOut,
-    ReplayEndpointIn,
-    ReplayIn,
-    ReplayOut,
-    ReplayRequestIn,
-)
 from app.server.api.replay_specs import api_errors, endpoint_spec, full_replay_out, full_spec, replay_out, request_spec
 from app.server.api.routes import LOCATED, Body, Page, Returns, Route, endpoint_named, json_response, stored_request
 from app.server.api.serializers import full_delivery_out
 from app.server.api.services import REPLAYS_KEPT, ApiServices
+from hookline import records
 
 ONE = "/replays/{id}"
 
@@ -36,7 +30,7 @@ class ReplayCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        replay, accepted = Returns(FullReplayOut), Returns(FullReplayOut, 202, headers=LOCATED)
+        replay, accepted = Returns(records.FullReplay), Returns(records.FullReplay, 202, headers=LOCATED)
         one = Body(ReplayRequestIn, {"url": "http://localhost:3000/hooks"}, optional=True)
         some = Body(ReplayEndpointIn, {"q": "method:POST", "gaps": "original", "scale": 0.5}, optional=True)
         any_ = Body(ReplayIn, {"endpoint": "orders", "q": "since:2h", "rate": 10.0})
@@ -47,7 +41,7 @@ class ReplayCalls:
                 "/requests/{id}/replay",
                 self.replay_request,
                 "Replay a request",
-                Returns(ReplayedOut),
+                Returns(records.ReplayedRequest),
                 body=one,
                 problems=cannot,
             ),
@@ -60,7 +54,7 @@ class ReplayCalls:
                 body=some,
                 problems=("invalid-query", *cannot),
             ),
-            Route("GET", "/replays", self.list, "List replays", Returns(Page[ReplayOut]), paging(str)),
+            Route("GET", "/replays", self.list, "List replays", Returns(Page[records.Replay]), paging(str)),
             Route(
                 "POST",
                 "/replays",
@@ -92,7 +86,7 @@ class ReplayCalls:
             problem = ended.problem if ended is not None else None
             raise Problem(409, "cannot-replay", problem or "The request was deleted before it could be sent.")
         found = [full_delivery_out(one, endpoint, await deliveries.attempts(one.id)) for one in made]
-        return json_response(ReplayedOut(**asdict(found[0]), deliveries=tuple(found)))
+        return json_response(records.ReplayedRequest(**asdict(found[0]), deliveries=tuple(found)))
 
     async def replay_endpoint(self, request: web.Request, given: ReplayEndpointIn) -> web.Response:
         """Begins to send an endpoint's requests again, oldest first: 202 with the replay."""

@@ -12,9 +12,11 @@ from msgspec.structs import replace
 
 from app.core.clock import rfc3339
 from app.core.model import Capture, Endpoint, PageKey, Summary
+from app.core.record import Record
 from app.core.redaction.headers import SecretHeaders
 from app.core.search.parse import parse
 from app.server.api.body import is_damaged, send_body
+from app.server.api.inputs import RequestPatch
 from app.server.api.new_captures import BATCH, CaptureFilter
 from app.server.api.parameters import (
     ENDPOINT,
@@ -43,17 +45,26 @@ from app.server.api.routes import (
     json_response,
     stored_request,
 )
-from app.server.api.schemas import RequestOut, RequestPage, RequestPatch, SummaryOut
 from app.server.api.serializers import request_out, summary_out
 from app.server.api.services import ApiServices
+from hookline import records
 
-S = TypeVar("S", bound=SummaryOut)
+S = TypeVar("S", bound=records.Summary)
 AFTER = place("after", "Only those received after this time or request.")
 BEFORE = place("before", "Only those received before this time or request.")
 BEGINNING = beginning("request")
 FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, BEGINNING, SEARCH, REDACTED, AFTER, BEFORE, *paging(PageKey))
 DECODED = flag("decoded", "Without the content coding, such as gzip.")
 DAMAGED = flag("damaged", "Also a damaged body, as it is stored.")
+
+
+class RequestPage(Record, frozen=True):
+    """A part of a list of requests; `next` is the cursor of what follows, null at its end. `unexamined` counts requests
+    that a search leaves out although they may match: what their compressed bodies unpack to is too long."""
+
+    items: tuple[records.Summary, ...]
+    next: str | None
+    unexamined: int
 
 
 class RequestCalls:
@@ -75,7 +86,7 @@ class RequestCalls:
                 filters,
                 problems=("invalid-query", "not-found"),
             ),
-            Route("GET", one, self.read, "Read a request", Returns(RequestOut)),
+            Route("GET", one, self.read, "Read a request", Returns(records.RequestHead)),
             Route(
                 "GET",
                 f"{one}/body",
@@ -85,7 +96,7 @@ class RequestCalls:
                 (DECODED, DAMAGED),
                 problems=("cannot-decode", "damaged-body"),
             ),
-            Route("PATCH", one, self.change, "Mark a request", Returns(RequestOut), body=marks),
+            Route("PATCH", one, self.change, "Mark a request", Returns(records.RequestHead), body=marks),
             Route("DELETE", one, self.delete, "Delete a request", NO_CONTENT),
             Route("POST", "/endpoints/{slug}/read", self.read_all, "Mark an endpoint's requests as read", NO_CONTENT),
             Route(
@@ -206,7 +217,7 @@ async def _matching_of(
         before = PageKey(received_at=rows[-1].received_at, id=rows[-1].id)
 
 
-async def full_request(services: ApiServices, capture_id: str) -> RequestOut | None:
+async def full_request(services: ApiServices, capture_id: str) -> records.RequestHead | None:
     """A request with its deliveries; None if it was deleted."""
     capture = await services.captures.get(capture_id)
     endpoint = services.endpoints.by_id(capture.endpoint_id) if capture is not None else None
@@ -215,7 +226,9 @@ async def full_request(services: ApiServices, capture_id: str) -> RequestOut | N
     return await _in_full(services, capture, endpoint, damaged=await is_damaged(services.captures, capture))
 
 
-async def _in_full(services: ApiServices, capture: Capture, endpoint: Endpoint, *, damaged: bool | None) -> RequestOut:
+async def _in_full(
+    services: ApiServices, capture: Capture, endpoint: Endpoint, *, damaged: bool | None
+) -> records.RequestHead:
     deliveries = await services.deliveries.of_capture(capture.id)
     last = await services.deliveries.last_attempts([one.id for one in deliveries]) if deliveries else {}
     return request_out(capture, endpoint, deliveries, last, damaged=damaged)

@@ -3,10 +3,11 @@ value."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from operator import attrgetter
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
 from msgspec import UNSET
@@ -16,25 +17,9 @@ from app.core.clock_problem import ClockProblem
 from app.core.delivery import Attempt, Delivery
 from app.core.model import Capture, Counts, DeliveryState, Endpoint, Refusal, StorageUse, Summary
 from app.core.target import Target, TargetCounts
-from app.core.tunnel.tunnel import Tunnel, TunnelState
+from app.core.tunnel.tunnel import TunnelState
 from app.core.waiting import wait_of
-from app.server.api.event_schemas import TunnelChangeOut
-from app.server.api.schemas import (
-    AttemptOut,
-    DeliveryOut,
-    DeliverySummaryOut,
-    EndpointOut,
-    FullDeliveryOut,
-    RefusalOut,
-    RequestOut,
-    ResponseOut,
-    RetentionOut,
-    SourceAddress,
-    StoredOut,
-    SummaryOut,
-    TargetOut,
-    WaitOut,
-)
+from hookline import records
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -59,29 +44,29 @@ def endpoint_out(
     *,
     tunnel: TunnelState | None,
     of_targets: Mapping[int, TargetCounts],
-) -> EndpointOut:
+) -> records.Endpoint:
     """`endpoint`, which is at `position` in the list. `tunnel` is the state of
     the tunnel that `url` begins with, `of_targets` has the counts of its targets."""
-    return _from_record(
-        EndpointOut,
+    return made(
+        records.Endpoint,
         endpoint,
         url=url,
         tunnel=tunnel,
         position=position,
         request_count=counts.total,
         unread_count=counts.unread,
-        last_request_at=_time(counts.last_received_at),
+        last_request_at=counts.last_received_at,
         stored_bytes=counts.stored_bytes,
         storage_limit_reached=use.reached,
         targets=tuple(target_out(one, place, of_targets) for place, one in enumerate(endpoint.targets, 1)),
     )
 
 
-def target_out(target: Target, position: int, counts: Mapping[int, TargetCounts]) -> TargetOut:
+def target_out(target: Target, position: int, counts: Mapping[int, TargetCounts]) -> records.Target:
     """`target`, which is at `position` among its endpoint's."""
     own = counts.get(target.id, TargetCounts())
-    return _from_record(
-        TargetOut,
+    return made(
+        records.Target,
         target,
         position=position,
         queued=own.queued,
@@ -91,9 +76,9 @@ def target_out(target: Target, position: int, counts: Mapping[int, TargetCounts]
     )
 
 
-def stored_out(use: StorageUse, responses: StorageUse) -> StoredOut:
-    return _from_record(
-        StoredOut,
+def stored_out(use: StorageUse, responses: StorageUse) -> records.Storage:
+    return made(
+        records.Storage,
         use,
         bytes=use.used,
         limit_reached=use.reached,
@@ -102,9 +87,10 @@ def stored_out(use: StorageUse, responses: StorageUse) -> StoredOut:
     )
 
 
-def summary_out(row: Summary, slug: str) -> SummaryOut:
+def summary_out(row: Summary, slug: str) -> records.Summary:
     """`slug` is the endpoint's. Field by field: each captured event needs it."""
-    return SummaryOut(
+    kind: Any = records.Summary  # as `made` fills it
+    summary: records.Summary = kind(
         id=row.id,
         endpoint=slug,
         received_at=rfc3339(row.received_at),
@@ -122,6 +108,7 @@ def summary_out(row: Summary, slug: str) -> SummaryOut:
         event=row.event,
         gist=row.gist,
     )
+    return summary
 
 
 def request_out(
@@ -131,10 +118,10 @@ def request_out(
     last: Mapping[str, Attempt],
     *,
     damaged: bool | None,
-) -> RequestOut:
+) -> records.RequestHead:
     """`last` has the last attempts of the deliveries, by their ids."""
-    return _from_record(
-        RequestOut,
+    return made(
+        records.RequestHead,
         capture,
         endpoint=endpoint.slug,
         source=_source(capture),
@@ -144,18 +131,18 @@ def request_out(
     )
 
 
-def delivery_out(delivery: Delivery, endpoint: Endpoint, last: Attempt | None) -> DeliveryOut:
+def delivery_out(delivery: Delivery, endpoint: Endpoint, last: Attempt | None) -> records.Delivery:
     """`last` is the delivery's last attempt."""
-    return _delivery(DeliveryOut, delivery, endpoint, last)
+    return _delivery(records.Delivery, delivery, endpoint, last)
 
 
-def full_delivery_out(delivery: Delivery, endpoint: Endpoint, attempts: Sequence[Attempt]) -> FullDeliveryOut:
-    made = tuple(_from_record(AttemptOut, attempt) for attempt in attempts)
-    return _delivery(FullDeliveryOut, delivery, endpoint, attempts[-1] if attempts else None, attempts=made)
+def full_delivery_out(delivery: Delivery, endpoint: Endpoint, attempts: Sequence[Attempt]) -> records.FullDelivery:
+    tries = tuple(made(records.Attempt, attempt) for attempt in attempts)
+    return _delivery(records.FullDelivery, delivery, endpoint, attempts[-1] if attempts else None, attempts=tries)
 
 
-def delivery_summary_out(delivery: Delivery, endpoint: Endpoint) -> DeliverySummaryOut:
-    return _delivery_summary(DeliverySummaryOut, delivery, endpoint)
+def delivery_summary_out(delivery: Delivery, endpoint: Endpoint) -> records.DeliverySummary:
+    return _delivery_summary(records.DeliverySummary, delivery, endpoint)
 
 
 def _delivery(shape: type[S], delivery: Delivery, endpoint: Endpoint, last: Attempt | None, **others: Any) -> S:
@@ -171,14 +158,14 @@ def _delivery(shape: type[S], delivery: Delivery, endpoint: Endpoint, last: Atte
     )
 
 
-def _wait(delivery: Delivery, endpoint: Endpoint) -> WaitOut | None:
+def _wait(delivery: Delivery, endpoint: Endpoint) -> records.Wait | None:
     wait = wait_of(delivery, endpoint.target(delivery.target_id), now_us())
-    return None if wait is None else WaitOut(reason=wait.reason, request=wait.request, text=wait.text())
+    return None if wait is None else made(records.Wait, wait, text=wait.text())
 
 
 def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint, **others: Any) -> S:
     waits = delivery.state is DeliveryState.QUEUED and delivery.wait_us(now_us()) > 0
-    return _from_record(
+    return made(
         shape,
         delivery,
         request=delivery.capture_id,
@@ -188,51 +175,52 @@ def _delivery_summary(shape: type[S], delivery: Delivery, endpoint: Endpoint, **
         target=delivery.target_id,
         replay=delivery.replay_id,
         attempt_count=delivery.attempts,
-        due_at=_time(delivery.due_at) if waits else None,
+        due_at=delivery.due_at if waits else None,
         **others,
     )
 
 
-def refusal_out(refusal: Refusal, endpoint: str | None) -> RefusalOut:
+def refusal_out(refusal: Refusal, endpoint: str | None) -> records.Refusal:
     """`endpoint` is the slug of an endpoint that exists."""
-    return _from_record(RefusalOut, refusal, endpoint=endpoint, source=_source(refusal))
+    return made(records.Refusal, refusal, endpoint=endpoint, source=_source(refusal))
 
 
-def tunnel_change_out(tunnel: Tunnel) -> TunnelChangeOut:
-    return _from_record(TunnelChangeOut, tunnel)
-
-
-def retention_out(problem: ClockProblem | None) -> RetentionOut:
+def retention_out(problem: ClockProblem | None) -> records.Retention:
     if problem is None:
-        return RetentionOut(state="running", reason=None, resumes_in_seconds=None)
+        return records.Retention(state="running", reason=None, resumes_in_seconds=None)
     reason = f"{problem.reason} {problem.advice}"
-    return RetentionOut(state="waiting", reason=reason, resumes_in_seconds=round(problem.left_us / 1_000_000, 3))
+    return records.Retention(state="waiting", reason=reason, resumes_in_seconds=round(problem.left_us / 1_000_000, 3))
 
 
-def _from_record(shape: type[S], record: msgspec.Struct, **others: Any) -> S:
-    """A `shape` with the fields of the same name in `record`, times (`…_at`, `at`) as RFC 3339, and `others`."""
-    names, values_of, times = _shared_fields(shape, frozenset(others))
-    values = dict(zip(names, values_of(record), strict=True))
+def made(kind: type[S], record: object, /, **others: Any) -> S:
+    """The API's record `kind` with the fields of the same name in `record`, and `others`. Times are microseconds here.
+
+    What it holds is for the encoder alone: times as texts, for the API writes all their decimals, headers as pairs, and
+    the program's enums in place of their values.
+    """
+    names, values_of, times = _fields(kind, frozenset(others))
+    values = dict(zip(names, values_of(record), strict=True)) | others
     for name in times:
-        values[name] = _time(values[name])
-    return shape(**values, **others)
+        values[name] = None if values[name] is None else rfc3339(values[name])
+    return kind(**values)
 
 
 @cache
-def _shared_fields(shape: type[msgspec.Struct], others: frozenset[str]) -> tuple[Sequence[str], Any, Sequence[str]]:
+def _fields(
+    kind: type[msgspec.Struct], others: frozenset[str]
+) -> tuple[Sequence[str], Callable[[object], Iterable[Any]], Sequence[str]]:
     """The fields that a record has too, what reads all of them, and which are times. Cached: each event needs it."""
-    names = [name for name in shape.__struct_fields__ if name not in others]
-    assert len(names) > 1  # of a single one, attrgetter makes no tuple
-    return names, attrgetter(*names), [name for name in names if name == "at" or name.endswith("_at")]
+    names = [name for name in kind.__struct_fields__ if name not in others]
+    types = get_type_hints(kind)
+    times = [name for name in kind.__struct_fields__ if datetime in (types[name], *get_args(types[name]))]
+    # Of a single one, attrgetter makes no tuple.
+    read = attrgetter(*names) if len(names) > 1 else lambda record: [getattr(record, name) for name in names]
+    return names, read, times
 
 
-def _response(request: Capture | Summary) -> ResponseOut:
-    return ResponseOut(status=request.response_status, ms=request.response_ms)
+def _response(request: Capture | Summary) -> records.SentResponse:
+    return records.SentResponse(status=request.response_status, ms=request.response_ms)
 
 
-def _source(request: Capture | Refusal) -> SourceAddress:
-    return SourceAddress(address=request.source_address, port=request.source_port)
-
-
-def _time(at_us: int | None) -> str | None:
-    return None if at_us is None else rfc3339(at_us)
+def _source(request: Capture | Refusal) -> records.SourceAddress:
+    return records.SourceAddress(address=request.source_address, port=request.source_port)

@@ -17,9 +17,9 @@ from app.server.api.body import attachment_headers
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import ATTACHMENT, Page, Returns, Route, json_response
-from app.server.api.schemas import RefusalOut, RetentionOut, StatusOut, Totals
-from app.server.api.serializers import refusal_out, retention_out, stored_out
+from app.server.api.serializers import made, refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
+from hookline import records
 
 
 class RefusedKey(Record, frozen=True):
@@ -37,10 +37,15 @@ class StateCalls:
 
     def routes(self) -> list[Route]:
         return [
-            Route("GET", "/status", self.status, "Read the status", Returns(StatusOut)),
-            Route("POST", "/retention/resume", self.resume, "Resume retention", Returns(RetentionOut)),
+            Route("GET", "/status", self.status, "Read the status", Returns(records.Status)),
+            Route("POST", "/retention/resume", self.resume, "Resume retention", Returns(records.Retention)),
             Route(
-                "GET", "/refused", self.refused, "List refused requests", Returns(Page[RefusalOut]), paging(RefusedKey)
+                "GET",
+                "/refused",
+                self.refused,
+                "List refused requests",
+                Returns(Page[records.Refusal]),
+                paging(RefusedKey),
             ),
             Route("GET", "/refused/{id}/raw", self.raw, "Download a refused request", ATTACHMENT),
         ]
@@ -55,14 +60,16 @@ class StateCalls:
         if problem is not None and size is not None:
             problem = msgspec.structs.replace(problem, expired=size.expired)
         return json_response(
-            StatusOut(
+            made(
+                records.Status,
+                None,
                 version=services.version,
                 capture_url=services.capture_url(),
                 base_url=services.base_url(),
                 tunnel=services.tunnels.url_state,
                 plan=plan,
                 endpoints=endpoint_usage(services, plan),
-                counts=Totals(
+                counts=records.Totals(
                     requests=sum(count.total for count in counts),
                     unread=sum(count.unread for count in counts),
                     refused=services.refused.total,

@@ -12,12 +12,13 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.core.target import Target
+from app.server.api.inputs import TargetIn, TargetPatch
 from app.server.api.parameters import After, ordered_page, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
-from app.server.api.schemas import TargetIn, TargetOut, TargetPatch
 from app.server.api.serializers import merged, target_out
 from app.server.api.services import ApiServices
+from hookline import records
 
 ALL = "/endpoints/{slug}/targets"
 ONE = f"{ALL}/{{id}}"
@@ -30,11 +31,11 @@ class TargetCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        returns, created = Returns(TargetOut), Returns(TargetOut, 201, headers=LOCATED)
+        returns, created = Returns(records.Target), Returns(records.Target, 201, headers=LOCATED)
         draft = Body(TargetIn, {"url": "http://localhost:3001/hooks", "retry": {"retries": 2}})
         changes = Body(TargetPatch, {"timeout_ms": 5_000, "position": 1})
         return [
-            Route("GET", ALL, self.list, "List an endpoint's targets", Returns(Page[TargetOut]), paging(After)),
+            Route("GET", ALL, self.list, "List an endpoint's targets", Returns(Page[records.Target]), paging(After)),
             Route("POST", ALL, self.create, "Create a target", created, body=draft),
             Route("GET", ONE, self.read, "Read a target", returns),
             Route("PATCH", ONE, self.change, "Change a target", returns, body=changes),
@@ -100,7 +101,7 @@ class TargetCalls:
                 return target
         raise Problem(404, "not-found", f"Endpoint {endpoint.slug!r} has no target {text!r}.")
 
-    async def _out(self, target: Target) -> TargetOut:
+    async def _out(self, target: Target) -> records.Target:
         counts = await self._services.deliveries.target_counts()
         endpoint = self._services.endpoints.by_id(target.endpoint_id)
         ids = [one.id for one in endpoint.targets] if endpoint is not None else []

@@ -7,26 +7,17 @@ from typing import Annotated, Any
 import msgspec
 from aiohttp import web
 
-from app.core.clock import rfc3339
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.rules import FieldError
 from app.core.tunnel.program import FoundProgram, TunnelOption, install_text
-from app.core.tunnel.tunnel import OutdatedUrl, Probe, Tunnel, TunnelUrl
+from app.core.tunnel.tunnel import OutdatedUrl, Tunnel
+from app.server.api.inputs import TunnelStartIn, TunnelUpdatedIn
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
 from app.server.api.routes import Body, Page, Returns, Route, endpoint_named, json_response
+from app.server.api.serializers import made
 from app.server.api.services import ApiServices
-from app.server.api.tunnel_schemas import (
-    OutdatedUrlOut,
-    ProbeOut,
-    TunnelOptionOut,
-    TunnelOut,
-    TunnelProgramOut,
-    TunnelProgramsOut,
-    TunnelStartIn,
-    TunnelUpdatedIn,
-    TunnelUrlOut,
-)
+from hookline import records
 
 ALL_KEPT = 1_000
 # That they are texts is checked by `configure`, which names those that are not.
@@ -40,16 +31,18 @@ class TunnelCalls:
         self._services = services
 
     def routes(self) -> list[Route]:
-        tunnel, program = Returns(TunnelOut), "/tunnel/programs/{id}/options"
+        tunnel, program = Returns(records.Tunnel), "/tunnel/programs/{id}/options"
         start = Body(TunnelStartIn, {"program": "cloudflared-quick"})
         updated = Body(TunnelUpdatedIn, {"endpoint": "orders"})
         options = Body(OPTIONS, {"domain": "example.ngrok-free.dev"})
-        started, missing = Returns(TunnelOut, 202), ("not-found",)
-        programs = Returns(TunnelProgramsOut)
+        started, missing = Returns(records.Tunnel, 202), ("not-found",)
+        programs = Returns(records.TunnelPrograms)
         return [
             Route("GET", "/tunnel", self.read, "Read the tunnel", tunnel),
             Route("GET", "/tunnel/programs", self.programs, "List tunnel programs", programs),
-            Route("PUT", program, self.configure, "Set a program's options", Returns(TunnelProgramOut), body=options),
+            Route(
+                "PUT", program, self.configure, "Set a program's options", Returns(records.TunnelProgram), body=options
+            ),
             Route(
                 "POST",
                 "/tunnel/start",
@@ -61,14 +54,19 @@ class TunnelCalls:
             ),
             Route("POST", "/tunnel/stop", self.stop, "Stop the tunnel", tunnel),
             Route(
-                "POST", "/tunnel/probe", self.probe, "Check the tunnel", Returns(ProbeOut), problems=("tunnel-down",)
+                "POST",
+                "/tunnel/probe",
+                self.probe,
+                "Check the tunnel",
+                Returns(records.Probe),
+                problems=("tunnel-down",),
             ),
             Route(
                 "GET",
                 "/tunnel/history",
                 self.history,
                 "List the tunnel's URLs",
-                Returns(Page[TunnelUrlOut]),
+                Returns(Page[records.TunnelUrl]),
                 paging(int),
             ),
             Route(
@@ -89,7 +87,7 @@ class TunnelCalls:
     async def programs(self, request: web.Request) -> web.Response:
         """All programs that Hookline can run as a tunnel, with the options that are saved, except secrets."""
         found = await self._services.tunnels.programs()
-        return json_response(TunnelProgramsOut(items=tuple(map(_program_out, found))))
+        return json_response(records.TunnelPrograms(items=tuple(map(_program_out, found))))
 
     async def configure(self, request: web.Request, given: dict[str, Any]) -> web.Response:
         """Saves options of a program, texts by name; an empty text removes one, the others stay. They apply from its
@@ -117,7 +115,7 @@ class TunnelCalls:
     async def probe(self, request: web.Request) -> web.Response:
         """Checks that the public URL reaches this Hookline; 409 unless the tunnel has one."""
         try:
-            return json_response(_probe_out(await self._services.tunnels.probe()))
+            return json_response(made(records.Probe, await self._services.tunnels.probe()))
         except NotFoundError as error:
             raise Problem(409, "tunnel-down", str(error)) from None
 
@@ -128,7 +126,7 @@ class TunnelCalls:
         page = rows[max(begin, 0) :][:limit]
         end = max(begin, 0) + len(page)
         following = cursor_text(end) if end < len(rows) else None
-        return json_response(Page(tuple(map(_url_out, page)), following))
+        return json_response(Page(tuple(made(records.TunnelUrl, url) for url in page), following))
 
     async def updated(self, request: web.Request, given: TunnelUpdatedIn) -> web.Response:
         """The provider has the endpoint's new capture URL, so that the old one is no longer outdated."""
@@ -137,71 +135,38 @@ class TunnelCalls:
         return self._out(self._services.tunnels.tunnel)
 
     def _out(self, tunnel: Tunnel, status: int = 200) -> web.Response:
-        shape = TunnelOut(
-            state=tunnel.state,
-            program=tunnel.program,
-            url=tunnel.url,
-            started_at=_time(tunnel.started_at),
-            up_since=_time(tunnel.up_since),
-            restart_at=_time(tunnel.restart_at),
-            restarts=tunnel.restarts,
-            problem=tunnel.problem,
-            probe=None if tunnel.probe is None else _probe_out(tunnel.probe),
+        shape = made(
+            records.Tunnel,
+            tunnel,
+            probe=None if tunnel.probe is None else made(records.Probe, tunnel.probe),
             outdated=tuple(filter(None, map(self._outdated_out, tunnel.outdated))),
-            output=tunnel.output,
         )
         return json_response(shape, status)
 
-    def _outdated_out(self, outdated: OutdatedUrl) -> OutdatedUrlOut | None:
+    def _outdated_out(self, outdated: OutdatedUrl) -> records.OutdatedUrl | None:
         endpoint = self._services.endpoints.by_id(outdated.endpoint_id)
         if endpoint is None:
             return None
-        return OutdatedUrlOut(
-            endpoint=endpoint.slug,
-            url=outdated.url,
-            new_url=self._services.endpoint_url(endpoint) if self._services.tunnels.base else None,
-            copied_at=rfc3339(outdated.copied_at),
-        )
+        new_url = self._services.endpoint_url(endpoint) if self._services.tunnels.base else None
+        return made(records.OutdatedUrl, outdated, endpoint=endpoint.slug, new_url=new_url)
 
 
-def _time(at: int | None) -> str | None:
-    return None if at is None else rfc3339(at)
-
-
-def _probe_out(probe: Probe) -> ProbeOut:
-    return ProbeOut(at=rfc3339(probe.at), ms=probe.ms, problem=probe.problem)
-
-
-def _program_out(found: FoundProgram) -> TunnelProgramOut:
+def _program_out(found: FoundProgram) -> records.TunnelProgram:
     program = found.program
-    return TunnelProgramOut(
-        id=program.id,
-        name=program.name,
-        summary=program.summary,
-        website=program.website,
+    return made(
+        records.TunnelProgram,
+        program,
         path=found.path,
         install=install_text(program),
         fixed_url=program.keeps_url(found.values),
-        warnings=program.warnings,
         options=tuple(_option_out(option, found) for option in program.options),
     )
 
 
-def _option_out(option: TunnelOption, found: FoundProgram) -> TunnelOptionOut:
-    return TunnelOptionOut(
-        name=option.name,
-        label=option.label,
-        help=option.help,
-        required=option.required,
-        secret=option.secret,
-        default=option.default,
-        placeholder=option.placeholder,
-        pattern=option.pattern,
-        choices=option.choices,
+def _option_out(option: TunnelOption, found: FoundProgram) -> records.TunnelOption:
+    return made(
+        records.TunnelOption,
+        option,
         value=found.values.get(option.name),
         is_set=option.name in found.values or option.name in found.secrets_set,
     )
-
-
-def _url_out(url: TunnelUrl) -> TunnelUrlOut:
-    return TunnelUrlOut(url=url.url, program=url.program, since=rfc3339(url.since), until=_time(url.until))

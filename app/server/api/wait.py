@@ -16,8 +16,8 @@ from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, que
 from app.server.api.problems import RETRY_AFTER_S, Problem
 from app.server.api.requests import described, full_request
 from app.server.api.routes import Returns, Route, endpoint_named, json_response
-from app.server.api.schemas import RequestOut
 from app.server.api.services import ApiServices
+from hookline import records
 
 TIMEOUT_DEFAULT_S, TIMEOUT_MAX_S = 30.0, 300.0
 POSITION_HEADER = "Hookline-Position"
@@ -48,7 +48,7 @@ class WaitCalls:
 
     def routes(self) -> list[Route]:
         position = ((POSITION_HEADER, "Where to go on: the next call's `after`."),)
-        returns = Returns(RequestOut, headers=position), Returns(status=204, headers=position)
+        returns = Returns(records.RequestHead, headers=position), Returns(status=204, headers=position)
         kinds = ("invalid-query", "not-found", "position-unknown", "stopping", "too-many-followers")
         parameters = (ENDPOINT, SEARCH, REDACTED, AFTER, TIMEOUT)
         return [
@@ -88,7 +88,7 @@ class WaitCalls:
         *,
         newest: int,
         until: float,
-    ) -> RequestOut | None:
+    ) -> records.RequestHead | None:
         """The first that is wanted, and `captures` at its position; None if the caller has left, or after `until`, when
         what was `newest` is examined too."""
         clock = asyncio.get_running_loop().time
