@@ -8,7 +8,7 @@ from app.core.errors import HooklineError
 
 
 class Exit(IntEnum):
-    """The exit codes of all commands, as README.md and the manual page explain them."""
+    """The exit codes of all commands, as docs/command-line.md and the manual page explain them."""
 
     DONE = 0
     FAILURE = 1

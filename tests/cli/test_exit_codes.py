@@ -1,4 +1,7 @@
-"""The exit codes: the same for the same, whatever it is that is missing; explained in README.md and the manual page."""
+"""The exit codes: the same for the same, whatever it is that is missing.
+
+docs/command-line.md and the manual page explain them.
+"""
 
 from __future__ import annotations
 
@@ -37,10 +40,11 @@ def test_whatever_is_not_stored_ends_with_1_and_what_is_not_understood_with_2(
         assert (command, run(*command.split()).code) == (command, 2)
 
 
-def test_readme_and_manual_page_have_the_same_table() -> None:
-    readme = re.findall(r"^\| (\d+) \| (.*) \|$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
-    page = (ROOT / "packaging/linux/hookline.1.in").read_text("utf-8").partition(".SH EXIT STATUS")[2]
-    manual = re.findall(r"^\.B (\d+)\n((?:[^.].*\n)+)", page.partition(".SH ENVIRONMENT")[0], re.MULTILINE)
+def test_page_and_manual_page_have_the_same_table() -> None:
+    page = (ROOT / "docs/command-line.md").read_text("utf-8")
+    table = re.findall(r"^\| (\d+) \| (.*) \|$", page, re.MULTILINE)
+    status = (ROOT / "packaging/linux/hookline.1.in").read_text("utf-8").partition(".SH EXIT STATUS")[2]
+    manual = re.findall(r"^\.B (\d+)\n((?:[^.].*\n)+)", status.partition(".SH ENVIRONMENT")[0], re.MULTILINE)
     said = [(code, " ".join(text.split()).replace("\\-", "-").rstrip(".").lower()) for code, text in manual]
-    assert said == [(code, text.lower()) for code, text in readme]
-    assert [code for code, _ in readme] == ["0", "1", "2", "3", "130"]
+    assert said == [(code, text.lower()) for code, text in table]
+    assert [code for code, _ in table] == ["0", "1", "2", "3", "130"]

@@ -387,9 +387,9 @@ def _leaves(parser: argparse.ArgumentParser, path: tuple[str, ...] = ()) -> Iter
         yield " ".join(path), set(parser._option_string_actions)
 
 
-def test_the_readme_says_which_commands_print_no_json() -> None:
+def test_the_page_says_which_commands_print_no_json() -> None:
     without = [f"`{name}`" for name, options in _leaves(parser.build_parser()) if "--json" not in options]
-    assert f"All but {' and '.join(without)} accept `--json`" in (ROOT / "README.md").read_text()
+    assert f"All but {' and '.join(without)} accept `--json`" in (ROOT / "docs/command-line.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize(

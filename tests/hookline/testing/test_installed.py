@@ -21,7 +21,7 @@ from tests.support import until
 
 ROOT = Path(__file__).parents[3]
 SHOP = ROOT / "docs" / "examples" / "shop"
-README = (ROOT / "README.md").read_text("utf-8")
+README, PAGE = ((ROOT / name).read_text("utf-8") for name in ("README.md", "docs/local-api.md"))
 LIMIT_S = 170.0
 
 pytestmark = pytest.mark.timeout(180)
@@ -137,8 +137,8 @@ def test_a_project_that_does_not_use_it_notices_nothing(installed: Path, tmp_pat
     assert "1 passed" in run_tests(installed, tmp_path, "-W", "error", "--strict-markers", "-p", "no:xdist")
 
 
-def test_the_readmes_client_runs(installed: Path, tmp_path: Path, hookline_instance: Instance) -> None:
-    (code,) = (block for block in blocks(README) if "hookline.client" in block)
+def test_the_client_of_the_page_runs(installed: Path, tmp_path: Path, hookline_instance: Instance) -> None:
+    (code,) = (block for block in blocks(PAGE) if "hookline.client" in block)
     client = hookline_instance.client
     endpoint = client.endpoints.create("Orders", slug="orders")
     try:

@@ -129,7 +129,7 @@ class TestAllThere:
                 assert command.receivers("2triggered(bool)") > 0, command.text()
                 assert command.name
 
-    @pytest.mark.parametrize("paper", ["README.md", "packaging/linux/hookline.1.in"])
+    @pytest.mark.parametrize("paper", ["docs/window.md", "packaging/linux/hookline.1.in"])
     def test_the_papers_tell_how_to_find_them(self, paper: str) -> None:
         text = (ROOT / paper).read_text("utf-8")
         assert "Ctrl+K" in text
