@@ -4,7 +4,7 @@ BIN := .venv/bin
 TESTS := -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
 
-.PHONY: help run test test-long test-all smoke-others check sizes api bench bench-large fuzz fuzz-api soak mutation screenshots package package-test guide-test lock clean set-up-run set-up-dev
+.PHONY: help run test test-long test-all smoke-others check sizes api docs bench bench-large fuzz fuzz-api soak mutation screenshots package package-test guide-test lock clean set-up-run set-up-dev
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1	\2/p' Makefile
@@ -15,7 +15,7 @@ run: set-up-run ## start Hookline (make run ARGS="serve --port 9000")
 test: set-up-dev ## run the tests, but for those of `make test-long` (make test ARGS="-k slug")
 	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m "not long" $(ARGS)
 
-test-long: set-up-dev ## run the tests of the fuzzers, the benchmarks, the packages and the guide
+test-long: set-up-dev docs ## run the tests of the fuzzers, the benchmarks, the packages and the guide, and make the site
 	QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m long $(ARGS)
 
 test-all: ## run all tests on every installed Python from 3.11 on (PATH, pyenv), one after the other
@@ -35,6 +35,12 @@ sizes: ## list files over 400 lines, functions over 60 and classes over 25 metho
 
 api: set-up-dev ## write docs/openapi.json and docs/api.html anew from the calls of the local API
 	$(BIN)/python docs/api.py
+
+docs: ## make the site of the pages in docs/, into build/docs, and check their links, anchors, pictures and navigation
+	@$(PYTHON) packaging/environment.py docs --venv .venv-docs
+	@rm -rf build/docs
+	@.venv-docs/bin/python -m sphinx -W --keep-going -n -q -d build/docs-cache docs build/docs
+	@echo "$$(find build/docs -name '*.html' | wc -l) pages. Open build/docs/index.html in a browser."
 
 bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=qasync make bench: on stock qasync)
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.bench $(ARGS)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a checkout ready for `make run` or `make test`: system libraries, virtual environment, locked packages.
+"""Makes a checkout ready for `make run`, `make test` or `make docs`: system libraries, environment, locked packages.
 
 Standard library only. It also starts on a Python too old for Hookline, to look for a newer one.
 """
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 OLDEST = (3, 11)
 OTHERS = ("python3.14", "python3.13", "python3.12", "python3.11")
 ROOT = Path(__file__).resolve().parent.parent
-RUN, DEV = "run", "dev"
+RUN, DEV, DOCS = "run", "dev", "docs"
 VENV = ".venv"
-SYSTEM = {RUN: QT_LIBRARIES, DEV: QT_LIBRARIES + TEST_FONTS}
+SYSTEM = {RUN: QT_LIBRARIES, DEV: QT_LIBRARIES + TEST_FONTS, DOCS: ()}
 # System packages besides those: each is an option of the same name.
 EXTRAS = {
     "fonts": (FONTS, "also the fonts that the screenshots show"),
@@ -108,9 +108,10 @@ def stamp_file(venv: Path, kind: str) -> Path:
 
 def up_to_date(root: Path, venv: Path, kind: str, version: tuple[int, ...]) -> bool:
     """Whether `kind` is installed as locked; the dev packages contain those to run."""
+    contained_in = (RUN, DEV) if kind == RUN else (kind,)
     return any(
         stamp_file(venv, have).is_file() and stamp_file(venv, have).read_text("utf-8") == stamp(root, have, version)
-        for have in {kind, DEV}
+        for have in contained_in
     )
 
 
@@ -154,7 +155,8 @@ def set_up(root: Path, kind: str, extra: Packages = (), name: str = VENV) -> Non
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("kind", choices=(RUN, DEV), help="run: what the program needs; dev: also what its checks need")
+    kinds = "run: what the program needs; dev: also what its checks need; docs: what makes the site of docs/"
+    parser.add_argument("kind", choices=tuple(SYSTEM), help=kinds)
     parser.add_argument(
         "--venv", default=VENV, metavar="NAME", help=f"the environment's folder in the checkout, {VENV} unless told"
     )

@@ -1,4 +1,4 @@
-"""Writes `requirements/run.txt`, `dev.txt` and `bundle.txt` from `pyproject.toml`: all pinned, for all systems, hashed.
+"""Writes the files in `requirements/` from `pyproject.toml`: all packages pinned, for all systems, hashed.
 
 Pins that still fit are kept. Arguments go to uv: `--upgrade`, or `--upgrade-package NAME`.
 """
@@ -19,6 +19,9 @@ COMPILE = (
     *("--no-emit-index-url", "--no-header", "--no-annotate"),
 )
 
+EXTRAS = {"run": ("window",), "dev": ("window", "dev"), "bundle": ("window", "bundle"), "docs": ("docs",)}
+"""Which extras of `pyproject.toml` each file has, with the packages to run."""
+
 
 def main() -> int:
     """Compile with the newest uv, in a virtual environment thrown away afterwards; an address in a lock is an error."""
@@ -26,10 +29,10 @@ def main() -> int:
         venv.create(folder, with_pip=True)
         programs = Path(folder) / ("Scripts" if os.name == "nt" else "bin")
         subprocess.run([programs / "python", "-m", "pip", "install", "--quiet", "uv"], check=True)
-        for name in ("run", "dev", "bundle"):
-            own = () if name == "run" else ("--extra", name, "--constraint", "requirements/run.txt")
+        for name, extras in EXTRAS.items():
+            same = () if name == "run" else ("--constraint", "requirements/run.txt")
             lock = ROOT / "requirements" / f"{name}.txt"
-            options = ("--extra", "window", *own, "--output-file", lock)
+            options = (*(f"--extra={extra}" for extra in extras), *same, "--output-file", lock)
             command = [programs / "uv", *COMPILE, *sys.argv[1:], *options, "pyproject.toml"]
             subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.DEVNULL)
             if "://" in lock.read_text("utf-8"):

@@ -153,6 +153,7 @@ def checkout(folder: Path) -> Path:
     (folder / "requirements").mkdir()
     (folder / "requirements" / "run.txt").write_text("a==1\n", "utf-8")
     (folder / "requirements" / "dev.txt").write_text("a==1\nb==1\n", "utf-8")
+    (folder / "requirements" / "docs.txt").write_text("c==1\n", "utf-8")
     (folder / "pyproject.toml").write_text("[project]\n", "utf-8")
     (folder / ".venv").mkdir()
     return folder
@@ -181,6 +182,14 @@ def test_the_packages_to_run_are_not_those_for_work_on_the_code(tmp_path: Path) 
     assert not environment.up_to_date(root, root / ".venv", "dev", (3, 11, 7))
 
 
+def test_only_the_packages_to_run_are_in_others(tmp_path: Path) -> None:
+    root = checkout(tmp_path)
+    note(root, "dev")
+    assert not environment.up_to_date(root, root / ".venv", "docs", (3, 11, 7))
+    note(root, "docs")
+    assert environment.up_to_date(root, root / ".venv", "docs", (3, 11, 7))
+
+
 @pytest.mark.parametrize("changed", ["requirements/dev.txt", "pyproject.toml"])
 def test_a_changed_lock_or_project_is_installed_anew(tmp_path: Path, changed: str) -> None:
     root = checkout(tmp_path)
@@ -197,14 +206,14 @@ def test_another_python_is_installed_anew(tmp_path: Path) -> None:
 
 def test_the_locks_name_no_address_and_agree() -> None:
     pins = {}
-    for kind in ("run", "dev"):
+    for kind in ("run", "dev", "bundle", "docs"):
         text = (ROOT / "requirements" / f"{kind}.txt").read_text("utf-8")
         assert "://" not in text
         pins[kind] = {line.split(" \\")[0] for line in text.splitlines() if line and not line.startswith(" ")}
-    names = {line.split("==")[0] for line in pins["dev"]}
-    assert {line.split("==")[0] for line in pins["run"]} <= names
-    versions = {line.split(" ;")[0].strip() for line in pins["dev"]}
-    assert {line.split(" ;")[0].strip() for line in pins["run"]} <= versions
+    run = {line.split(" ;")[0].strip() for line in pins["run"]}
+    for kind in ("dev", "bundle"):
+        assert {line.split("==")[0] for line in pins["run"]} <= {line.split("==")[0] for line in pins[kind]}
+        assert run <= {line.split(" ;")[0].strip() for line in pins[kind]}
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
