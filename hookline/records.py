@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from hookline.headers import Headers
 
@@ -326,9 +326,10 @@ class ReplayedRequest(FullDelivery, frozen=True):
 
 
 class RequestHead(Summary, frozen=True):
-    """A captured request in full, without its body. `trailers` follow a chunked body; they are not forwarded.
+    """A captured request in full. `trailers` follow a chunked body; they are not forwarded.
     `damaged`: the stored body does not match `sha256`, which is of the body as it was received; None: they were not
-    compared, because the body is larger than 1 MiB or cannot be read. Downloading it compares them."""
+    compared, because the body is larger than 1 MiB or cannot be read. Downloading it compares them.
+    `body_base64` is there if it was asked for, unless the body is larger than 64 KiB, damaged or cannot be read."""
 
     http_version: str
     headers: Headers
@@ -339,6 +340,7 @@ class RequestHead(Summary, frozen=True):
     delivery_id: str | None
     deliveries: tuple[Delivery, ...]
     damaged: bool | None
+    body_base64: bytes | UnsetType = UNSET
 
 
 class Request(RequestHead, frozen=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Collection, Sequence
+from functools import cache
 from hashlib import sha256
 from typing import Any
 
@@ -86,8 +87,14 @@ def not_hidden_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str,
 
 def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
     """One request with its headers."""
-    query = _select(*CAPTURE.columns).where((CaptureModel.id == capture_id) & visible())
-    return next((CAPTURE.record(row) for row in query.tuples().execute(database)), None)
+    row = raw(database).execute(_get_statement(), (capture_id,)).fetchone()
+    return None if row is None else CAPTURE.record(row)
+
+
+@cache
+def _get_statement() -> str:
+    """Built once: that takes peewee much longer than SQLite takes to find the row."""
+    return _select(*CAPTURE.columns).where((CaptureModel.id == SQL("?")) & visible()).sql()[0]
 
 
 def by_seq(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, Capture]:

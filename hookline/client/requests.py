@@ -44,7 +44,8 @@ class ReplayRequestFields(TypedDict, total=False):
 
 
 class Waited(NamedTuple):
-    """The result of one turn of waiting: a request without its body, None if none came, and where to go on."""
+    """The result of one turn of waiting: a request with its body if that is short, None if none came, and where to go
+    on."""
 
     request: Request | None
     position: str
@@ -69,7 +70,7 @@ class _Calls:
     @Method
     def get(self, request_id: str) -> Steps[Request]:
         """A request with headers and body."""
-        request = yield Call("GET", path_of("requests", request_id), decode_as(Request))
+        request = yield Call("GET", path_of("requests", request_id), decode_as(Request), {"body": "true"})
         return (yield from with_body(request))
 
     @Method
@@ -139,10 +140,11 @@ def _place(place: datetime | str | None) -> str | None:
 
 
 def with_body(request: Request) -> Steps[Request]:
-    """The calls for the body of `request`; returns it with the body."""
+    """The calls for the body of `request`, if it came without; returns it with the body."""
     if not request.size:
         return request
-    body = decoded = yield _body(request.id, decoded=False)
+    given = request.body_base64
+    body = decoded = (yield _body(request.id, decoded=False)) if given is msgspec.UNSET else given
     if "content-encoding" in request.headers:
         try:
             decoded = yield _body(request.id, decoded=True)
@@ -150,7 +152,7 @@ def with_body(request: Request) -> Steps[Request]:
             if error.kind != CANNOT_DECODE:
                 raise
             decoded = None
-    return msgspec.structs.replace(request, body=body, decoded_body=decoded)
+    return msgspec.structs.replace(request, body=body, decoded_body=decoded, body_base64=msgspec.UNSET)
 
 
 def _body(request_id: str, decoded: bool = False, damaged: bool = False) -> Call[bytes]:
@@ -165,7 +167,7 @@ def _content(response: Response) -> bytes:
 def wait_call(endpoint: str | None, q: str, after: str | None, timeout: float) -> Call[Waited]:
     """One turn of waiting, of at most `WAIT_MAX_S` seconds."""
     seconds = max(0.0, min(timeout, WAIT_MAX_S))
-    params = {**query_of(endpoint=endpoint, q=q, after=after), "timeout": f"{seconds:.3f}"}
+    params = {**query_of(endpoint=endpoint, q=q, after=after), "body": "true", "timeout": f"{seconds:.3f}"}
     return Call("GET", f"{PATH}/wait", _waited, params, timeout_s=seconds + 60)
 
 

@@ -6,20 +6,27 @@ import time
 from datetime import UTC, datetime, timedelta
 from threading import Lock
 
+from msgspec import UNSET
+from msgspec.structs import replace
+
 from hookline.calls import Steps
 from hookline.client.requests import Waited, wait_call, with_body
 from hookline.errors import NotFoundError
 from hookline.records import Request
 from hookline.testing.matchers import Matchers
 
+KEPT_MAX = 16 * 1024 * 1024
+"""Bytes of bodies that an endpoint's requests are kept with. The others are read again."""
+
 
 class SeenRequests:
-    """What is known of an endpoint's requests, without bodies: all up to `position`. Several threads and tasks may look
-    for requests at once."""
+    """What is known of an endpoint's requests, some with their bodies: all up to `position`. Several threads and tasks
+    may look for requests at once."""
 
     def __init__(self, slug: str, position: str) -> None:
         self.slug, self.position = slug, position
         self.requests: list[Request] = []
+        self._kept = 0
         self._lock = Lock()
 
     def add(self, after: str, waited: Waited) -> None:
@@ -29,7 +36,9 @@ class SeenRequests:
                 return
             self.position = waited.position
             if waited.request is not None:
-                self.requests.append(waited.request)
+                self._kept += len(waited.request.body_base64 or b"")
+                kept = self._kept <= KEPT_MAX
+                self.requests.append(waited.request if kept else replace(waited.request, body_base64=UNSET))
 
 
 def search(

@@ -48,18 +48,17 @@ async def send_body(
     return response
 
 
-async def is_damaged(captures: CaptureRepository, capture: Capture) -> bool | None:
-    """Whether the stored body is not what was received. None when it is not compared: it has several parts, so that
-    takes long, or cannot be read."""
+async def short_body(captures: CaptureRepository, capture: Capture) -> tuple[bytes | None, bool | None]:
+    """The stored body, and whether it is not what was received: then it is None. Both are None when it is not compared:
+    it has several parts, so that takes long, or cannot be read."""
     if capture.size > PART_SIZE:
-        return None
+        return None, None
     try:
-        await captures.check_body(capture)
+        return (await captures.body(capture.id) if capture.size else b""), False
     except DamagedBodyError:
-        return True
+        return None, True
     except StorageUnavailableError:
-        return None
-    return False
+        return None, None
 
 
 async def stored_parts(captures: CaptureRepository, capture: Capture) -> AsyncIterator[bytes]:

@@ -11,11 +11,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from app.core.clock import rfc3339
-from app.core.model import Capture, Endpoint, PageKey, Summary
+from app.core.model import Capture, DeliveryState, Endpoint, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.headers import SecretHeaders
 from app.core.search.parse import parse
-from app.server.api.body import is_damaged, send_body
+from app.server.api.body import send_body, short_body
 from app.server.api.inputs import RequestPatch
 from app.server.api.new_captures import BATCH, CaptureFilter
 from app.server.api.parameters import (
@@ -55,6 +55,8 @@ BEFORE = place("before", "Only those received before this time or request.")
 BEGINNING = beginning("request")
 FILTERS: tuple[Parameter[Any], ...] = (ENDPOINT, BEGINNING, SEARCH, REDACTED, AFTER, BEFORE, *paging(PageKey))
 DECODED = flag("decoded", "Without the content coding, such as gzip.")
+INCLUDED_MAX = 64 * 1024
+BODY = flag("body", f"With its body, unless that is larger than {INCLUDED_MAX // 1024} KiB.")
 DAMAGED = flag("damaged", "Also a damaged body, as it is stored.")
 
 
@@ -86,7 +88,7 @@ class RequestCalls:
                 filters,
                 problems=("invalid-query", "not-found"),
             ),
-            Route("GET", one, self.read, "Read a request", Returns(records.RequestHead)),
+            Route("GET", one, self.read, "Read a request", Returns(records.RequestHead), (BODY,)),
             Route(
                 "GET",
                 f"{one}/body",
@@ -142,10 +144,9 @@ class RequestCalls:
         return json_response(RequestPage(items=tuple(items), next=following, unexamined=sum(unexamined)))
 
     async def read(self, request: web.Request) -> web.Response:
-        """One request in full, with its deliveries, without its body."""
+        """One request in full, with its deliveries."""
         capture, endpoint = await stored_request(self._services, request.match_info["id"])
-        damaged = await is_damaged(self._services.captures, capture)
-        return json_response(await _in_full(self._services, capture, endpoint, damaged=damaged))
+        return json_response(await _in_full(self._services, capture, endpoint, body=BODY.of(request) or False))
 
     async def change(self, request: web.Request, patch: RequestPatch) -> web.Response:
         """Sets or removes the given marks; all others stay. The body is not read, so `damaged` is null."""
@@ -158,7 +159,7 @@ class RequestCalls:
         if patch.read is not UNSET:
             await captures.mark_read([capture.id], patch.read)
         capture, endpoint = await stored_request(self._services, request.match_info["id"])
-        return json_response(await _in_full(self._services, capture, endpoint, damaged=None))
+        return json_response(await _in_full(self._services, capture, endpoint, body=None))
 
     async def body(self, request: web.Request) -> web.StreamResponse:
         """The body's bytes as sent; with `decoded=true`, without their content coding. A body that does not match its
@@ -217,18 +218,22 @@ async def _matching_of(
         before = PageKey(received_at=rows[-1].received_at, id=rows[-1].id)
 
 
-async def full_request(services: ApiServices, capture_id: str) -> records.RequestHead | None:
-    """A request with its deliveries; None if it was deleted."""
+async def full_request(services: ApiServices, capture_id: str, *, body: bool) -> records.RequestHead | None:
+    """A request with its deliveries, and a short body if asked for; None if it was deleted."""
     capture = await services.captures.get(capture_id)
     endpoint = services.endpoints.by_id(capture.endpoint_id) if capture is not None else None
     if capture is None or endpoint is None:
         return None
-    return await _in_full(services, capture, endpoint, damaged=await is_damaged(services.captures, capture))
+    return await _in_full(services, capture, endpoint, body=body)
 
 
 async def _in_full(
-    services: ApiServices, capture: Capture, endpoint: Endpoint, *, damaged: bool | None
+    services: ApiServices, capture: Capture, endpoint: Endpoint, *, body: bool | None
 ) -> records.RequestHead:
-    deliveries = await services.deliveries.of_capture(capture.id)
+    """`body`: whether a short one is included; None: it is not even read."""
+    has_deliveries = capture.delivery is not DeliveryState.NONE
+    deliveries = await services.deliveries.of_capture(capture.id) if has_deliveries else []
     last = await services.deliveries.last_attempts([one.id for one in deliveries]) if deliveries else {}
-    return request_out(capture, endpoint, deliveries, last, damaged=damaged)
+    data, damaged = (None, None) if body is None else await short_body(services.captures, capture)
+    given = data if body and data is not None and len(data) <= INCLUDED_MAX else UNSET
+    return request_out(capture, endpoint, deliveries, last, damaged=damaged, body=given)

@@ -10,7 +10,7 @@ from operator import attrgetter
 from typing import Any, TypeVar, get_args, get_type_hints
 
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from app.core.clock import now_us, rfc3339
 from app.core.clock_problem import ClockProblem
@@ -118,6 +118,7 @@ def request_out(
     last: Mapping[str, Attempt],
     *,
     damaged: bool | None,
+    body: bytes | UnsetType,
 ) -> records.RequestHead:
     """`last` has the last attempts of the deliveries, by their ids."""
     return made(
@@ -127,6 +128,7 @@ def request_out(
         source=_source(capture),
         response=_response(capture),
         damaged=damaged,
+        body_base64=body,
         deliveries=tuple(delivery_out(delivery, endpoint, last.get(delivery.id)) for delivery in deliveries),
     )
 

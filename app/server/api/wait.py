@@ -14,7 +14,7 @@ from app.server.api.follower import Follower, Followers
 from app.server.api.new_captures import CaptureFilter, NewCaptures
 from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, query_of, secret_headers_of
 from app.server.api.problems import RETRY_AFTER_S, Problem
-from app.server.api.requests import described, full_request
+from app.server.api.requests import BODY, described, full_request
 from app.server.api.routes import Returns, Route, endpoint_named, json_response
 from app.server.api.services import ApiServices
 from hookline import records
@@ -50,7 +50,7 @@ class WaitCalls:
         position = ((POSITION_HEADER, "Where to go on: the next call's `after`."),)
         returns = Returns(records.RequestHead, headers=position), Returns(status=204, headers=position)
         kinds = ("invalid-query", "not-found", "position-unknown", "stopping", "too-many-followers")
-        parameters = (ENDPOINT, SEARCH, REDACTED, AFTER, TIMEOUT)
+        parameters = (ENDPOINT, SEARCH, REDACTED, BODY, AFTER, TIMEOUT)
         return [
             Route("GET", "/requests/wait", self.wait, "Wait for a request", returns, parameters, problems=kinds),
         ]
@@ -60,7 +60,7 @@ class WaitCalls:
         seconds. Both have the header Hookline-Position: given as the next call's `after`, nothing is left out and
         nothing comes twice."""
         services, query, timeout_s = self._services, query_of(request), TIMEOUT.of(request)
-        slug, after = ENDPOINT.of(request), AFTER.of(request)
+        slug, after, body = ENDPOINT.of(request), AFTER.of(request), BODY.of(request) or False
         secret_headers = secret_headers_of(request, services.endpoints.all())
         endpoint = None if slug is None else endpoint_named(services.endpoints, slug)
         newest = services.events.newest()
@@ -73,7 +73,9 @@ class WaitCalls:
             captures = NewCaptures(services.events, services.positions, start)
             endpoint_id = None if endpoint is None else endpoint.id
             wanted = CaptureFilter(services.positions, endpoint_id, query, secret_headers)
-            found = await self._first(follower, captures, wanted, endpoint, newest=newest.capture, until=until)
+            found = await self._first(
+                follower, captures, wanted, endpoint, newest=newest.capture, until=until, body=body
+            )
         shown = await described(services, [] if found is None else [found], secret_headers)
         response = json_response(shown[0]) if shown else web.Response(status=204)
         response.headers[POSITION_HEADER] = str(captures.position)
@@ -88,6 +90,7 @@ class WaitCalls:
         *,
         newest: int,
         until: float,
+        body: bool,
     ) -> records.RequestHead | None:
         """The first that is wanted, and `captures` at its position; None if the caller has left, or after `until`, when
         what was `newest` is examined too."""
@@ -96,7 +99,10 @@ class WaitCalls:
             batch = await captures.next()
             ids = await wanted.wanted([summary for _, summary in batch])
             for position, summary in batch:
-                if summary.id in ids and (found := await full_request(self._services, summary.id)) is not None:
+                if summary.id not in ids:
+                    continue
+                found = await full_request(self._services, summary.id, body=body)
+                if found is not None:
                     captures.position = position
                     return found
             left_s = until - clock()

@@ -14,7 +14,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from hookline.testing import Hookline, HooklineEndpoint, Request, Response
+from hookline.testing import Hookline, HooklineEndpoint, Request, Response, search
 from hookline.testing.https import HttpsPort
 from hookline.testing.matchers import MatcherArguments
 from tests.hookline.sending import send
@@ -61,6 +61,14 @@ async def test_a_failure_shows_the_test_and_nothing_of_hookline(endpoint: Hookli
     for one in failures:
         shown = one.traceback.filter(one)
         assert [Path(entry.path) for entry in shown] == [Path(__file__)]
+
+
+def test_bodies_that_are_not_kept_are_read_again(endpoint: HooklineEndpoint, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(search, "KEPT_MAX", 5)
+    for body in (b"first", b"second", b"x" * 100_000):
+        send(f"{endpoint.url}/", body)
+    for _ in range(2):
+        assert [one.body for one in endpoint.wait_for(count=3)] == [b"first", b"second", b"x" * 100_000]
 
 
 def test_endpoints_keep_their_requests_apart(hookline: Hookline) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gzip
 import hashlib
 import os
@@ -184,6 +185,25 @@ async def test_a_damaged_body_is_a_problem_unless_it_is_asked_for(desk: Desk, tm
     assert (marked.status_code, marked.json()["starred"], marked.json()["damaged"]) == (200, True, None)
     response = await desk.client.get(f"/requests/{capture}/body?damaged=true")
     assert response.content == b"a" * (size - 1) + b"X"
+
+
+@pytest.mark.parametrize(("size", "short"), [(0, True), (3, True), (64 * 1024, True), (64 * 1024 + 1, False)])
+async def test_a_short_body_comes_with_its_request_when_asked_for(
+    desk: Desk, tmp_path: Path, size: int, short: bool
+) -> None:
+    body, before = os.urandom(size), (await desk.client.get("/requests/wait?timeout=0")).headers["hookline-position"]
+    capture = await stored(desk, body)
+    expected = base64.b64encode(body).decode() if short else None
+    one, waiting = f"/requests/{capture}?", f"/requests/wait?timeout=0&after={before}"
+    for path in (one, waiting):
+        assert (await desk.client.get(f"{path}&body=true")).json().get("body_base64") == expected
+        assert "body_base64" not in (await desk.client.get(path)).json()
+        assert "body_base64" not in (await desk.client.get(f"{path}&body=false")).json()
+    if size:
+        damage.change_body(tmp_path, capture)
+        damaged = (await desk.client.get(f"{waiting}&body=true")).json()
+        assert damaged["damaged"]
+        assert "body_base64" not in damaged
 
 
 async def test_a_request_with_an_unreadable_body_can_be_read(desk: Desk, tmp_path: Path) -> None:
