@@ -95,6 +95,8 @@ class Cleanup:
         self._writer, self._reclaim, self._freed = writer, reclaim, freed
         self._rows, self._parts = AdaptiveBatch(64), AdaptiveBatch(2, least=1)
         self._lock = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
         self._worker = BackgroundWorker("hookline-cleanup", self._run)
         self.wake, self.stop = self._worker.wake, self._worker.stop
 
@@ -105,6 +107,11 @@ class Cleanup:
                 pass
             while await self._writer.between(delete_loose_parts, self._parts, self._count_freed):
                 pass
+
+    def wake_soon(self) -> None:
+        """Endpoints that are removed within `SOON_S` are deleted together."""
+        if self._timer is None or self._timer.when() < self._loop.time():
+            self._timer = self._loop.call_later(SOON_S, self.wake)
 
     def _count_freed(self, freed: Freed | None) -> None:
         if freed is not None:

@@ -160,13 +160,13 @@ def delete_loose_parts(database: SqliteDatabase, limit: int) -> Freed | None:
 
 
 def delete_removed_endpoint(database: SqliteDatabase, limit: int) -> Freed | None:
-    """Delete at most `limit` requests of a removed endpoint, and when none are left, the endpoint; None when there is
-    no removed endpoint."""
+    """Delete at most `limit` requests of a removed endpoint, and the endpoint if it had fewer; None when there is no
+    removed endpoint."""
     removed = EndpointModel.select(EndpointModel.id).where(EndpointModel.removed).limit(1)
     number = next((found for (found,) in removed.tuples().execute(database)), None)
     if number is None:
         return None
     deleted = delete_oldest(database, limit, endpoint_id=number)
-    if not deleted.total:
+    if deleted.total < limit:
         EndpointModel.delete().where(EndpointModel.id == number).execute(database)
     return deleted.freed

@@ -73,7 +73,8 @@ class Endpoints:
             except IntegrityError as error:
                 _refuse(error, database, columns["slug"])
             save_first_target(database, None, number, draft)
-            return _one(database, number)
+            targets = targets_of(database, number) if draft.forward_url is not None else ()
+            return to_endpoint(EndpointModel(id=number, **columns), targets)
 
         def after(endpoint: Endpoint) -> None:
             self._request_counts.start(endpoint.id, Counts())
@@ -151,7 +152,7 @@ class Endpoints:
             self._limits.forget(endpoint_id)
             self._request_counts.forget(endpoint_id)
             self._publish(EndpointRemoved(endpoint=endpoint))
-            self._cleanup.wake()
+            self._cleanup.wake_soon()
 
         await self._writer.run(job, after)
 

@@ -26,7 +26,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `marks.py` | marks a whole endpoint read in steps between captures, by pairs of columns |
 | `migrations.py` | the statements of released versions, unchanged |
 | `positions.py` | a lookup with `coalesce`, once for each call that waits |
-| `queries.py` | one request, once for each call that waits; the counts at start, from one index; what is hidden is a function of SQLite |
+| `queries.py` | one request, for each call that waits; the counts at start, from one index; a function of SQLite |
 | `raw_sql.py` | transactions that begin by taking the lock, and savepoints |
 | `removed_targets.py` | in steps between captures, any number of rows in one statement |
 | `rescue.py` | a file that may be damaged anywhere, row by row |

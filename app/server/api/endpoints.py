@@ -81,7 +81,7 @@ class EndpointCalls:
         return endpoint_named(self._services.endpoints, request.match_info["slug"])
 
     async def _read(self, endpoint: Endpoint) -> records.Endpoint:
-        return self._out(endpoint, await self._services.deliveries.target_counts())
+        return self._out(endpoint, await self._services.deliveries.target_counts() if endpoint.targets else {})
 
     def _out(
         self, endpoint: Endpoint, of_targets: Mapping[int, TargetCounts], position: int | None = None
