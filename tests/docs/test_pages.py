@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -92,3 +95,41 @@ def test_the_search_page_has_every_filter() -> None:
             parse_query(example)
         if FILTERS[name].read is None and name != "method":
             assert all(f"`{value}`" in text for value in FILTERS[name].values)
+
+
+def test_calls_on_the_apis_page_exist_and_every_resource_is_there() -> None:
+    document: dict[str, Any] = json.loads((DOCS / "openapi.json").read_bytes())
+    paths = {re.sub(r"\{\w+\}", "NAME", path): methods for path, methods in document["paths"].items()}
+    shown = re.findall(r"`(?:([A-Z]+) )?(/[^`?]*)(?:\?([^`]*))?`", sentences(DOCS / "local-api.md"))
+    calls = [(method.lower() or "get", re.sub(r"\b[A-Z]+\b", "NAME", path), query) for method, path, query in shown]
+    for method, path, query in calls:
+        if path == "/api/v1/openapi.json":
+            continue
+        assert path in paths, path
+        assert method in paths[path] or path == "/retention/resume", path
+        known = {parameter["name"] for parameter in paths[path][method]["parameters"]} if query else set()
+        assert set(re.findall(r"(\w+)=", query)) <= known, path
+    named = {path.split("/")[1] for _, path, _ in calls}
+    assert {path.split("/")[1] for path in paths} - {"openapi.json"} <= named
+    (types,) = (one["schema"] for one in paths["/events"]["get"]["parameters"] if one["name"] == "types")
+    text = (DOCS / "local-api.md").read_text("utf-8")
+    assert all(f"`{name}`" in text for name in re.findall(r"[a-z]+", types["pattern"]))
+
+
+@cache
+def stored() -> str:
+    """The paths of the repository's files and folders, each behind a slash and before a line end."""
+    folders = ("app", "benchmarks", "docs", "hookline", "packaging", "requirements", "resources", "tests")
+    found = [path for folder in folders for path in (ROOT / folder).rglob("*")]
+    return "".join(f"/{path.relative_to(ROOT).as_posix()}\n" for path in (*found, *ROOT.glob("*")))
+
+
+ONLY_IN_THE_WHEEL = {"hookline/_program"}
+
+
+@pytest.mark.parametrize("page", [page for page in ALL if page.parent in (DOCS, ROOT)], ids=lambda page: page.name)
+def test_files_on_a_page_exist(page: Path) -> None:
+    """Named by their path, or by the end of it."""
+    path = r"`([\w./-]+\.(?:py|toml|md|css|in|spec)|(?:app|docs|tests|hookline|packaging)/[\w./-]+)`"
+    named = set(re.findall(path, sentences(page))) - ONLY_IN_THE_WHEEL
+    assert not [name for name in named if f"/{name.rstrip('/')}\n" not in stored()]
