@@ -11,6 +11,7 @@ project = "Hookline"
 extensions = ["myst_parser"]
 exclude_patterns = ["examples/shop/.*", "screenshots"]
 
+highlight_language = "none"
 # Anchors as GitHub makes them.
 myst_heading_anchors = 4
 # MyST would offer a file that is no page as a download.
