@@ -219,7 +219,7 @@ def test_the_locks_name_no_address_and_agree() -> None:
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
 def test_make_shows_its_targets() -> None:
     shown = subprocess.run(["make", "-C", str(ROOT), "help"], capture_output=True, text=True, check=True).stdout
-    for target in ("run", "test", "test-all", "check", "bench", "screenshots", "package", "lock", "clean"):
+    for target in ("run", "test", "test-all", "check", "docs", "bench", "screenshots", "package", "lock", "clean"):
         assert f"make {target}\t" in shown
 
 
