@@ -9,7 +9,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from app.cli.connect import responds, running_api, storage_of, tunnel_of
-from app.cli.tunnel_views import reason_of
 from app.core.clock import now_us
 from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError
@@ -113,9 +112,9 @@ def _check_tunnel(folder: Path) -> Finding:
     tunnel = asyncio.run(tunnel_of(address)) if address is not None else None
     if tunnel is None:
         return ok(TUNNEL, "not running")
-    if tunnel["state"] in DOWN:
-        return problem(TUNNEL, f"{tunnel['state']}. {reason_of(tunnel)}".strip(), "See hookline tunnel status.")
-    return ok(TUNNEL, f"{tunnel['state']}, {tunnel['url']}" if tunnel["url"] else tunnel["state"])
+    if tunnel.state in DOWN:
+        return problem(TUNNEL, f"{tunnel.state}. {tunnel.reason}".strip(), "See hookline tunnel status.")
+    return ok(TUNNEL, f"{tunnel.state}, {tunnel.url}" if tunnel.url else tunnel.state)
 
 
 def _check_tunnel_programs(folder: Path, chosen: str | None) -> Finding:

@@ -44,7 +44,7 @@ async def _listen(options: ListenToOptions, out: Output) -> int:
         async with ApiClient(address) as api:
             forwarding = await forwarding_endpoint(api, options.url, options.slug)
         program = RunningProgram(options.data_dir, out)
-        following = Follower(out, forwarding.endpoint["slug"]).run(
+        following = Follower(out, forwarding.endpoint.slug).run(
             program, address, 0, partial(_begin, out, forwarding, own=own)
         )
         tasks = [
@@ -72,13 +72,13 @@ def _begin(out: Output, forwarding: Forwarding, *, own: bool) -> None:
     for sentence in forwarding.changes:
         out.message(sentence)
     if out.as_json:
-        out.json_line(endpoint)
+        out.json_line(forwarding.answer.json)
         return
-    out.field("Endpoint", f"{endpoint['name']} ({endpoint['slug']})")
-    out.field("URL", endpoint["url"])
-    for target in endpoint["targets"]:
-        if target["active"]:
-            out.field("Forwarded to", target["url"])
+    out.field("Endpoint", f"{endpoint.name} ({endpoint.slug})")
+    out.field("URL", endpoint.url)
+    for target in endpoint.targets:
+        if target.active:
+            out.field("Forwarded to", target.url)
     out.field("Captured by", "this command" if own else "the Hookline that is running")
     out.field("To stop", "press Ctrl-C")
     out.line()
@@ -87,10 +87,10 @@ def _begin(out: Output, forwarding: Forwarding, *, own: bool) -> None:
 
 def _end(out: Output, forwarding: Forwarding, *, own: bool) -> None:
     """Say what stays."""
-    slug, url = forwarding.endpoint["slug"], forwarding.endpoint["url"]
+    slug, url = forwarding.endpoint.slug, forwarding.endpoint.url
     if own:
         out.message(f"Stopped capturing. The endpoint {slug} and its requests are kept (hookline endpoint rm {slug}).")
     else:
         out.message(f"Hookline goes on capturing at {url} and forwarding.")
     target = forwarding.target
-    out.message(f"To end the forwarding to {target['url']}: hookline target rm {target['id']}")
+    out.message(f"To end the forwarding to {target.url}: hookline target rm {target.id}")

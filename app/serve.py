@@ -99,7 +99,7 @@ async def _forward(application: Application, endpoints: Sequence[Endpoint], url:
             forwarding = await forwarding_endpoint(api, url, slug)
             for sentence in forwarding.changes:
                 _report(sentence)
-            found.append(application.store.endpoints.by_slug(forwarding.endpoint["slug"]))
+            found.append(application.store.endpoints.by_slug(forwarding.endpoint.slug))
     return [endpoint for endpoint in found if endpoint is not None]
 
 

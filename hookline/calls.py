@@ -105,6 +105,11 @@ def query_of(**params: str | None) -> dict[str, str]:
     return {name: value for name, value in params.items() if value}
 
 
+def flags_of(**flags: bool) -> dict[str, str]:
+    """The query parameters that are true."""
+    return {name: "true" for name, wanted in flags.items() if wanted}
+
+
 def path_of(*parts: str) -> str:
     return "".join("/" + quote(part, safe="") for part in parts)
 

@@ -573,6 +573,11 @@ class Tunnel(Record, frozen=True):
     outdated: tuple[OutdatedUrl, ...]
     output: tuple[str, ...]
 
+    @property
+    def reason(self) -> str:
+        """Why it is not up, "" if that is not known."""
+        return self.problem or (self.probe.problem if self.probe is not None else None) or ""
+
 
 class TunnelOption(Record, frozen=True):
     """An option of a program. `value` is None if none is saved, and for a secret; `is_set` says whether there is one.

@@ -7,25 +7,27 @@ import contextlib
 from pathlib import Path
 
 from app.cli.call import Call
+from app.cli.client import Answer
 from app.cli.errors import CliError, Exit
 from app.cli.progress_line import ProgressLine
-from app.cli.views import BackupView
 from app.core.backup import progress_text
+from hookline.client.client import AsyncCalls
+from hookline.records import Backup
 
 FIRST_POLL_S, POLL_S = 0.02, 0.25
 
 
-async def run_backup(call: Call, path: Path, *, overwrite: bool) -> BackupView:
+async def run_backup(call: Call, path: Path, *, overwrite: bool) -> Answer[Backup]:
     """Begin a backup to the absolute `path`; returns it once it has ended."""
     pause_s = FIRST_POLL_S
     try:
-        backup = await call.api.start_backup(str(path), overwrite=overwrite)
+        backup = await call.api.answer(AsyncCalls.start_backup(str(path), overwrite=overwrite))
         with ProgressLine(call.out) as line:
-            while backup["state"] == "running":
-                line.show(progress_text(backup["step"], backup["done_bytes"], backup["total_bytes"]))
+            while (now := backup.value).state == "running":
+                line.show(progress_text(now.step, now.done_bytes, now.total_bytes))
                 await asyncio.sleep(pause_s)
                 pause_s = min(pause_s * 2, POLL_S)
-                backup = await call.api.backup()
+                backup = await call.api.answer(AsyncCalls.backup())
     except asyncio.CancelledError:
         task = asyncio.current_task()
         if task is not None:
@@ -34,9 +36,9 @@ async def run_backup(call: Call, path: Path, *, overwrite: bool) -> BackupView:
     return backup
 
 
-async def _cancel(call: Call, path: Path) -> BackupView:
+async def _cancel(call: Call, path: Path) -> Answer[Backup]:
     """It may not have begun yet; then another one is left alone."""
     with contextlib.suppress(CliError):
-        if (await call.api.backup())["path"] == str(path):
-            return await call.api.cancel_backup()
+        if (await call.api.answer(AsyncCalls.backup())).value.path == str(path):
+            return await call.api.answer(AsyncCalls.cancel_backup())
     raise CliError("The backup was cancelled before it began.", Exit.INTERRUPTED)

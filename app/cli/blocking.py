@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Mappin
 from contextlib import asynccontextmanager
 from typing import Any
 
-from hookline.calls import TIMEOUT_S, Call, Pages, Params, T
+from hookline.calls import TIMEOUT_S, Call, Pages, Params, Steps, T
 from hookline.running import ApiAddress
 from hookline.transport import Transport
 
@@ -21,9 +21,9 @@ class BlockingTransport:
     async def aclose(self) -> None:
         self._api.close()
 
-    async def send(self, call: Call[T]) -> T:
-        """The result of a call."""
-        return self._api.send(call)
+    async def run(self, steps: Call[T] | Steps[T]) -> T:
+        """As `Transport.run`."""
+        return self._api.run(steps)
 
     def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]:
         """As `Transport.items`."""

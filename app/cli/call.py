@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from argparse import Namespace
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from app.cli.output import Output
+from app.cli.errors import Exit
+from app.cli.output import JsonList, Output
 from app.cli.services import CliServices
+from app.cli.table import Column, Row, Table
 
 if TYPE_CHECKING:
-    from app.cli.client import ApiClient
+    from app.cli.client import Answer, ApiClient
+
+T = TypeVar("T")
 
 
 class Call(NamedTuple):
@@ -20,6 +24,36 @@ class Call(NamedTuple):
     options: Namespace
     out: Output
     api: ApiClient
+
+    def show(self, answer: Answer[T], text: Callable[[Output, T], None]) -> int:
+        """Print what the API answered, with `text` unless as JSON; returns the exit code."""
+        if self.out.as_json:
+            self.out.json(answer.json)
+        else:
+            text(self.out, answer.value)
+        return Exit.DONE
+
+    async def show_list(
+        self,
+        answers: AsyncIterator[Answer[T]],
+        columns: Sequence[Column],
+        rows: Callable[[AsyncIterator[T]], AsyncIterator[Row]],
+    ) -> int:
+        """Print a list as it comes, because there may be a million: as a table or as JSON. Returns how many there
+        are."""
+        count = 0
+        if self.out.as_json:
+            array = JsonList(self.out)
+            async for answer in answers:
+                array.add(answer.json)
+                count += 1
+            array.end()
+            return count
+        with Table(self.out, columns) as table:
+            async for cells, codes in rows(answer.value async for answer in answers):
+                table.row(*cells, codes=codes)
+                count += 1
+        return count
 
 
 Command = Callable[[Call], Awaitable[int]]

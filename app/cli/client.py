@@ -1,145 +1,159 @@
-"""The local API's client for commands."""
+"""The local API's client for commands: `hookline.client`, with each error as the one that ends the command, and with
+the JSON of an answer as it came."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
-from typing import Any, cast
+import json
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from functools import cached_property, partial
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, Self
 
-from app.cli.transport import path_of, query_of
-from app.cli.tunnel_client import TunnelClient
-from app.cli.views import (
-    AccountView,
-    BackupView,
-    EndpointFields,
-    EndpointView,
-    RefusalView,
-    RequestMarks,
-    RequestView,
-    RetentionView,
-    SettingsView,
-    StatusView,
-    SummaryView,
-)
-from hookline.calls import Call, Response, decode_as
+import msgspec
 
-NO_CONTENT = 204
-SLACK_S = 30.0
-"""How much longer than its timeout a call that waits may take."""
+from app import __version__
+from app.cli.blocking import BlockingTransport
+from app.cli.errors import CliError, Exit, UnavailableError
+from hookline.calls import TIMEOUT_S, Call, Pages, Params, Response, Steps, T, decoded, path_of
+from hookline.client.client import AsyncCalls
+from hookline.errors import ApiError, ProblemError, UnreachableError
+from hookline.records import Endpoint
+from hookline.running import ApiAddress
+
+if TYPE_CHECKING:
+    from hookline.client.async_transport import AsyncTransport
+
+UNAVAILABLE = 503
+CODES = {400: Exit.USAGE, 404: Exit.FAILURE, 422: Exit.USAGE}
+"""The exit code for an HTTP status; for all others it is `Exit.ENVIRONMENT`."""
 
 
-class ApiClient(TunnelClient):
-    """All calls that commands make."""
+class Answer(Generic[T]):
+    """What the API answered: `json` has the fields of a newer program too, `value` those that commands know."""
 
-    async def status(self) -> StatusView:
-        return cast(StatusView, await self.json("GET", "/status"))
+    def __init__(self, content: bytes, decode: Callable[[], T]) -> None:
+        self._content, self._decode = content, decode
 
-    async def resume_retention(self) -> RetentionView:
-        """Accept the clock, so that requests are deleted by age again."""
-        return cast(RetentionView, await self.json("POST", "/retention/resume"))
+    @classmethod
+    def of(cls, content: bytes, kind: type[T]) -> Answer[T]:
+        """A record in JSON."""
+        return Answer(content, partial(decoded, content, kind))
 
-    async def settings(self) -> SettingsView:
-        return await self.json("GET", "/settings")
+    @cached_property
+    def json(self) -> Any:
+        return json.loads(self._content)
 
-    async def change_settings(self, changed: SettingsView) -> SettingsView:
-        """Change the given settings; returns all of them."""
-        return await self.json("PATCH", "/settings", changed)
+    @cached_property
+    def value(self) -> T:
+        """CliError for what is not understood."""
+        try:
+            return self._decode()
+        except ApiError as error:
+            raise _command_error(error) from error
 
-    async def endpoints(self) -> list[EndpointView]:
-        """All endpoints, in the user's order."""
-        return [cast(EndpointView, item) async for item in self.items("/endpoints", {}, None)]
 
-    async def endpoint(self, slug: str) -> EndpointView:
-        return cast(EndpointView, await self.json("GET", path_of("endpoints", slug)))
+class ApiClient(AsyncCalls):
+    """All calls that commands make. Every method raises CliError for an error response, or when there is none.
 
-    async def create(self, fields: EndpointFields) -> EndpointView:
-        return cast(EndpointView, await self.json("POST", "/endpoints", fields))
+    Made with `blocking` it needs no event loop, see `app.cli.blocking`.
+    """
 
-    async def change(self, slug: str, fields: EndpointFields) -> EndpointView:
-        """Change the given fields; returns the endpoint."""
-        return cast(EndpointView, await self.json("PATCH", path_of("endpoints", slug), fields))
+    def __init__(self, address: ApiAddress, *, blocking: bool = False) -> None:
+        self.address = address
+        self._connections = _CommandTransport(BlockingTransport(address) if blocking else _async_transport(address))
+        super().__init__(self._connections)
 
-    async def remove(self, slug: str) -> None:
-        """Delete an endpoint with all its requests."""
-        await self.order("DELETE", path_of("endpoints", slug))
+    async def __aenter__(self) -> Self:
+        return self
 
-    async def requests(
-        self,
-        slug: str | None,
-        count: int,
-        query: str = "",
-        beginning: str = "",
-        unexamined: Callable[[int], None] | None = None,
-        *,
-        redacted: bool = False,
-    ) -> AsyncIterator[SummaryView]:
-        """The newest `count` requests of an endpoint, or of all (None), that match the search, newest first.
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+        if self.address.version in (None, __version__) or isinstance(error, UnavailableError):
+            return
+        if isinstance(error, CliError):
+            text = (
+                f"{error} The running Hookline is version {self.address.version}, and this command {__version__}."
+                " Restart Hookline to run this version, or use the hookline command of the other."
+            )
+            raise CliError(text, error.code) from error
 
-        With `beginning`, in place of a search, those whose ids begin with it. `unexamined` gets, page by page, how many
-        may match and are left out. `redacted`: nothing is found in secrets, and no gist has one.
-        """
-        params = query_of(endpoint=slug, q=query, id=beginning, redacted="true" if redacted else "")
-        async for item in self.items("/requests", params, count, unexamined):
-            yield cast(SummaryView, item)
+    async def close(self) -> None:
+        await self._connections.aclose()
 
-    async def request(self, request_id: str) -> RequestView:
-        return cast(RequestView, await self.json("GET", path_of("requests", request_id)))
+    async def answer(self, call: Call[T]) -> Answer[T]:
+        """Make a call, such as `Endpoints.get("orders")`."""
 
-    async def wait(
-        self, slug: str | None, query: str, after: str | None, timeout_s: float, *, redacted: bool = False
-    ) -> tuple[RequestView | None, str]:
-        """The next request that matches, None if there is none in time; and the position for the next call."""
-        asked = query_of(endpoint=slug, q=query, after=after, redacted="true" if redacted else "")
-        params = {**asked, "timeout": f"{timeout_s:.3f}"}
-        call = Call("GET", "/requests/wait", _waited, params, timeout_s=timeout_s + SLACK_S)
-        return await self.send(call)
+        def read(response: Response) -> Answer[T]:
+            return Answer(response.content, lambda: call.decode(response))
 
-    async def mark(self, request_id: str, marks: RequestMarks) -> RequestView:
-        """Change the given marks; returns the request."""
-        return cast(RequestView, await self.json("PATCH", path_of("requests", request_id), marks))
+        return await self.send(call._replace(decode=read))  # type: ignore[arg-type]  # a call of another result
 
-    async def mark_all_read(self, slug: str) -> None:
-        """Mark all requests of an endpoint as read."""
-        await self.order("POST", path_of("endpoints", slug) + "/read", timeout_s=None)
+    async def answers(
+        self, pages: Pages[T], unexamined: Callable[[int], None] | None = None
+    ) -> AsyncGenerator[Answer[T], None]:
+        """Read a list, such as `Requests.list("orders")`. `unexamined` gets each page's number."""
+        raw = Pages(pages.path, msgspec.Raw, pages.params, pages.count)
+        async for item in self._connections.items(raw, unexamined):
+            yield Answer.of(bytes(item), pages.kind)
 
-    async def delete(self, request_id: str) -> None:
-        """Delete a request with its body and deliveries."""
-        await self.order("DELETE", path_of("requests", request_id))
-
-    async def clear(self, slug: str, keep: Sequence[str] = ()) -> None:
-        """Delete all requests of an endpoint, except `starred` or `noted` ones if `keep` names them."""
-        path = path_of("endpoints", slug) + "/requests"
-        # takes minutes for a million
-        await self.order("DELETE", path, params=query_of(keep=",".join(keep)), timeout_s=None)
-
-    async def refused(self, count: int) -> AsyncIterator[RefusalView]:
-        """The newest `count` refused requests."""
-        async for item in self.items("/refused", {}, count):
-            yield cast(RefusalView, item)
-
-    async def account(self) -> AccountView:
-        return cast(AccountView, await self.json("GET", "/account"))
-
-    async def set_plan(self, plan: str) -> AccountView:
-        """Change the plan; returns the account."""
-        return cast(AccountView, await self.json("PATCH", "/account", {"plan": plan}))
-
-    async def start_backup(self, path: str, *, overwrite: bool) -> BackupView:
-        """Begin to write a backup to the absolute `path`."""
-        return cast(BackupView, await self.json("POST", "/backup", {"path": path, "overwrite": overwrite}))
-
-    async def backup(self) -> BackupView:
-        return cast(BackupView, await self.json("GET", "/backup"))
-
-    async def cancel_backup(self) -> BackupView:
-        """End it; returns it once it has ended."""
-        return cast(BackupView, await self.json("POST", "/backup/cancel"))
+    async def all_endpoints(self) -> list[Endpoint]:
+        """In the user's order."""
+        return [one async for one in self.endpoints.list()]
 
     def bytes_of(self, *path: str, **params: str) -> AsyncGenerator[bytes, None]:
         """The bytes of `requests`, ID, `body`, of `refused`, ID, `raw`, or of another such path: as sent, piece by
         piece."""
         return self.pieces(path_of(*path), params)
 
+    def pieces(
+        self, path: str, params: Params | None = None, *, timeout_s: float | None = TIMEOUT_S
+    ) -> AsyncGenerator[bytes, None]:
+        """What GET returns, piece by piece."""
+        return self._connections.pieces(path, params, timeout_s)
 
-def _waited(response: Response) -> tuple[RequestView | None, str]:
-    found = None if response.status == NO_CONTENT else decode_as(dict[str, Any])(response)
-    return cast(RequestView | None, found), response.headers["hookline-position"]
+
+class _CommandTransport:
+    """Makes calls, with the errors of commands."""
+
+    def __init__(self, api: AsyncTransport | BlockingTransport) -> None:
+        self._api = api
+
+    async def aclose(self) -> None:
+        await self._api.aclose()
+
+    async def run(self, steps: Call[T] | Steps[T]) -> T:
+        try:
+            return await self._api.run(steps)
+        except ApiError as error:
+            raise _command_error(error) from error
+
+    async def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]:
+        try:
+            async for item in self._api.items(pages, unexamined):
+                yield item
+        except ApiError as error:
+            raise _command_error(error) from error
+
+    async def pieces(self, path: str, params: Params | None, timeout_s: float | None) -> AsyncGenerator[bytes, None]:
+        try:
+            async with self._api.stream(path, params, timeout_s=timeout_s) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except ApiError as error:
+            raise _command_error(error) from error
+
+
+def _async_transport(address: ApiAddress) -> AsyncTransport:
+    from hookline.client.async_transport import AsyncTransport  # start-up time: most commands need neither
+
+    return AsyncTransport(address)
+
+
+def _command_error(error: ApiError) -> CliError:
+    if isinstance(error, ProblemError) and error.status != UNAVAILABLE:
+        return CliError(str(error), CODES.get(error.status, Exit.ENVIRONMENT))
+    if isinstance(error, (ProblemError, UnreachableError)):
+        return UnavailableError(str(error))
+    return CliError("Its response is not understood.", Exit.ENVIRONMENT)

@@ -11,9 +11,10 @@ from app.cli.blocking import run_blocking
 from app.cli.client import ApiClient
 from app.cli.errors import CliError, Exit
 from app.cli.services import CliServices
-from app.cli.tunnel_views import TunnelView
 from app.core.errors import FolderInUseError
+from hookline.calls import Call, nothing
 from hookline.errors import NoResponseError
+from hookline.records import Tunnel
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running
 
 DATABASE = "hookline.db"
@@ -89,16 +90,16 @@ async def storage_of(address: ApiAddress) -> str | None:
     """Why the program stores nothing, `ok` if it does, None if it does not say."""
     async with ApiClient(address) as api:
         try:
-            return (await api.status())["storage"]
+            return (await api.status()).storage
         except CliError:
             return None
 
 
-async def tunnel_of(address: ApiAddress) -> TunnelView | None:
+async def tunnel_of(address: ApiAddress) -> Tunnel | None:
     """The program's tunnel; None if it does not say."""
     async with ApiClient(address) as api:
         try:
-            return await api.tunnel()
+            return await api.tunnel.get()
         except CliError:
             return None
 
@@ -112,7 +113,7 @@ async def responds(address: ApiAddress) -> bool:
 async def accepts(api: ApiClient) -> bool:
     """As `responds`. `/account` comes from memory; `/status` counts expired requests."""
     try:
-        await api.order("GET", "/account", timeout_s=RESPONSE_S)
+        await api.send(Call("GET", "/account", nothing, timeout_s=RESPONSE_S))
     except CliError as error:
         if isinstance(error.__cause__, NoResponseError):
             text = f"Hookline at {api.address.url} is busy and does not respond. Try again."
@@ -127,4 +128,7 @@ def blocking_client(folder: Path) -> ApiClient | None:
     if address is None:
         return None
     api = ApiClient(address, blocking=True)
-    return api if run_blocking(accepts(api)) else None
+    if run_blocking(accepts(api)):
+        return api
+    run_blocking(api.close())
+    return None

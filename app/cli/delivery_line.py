@@ -7,31 +7,31 @@ from collections.abc import Iterator
 from app.cli.output import GREEN, RED, YELLOW, Output
 from app.cli.table import cell_count, cut_to_cells
 from app.cli.text import visible
-from app.cli.views import DeliveryView, EndpointView
-from app.core.clock import now_us, parse_rfc3339
+from app.core.clock import microseconds, now_us
 from app.core.delivery_text import DeliveryNews, result_text
 from app.core.model import DeliveryState
 from app.core.target import PausedBy
 from app.core.target_text import TargetTrouble
+from hookline.records import DeliverySummary, Endpoint
 
 ARROW = "-->"
 URL_CELLS = 32
 """A URL is cut to this at least, before the line takes a second one on a terminal."""
 
 
-def news_of_view(delivery: DeliveryView) -> DeliveryNews:
-    due_at = delivery["due_at"]
+def news_of_record(delivery: DeliverySummary) -> DeliveryNews:
+    due_at = delivery.due_at
     return DeliveryNews(
-        method=delivery["method"],
-        url=delivery["url"],
-        state=DeliveryState(delivery["state"]),
-        attempts=delivery["attempt_count"],
-        due_at=0 if due_at is None else parse_rfc3339(due_at),
-        ms=delivery["ms"],
-        status=delivery["status"],
-        error=delivery["error"],
-        next_step=delivery["next_step"],
-        replay=delivery["replay"] is not None,
+        method=delivery.method,
+        url=delivery.url,
+        state=DeliveryState(delivery.state),
+        attempts=delivery.attempt_count,
+        due_at=0 if due_at is None else microseconds(due_at),
+        ms=delivery.ms,
+        status=delivery.status,
+        error=delivery.error,
+        next_step=delivery.next_step,
+        replay=delivery.replay is not None,
     )
 
 
@@ -55,21 +55,21 @@ class PausedTargets:
     def __init__(self) -> None:
         self._known: set[int] = set()
 
-    def news(self, endpoint: EndpointView) -> Iterator[str]:
+    def news(self, endpoint: Endpoint) -> Iterator[str]:
         """A sentence for each target of the endpoint that is paused now and was not before."""
-        for target in endpoint["targets"]:
-            if target["paused"] is None:
-                self._known.discard(target["id"])
-            elif target["id"] not in self._known:
-                self._known.add(target["id"])
+        for target in endpoint.targets:
+            if target.paused is None:
+                self._known.discard(target.id)
+            elif target.id not in self._known:
+                self._known.add(target.id)
                 trouble = TargetTrouble(
-                    endpoint=endpoint["slug"],
-                    id=target["id"],
-                    url=target["url"],
-                    paused=PausedBy(target["paused"]),
-                    pause_after=target["pause_after"],
-                    failures=target["failures"],
-                    waiting=target["queued"],
+                    endpoint=endpoint.slug,
+                    id=target.id,
+                    url=target.url,
+                    paused=PausedBy(target.paused),
+                    pause_after=target.pause_after,
+                    failures=target.failures,
+                    waiting=target.queued,
                     deleted=0,
                     error=None,
                 )

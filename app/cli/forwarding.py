@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
-from app.cli.client import ApiClient
-from app.cli.views import EndpointFields, EndpointView, TargetView
+import msgspec
+
+from app.cli.client import Answer, ApiClient
 from app.core.forward_target import full_url
 from app.core.rules import NAME_MAX
+from hookline.client.endpoints import AsyncEndpoints
+from hookline.records import Endpoint, Target
 
 
 class Forwarding(NamedTuple):
     """The endpoint, its target with the URL, and sentences about what was changed for it."""
 
-    endpoint: EndpointView
-    target: TargetView
+    answer: Answer[Endpoint]
+    target: Target
     changes: list[str]
+
+    @property
+    def endpoint(self) -> Endpoint:
+        return self.answer.value
 
 
 async def forwarding_endpoint(api: ApiClient, typed: str, slug: str | None) -> Forwarding:
@@ -24,39 +31,39 @@ async def forwarding_endpoint(api: ApiClient, typed: str, slug: str | None) -> F
     switched on and forwards there: with the target that has that URL, or else with its first one if that has the same
     origin, or else with a new one. CliError for an invalid URL or slug, and beyond the plan."""
     url = full_url(typed)
-    endpoints = await api.endpoints()
-    found = next((one for one in endpoints if (_target(one, url) if slug is None else one["slug"] == slug)), None)
+    endpoints = await api.all_endpoints()
+    found = next((one for one in endpoints if (_target(one, url) if slug is None else one.slug == slug)), None)
     if found is None:
         name = slug or url.partition("://")[2].strip("/") or url
-        fields: EndpointFields = {"name": name[:NAME_MAX], "forward_url": url}
-        made = await api.create({**fields, "slug": slug} if slug else fields)
-        return _forwarding(made, url, [f"Created the endpoint “{made['name']}” ({made['slug']})."])
-    name, changes = f"“{found['name']}” ({found['slug']})", []
-    if not found["active"]:
-        await api.change(found["slug"], {"active": True})
+        fields: dict[str, Any] = {"name": name[:NAME_MAX], "forward_url": url}
+        made = await api.answer(AsyncEndpoints.create(**fields, slug=slug))
+        return _forwarding(made, url, [f"Created the endpoint “{made.value.name}” ({made.value.slug})."])
+    name, changes = f"“{found.name}” ({found.slug})", []
+    if not found.active:
+        await api.endpoints.update(found.slug, active=True)
         changes.append(f"Switched on the endpoint {name}.")
-    first = found["targets"][0] if found["targets"] else None
+    first = found.targets[0] if found.targets else None
     if (target := _target(found, url)) is not None:
-        changes += await _used(api, found["slug"], target)
-    elif first is not None and _same_origin(first["url"], url):
-        await api.change_target(found["slug"], first["id"], {"url": url})
-        changes.append(f"The endpoint {name} forwards to {url} now, no longer to {first['url']}.")
-        changes += await _used(api, found["slug"], {**first, "url": url})
+        changes += await _used(api, found.slug, target)
+    elif first is not None and _same_origin(first.url, url):
+        await api.targets.update(found.slug, first.id, url=url)
+        changes.append(f"The endpoint {name} forwards to {url} now, no longer to {first.url}.")
+        changes += await _used(api, found.slug, msgspec.structs.replace(first, url=url))
     else:  # the headers and the certificate of a target are meant for its origin
-        await api.create_target(found["slug"], {"url": url})
+        await api.targets.create(found.slug, url)
         others = ", and still to its other targets" if first else ""
         changes.append(f"The endpoint {name} forwards to {url} now{others}.")
-    return _forwarding(await api.endpoint(found["slug"]), url, changes)
+    return _forwarding(await api.answer(AsyncEndpoints.get(found.slug)), url, changes)
 
 
-def _forwarding(endpoint: EndpointView, url: str, changes: list[str]) -> Forwarding:
-    target = _target(endpoint, url)
+def _forwarding(answer: Answer[Endpoint], url: str, changes: list[str]) -> Forwarding:
+    target = _target(answer.value, url)
     assert target is not None
-    return Forwarding(endpoint, target, changes)
+    return Forwarding(answer, target, changes)
 
 
-def _target(endpoint: EndpointView, url: str) -> TargetView | None:
-    return next((one for one in endpoint["targets"] if one["url"].rstrip("/") == url.rstrip("/")), None)
+def _target(endpoint: Endpoint, url: str) -> Target | None:
+    return next((one for one in endpoint.targets if one.url.rstrip("/") == url.rstrip("/")), None)
 
 
 def _same_origin(one: str, other: str) -> bool:
@@ -67,14 +74,14 @@ def _same_origin(one: str, other: str) -> bool:
     return first == second
 
 
-async def _used(api: ApiClient, slug: str, target: TargetView) -> list[str]:
+async def _used(api: ApiClient, slug: str, target: Target) -> list[str]:
     """Switch the target on and resume it; what was changed."""
     changes = []
-    if not target["active"]:
-        await api.change_target(slug, target["id"], {"active": True})
-        changes.append(f"Switched on the target {target['url']}.")
-    if target["paused"] is not None:
-        await api.resume_target(slug, target["id"])
-        waiting = f"; its queue of {target['queued']:,} is sent now" if target["queued"] else ""
-        changes.append(f"Resumed the target {target['url']}, which was paused{waiting}.")
+    if not target.active:
+        await api.targets.update(slug, target.id, active=True)
+        changes.append(f"Switched on the target {target.url}.")
+    if target.paused is not None:
+        await api.targets.resume(slug, target.id)
+        waiting = f"; its queue of {target.queued:,} is sent now" if target.queued else ""
+        changes.append(f"Resumed the target {target.url}, which was paused{waiting}.")
     return changes

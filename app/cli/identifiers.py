@@ -3,19 +3,21 @@ beginning, or `@last`; a number."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
 from app.cli.errors import CliError, Exit
+from app.cli.output import Output
 from app.cli.text import visible, when_text
-from app.cli.views import DeliveryView, EndpointView, ReplayView, SummaryView, TargetView
 from app.core.ids import BEGINNING_MIN, id_beginning, whole_id
 from app.core.rules import slug_error
+from hookline.records import Delivery, Endpoint, Replay, Summary, Target
 
 if TYPE_CHECKING:
     from app.cli.client import ApiClient
 
-V = TypeVar("V", SummaryView, DeliveryView, ReplayView)
+V = TypeVar("V", Summary, Delivery, Replay)
 
 LAST = "@last"
 ID_HELP = (
@@ -48,82 +50,101 @@ def short_id(own: str, *others: str) -> str:
     return own[: max([SHOWN_MIN, *(_common(own, other) + 1 for other in others)])]
 
 
-async def with_short_ids(found: AsyncIterator[V]) -> AsyncIterator[tuple[str, V]]:
-    """Each record of a list in the order of ids, with the part of its id that distinguishes it from its neighbours."""
+async def with_short_ids(out: Output, found: AsyncIterator[V]) -> AsyncIterator[tuple[str, V]]:
+    """Each record of a list in the order of ids, on a terminal with the part of its id that distinguishes it from its
+    neighbours, elsewhere with its id."""
     before: str | None = None
     previous: V | None = None
     async for one in found:
         if previous is not None:
-            yield short_id(previous["id"], one["id"], *([before] if before else [])), previous
-            before = previous["id"]
+            short = short_id(previous.id, one.id, *([before] if before else []))
+            yield short if out.terminal else previous.id, previous
+            before = previous.id
         previous = one
     if previous is not None:
-        yield short_id(previous["id"], *([before] if before else [])), previous
+        yield short_id(previous.id, *([before] if before else [])) if out.terminal else previous.id, previous
 
 
 async def request_id(api: ApiClient, text: str) -> str:
     """The complete id. CliError when no request matches, or more than one."""
-    if is_last(text):
-        return await _last(api, text.partition(":")[2] or None)
-    try:
-        return whole_id(text)
-    except ValueError:
-        beginning = id_beginning(text)
-    if beginning is None:
-        raise _unknown(text)
-    found = [one async for one in api.requests(None, NAMED_MAX + 1, beginning=beginning)]
-    if not found:
-        raise _unknown(text)
-    if len(found) > 1:
-        rows = [f"{when_text(one['received_at'])}  {one['endpoint']}  {one['method']} {one['target']}" for one in found]
-        raise _ambiguous("requests", text, [one["id"] for one in found], rows)
-    return found[0]["id"]
+    slug = _slug_of_last(text)
+    return await _whole_id(
+        text,
+        ("request", "requests"),
+        api.requests.list(slug, count=1),
+        "No requests are stored yet." if slug is None else f"Endpoint {slug!r} has no requests.",
+        starting=lambda start: api.requests.list(id_start=start, count=NAMED_MAX + 1),
+        row=lambda one: f"{when_text(one.received_at)}  {one.endpoint}  {one.method} {one.target}",
+    )
 
 
 async def delivery_id(api: ApiClient, text: str) -> str:
     """The complete id. CliError when no delivery matches, or more than one."""
-    unknown = CliError(f"No delivery has the ID {text!r}. See hookline deliveries.", Exit.FAILURE)
-    if is_last(text):
-        slug = text.partition(":")[2] or None
-        async for delivery in api.deliveries(slug, 1):
-            return delivery["id"]
-        nothing = "Nothing has been forwarded yet." if slug is None else f"Endpoint {slug!r} has no deliveries."
-        raise CliError(nothing, Exit.FAILURE)
-    try:
-        return whole_id(text)
-    except ValueError:
-        beginning = id_beginning(text)
-    if beginning is None:
-        raise unknown
-    found = [one async for one in api.deliveries(None, NAMED_MAX + 1, beginning=beginning)]
-    if not found:
-        raise unknown
-    if len(found) > 1:
-        rows = [f"{when_text(one['queued_at'])}  {one['endpoint']}  {one['state']}  {one['url']}" for one in found]
-        raise _ambiguous("deliveries", text, [one["id"] for one in found], rows)
-    return found[0]["id"]
+    slug = _slug_of_last(text)
+    return await _whole_id(
+        text,
+        ("delivery", "deliveries"),
+        api.deliveries.list(endpoint=slug, count=1),
+        "Nothing has been forwarded yet." if slug is None else f"Endpoint {slug!r} has no deliveries.",
+        starting=lambda start: api.deliveries.list(id_start=start, count=NAMED_MAX + 1),
+        row=lambda one: f"{when_text(one.queued_at)}  {one.endpoint}  {one.state}  {one.url}",
+    )
 
 
 async def replay_id(api: ApiClient, text: str) -> str:
     """The complete id. CliError when no replay matches, or more than one."""
-    beginning = "" if text == LAST else id_beginning(text)
-    if beginning is None:
-        raise _unknown_replay(text)
-    newest = api.replays(1 if text == LAST else None)
-    found = [replay async for replay in newest if replay["id"].startswith(beginning)]
+
+    async def starting(start: str) -> AsyncIterator[Replay]:
+        async for replay in api.replays.list():
+            if replay.id.startswith(start):
+                yield replay
+
+    if is_last(text) and text != LAST:
+        raise _unknown(("replay", "replays"), text)
+    return await _whole_id(
+        text,
+        ("replay", "replays"),
+        api.replays.list(1),
+        "Nothing has been replayed yet.",
+        starting=starting,
+        is_checked=True,
+        row=lambda one: f"{when_text(one.created_at)}  {one.state}",
+    )
+
+
+async def _whole_id(
+    text: str,
+    nouns: tuple[str, str],
+    last: AsyncIterator[V],
+    nothing: str,
+    *,
+    starting: Callable[[str], AsyncIterator[V]],
+    row: Callable[[V], str],
+    is_checked: bool = False,
+) -> str:
+    """The id that `text` stands for: that of the `last` record (`nothing` says that there is none), or the only one of
+    those `starting` so, each of which `row` describes. A complete id is looked up only where it `is_checked`."""
+    if is_last(text):
+        async for one in last:
+            return one.id
+        raise CliError(nothing, Exit.FAILURE)
+    if not is_checked:
+        with suppress(ValueError):
+            return whole_id(text)
+    beginning = id_beginning(text)
+    found = [] if beginning is None else [one async for one in starting(beginning)]
     if not found:
-        raise CliError("Nothing has been replayed yet.", Exit.FAILURE) if text == LAST else _unknown_replay(text)
+        raise _unknown(nouns, text)
     if len(found) > 1:
-        rows = [f"{when_text(one['created_at'])}  {one['state']}" for one in found]
-        raise _ambiguous("replays", text, [one["id"] for one in found], rows)
-    return found[0]["id"]
+        raise _ambiguous(nouns[1], text, [one.id for one in found], [row(one) for one in found])
+    return found[0].id
 
 
-async def target_named(api: ApiClient, text: str) -> tuple[EndpointView, TargetView]:
+async def target_named(api: ApiClient, text: str) -> tuple[Endpoint, Target]:
     """The target of that number, and its endpoint. CliError when there is none."""
-    for endpoint in await api.endpoints():
-        for target in endpoint["targets"]:
-            if str(target["id"]) == text:
+    for endpoint in await api.all_endpoints():
+        for target in endpoint.targets:
+            if str(target.id) == text:
                 return endpoint, target
     raise CliError(f"No target has the number {text!r}. See hookline targets SLUG.", Exit.FAILURE)
 
@@ -145,20 +166,13 @@ async def request_ids(api: ApiClient, texts: Iterable[str]) -> tuple[list[str], 
     return list(ids), missing
 
 
-async def _last(api: ApiClient, slug: str | None) -> str:
-    async for request in api.requests(slug, 1):
-        return request["id"]
-    raise CliError(
-        "No requests are stored yet." if slug is None else f"Endpoint {slug!r} has no requests.", Exit.FAILURE
-    )
+def _slug_of_last(text: str) -> str | None:
+    """The endpoint in `@last:SLUG`."""
+    return text.partition(":")[2] or None if is_last(text) else None
 
 
-def _unknown(text: str) -> CliError:
-    return CliError(f"No request has the ID {text!r}. See hookline requests.", Exit.FAILURE)
-
-
-def _unknown_replay(text: str) -> CliError:
-    return CliError(f"No replay has the ID {text!r}. See hookline replays.", Exit.FAILURE)
+def _unknown(nouns: tuple[str, str], text: str) -> CliError:
+    return CliError(f"No {nouns[0]} has the ID {text!r}. See hookline {nouns[1]}.", Exit.FAILURE)
 
 
 def _ambiguous(kind: str, text: str, ids: list[str], rows: list[str]) -> CliError:

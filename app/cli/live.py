@@ -47,7 +47,7 @@ class RunningProgram:
             if (address := await self._find()) is not None:
                 with suppress(UnavailableError):  # it is just stopping
                     async with ApiClient(address) as api:
-                        if (await api.status())["capture_url"] is not None:
+                        if (await api.status()).capture_url is not None:
                             return address
             left_s = until - time.monotonic()
             if left_s <= 0:

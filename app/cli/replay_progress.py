@@ -6,15 +6,17 @@ import asyncio
 import contextlib
 
 from app.cli.call import Call
+from app.cli.client import Answer
 from app.cli.errors import CliError
 from app.cli.progress_line import ProgressLine
-from app.cli.replay_text import ENDED, progress_text
-from app.cli.views import ReplayView
+from app.cli.replay_text import progress_text
+from hookline.client.replays import AsyncReplays
+from hookline.records import FullReplay
 
 FIRST_POLL_S, POLL_S = 0.02, 0.25
 
 
-async def follow(call: Call, replay: ReplayView) -> tuple[ReplayView, bool]:
+async def follow(call: Call, replay: Answer[FullReplay]) -> tuple[Answer[FullReplay], bool]:
     """The replay once it has ended, and whether Ctrl-C cancelled it. A second Ctrl-C does not wait for its end."""
     try:
         return await _until_ended(call, replay), False
@@ -24,16 +26,16 @@ async def follow(call: Call, replay: ReplayView) -> tuple[ReplayView, bool]:
             task.uncancel()
     call.out.message("Cancelling; waiting for what is being sent.")
     with contextlib.suppress(CliError):  # it has just ended
-        await call.api.change_replay(replay["id"], "cancel")
+        await call.api.replays.cancel(replay.value.id)
     return await _until_ended(call, replay), True
 
 
-async def _until_ended(call: Call, replay: ReplayView) -> ReplayView:
+async def _until_ended(call: Call, replay: Answer[FullReplay]) -> Answer[FullReplay]:
     pause_s = FIRST_POLL_S
     with ProgressLine(call.out) as line:
-        while replay["state"] not in ENDED:
-            line.show(progress_text(replay))
+        while not replay.value.ended:
+            line.show(progress_text(replay.value))
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, POLL_S)
-            replay = await call.api.replay(replay["id"])
+            replay = await call.api.answer(AsyncReplays.get(replay.value.id))
     return replay

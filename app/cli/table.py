@@ -38,6 +38,10 @@ class Column(msgspec.Struct, frozen=True):
         return width if self.least is None else min(width, max(self.least, len(self.title)))
 
 
+Row = tuple[Sequence[str], Sequence[str]]
+"""Cells and their colours, "" for none."""
+
+
 class Measured(msgspec.Struct, frozen=True):
     """The width of a column's widest text, full and shortened; `empty` if all its cells are."""
 

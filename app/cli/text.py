@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from app.core.clock import now_us, parse_rfc3339
+from datetime import datetime
+
+from app.core.clock import microseconds, now_us
 from app.core.text import time_text
 
 KEPT = "\n\t"
@@ -32,9 +34,9 @@ def seconds_text(seconds: float) -> str:
     return "1 second" if seconds == 1 else f"{seconds:g} seconds"
 
 
-def when_text(rfc3339: str | None) -> str:
-    """The API's UTC time as local date and time, to the second; `-` for never."""
-    return "-" if rfc3339 is None else local_seconds(parse_rfc3339(rfc3339))
+def when_text(moment: datetime | None) -> str:
+    """A time as local date and time, to the second; `-` for never."""
+    return "-" if moment is None else local_seconds(microseconds(moment))
 
 
 def brief_time(local: str) -> str:

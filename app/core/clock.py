@@ -35,4 +35,9 @@ def parse_rfc3339(text: str) -> int:
     moment = datetime.fromisoformat(text)
     if moment.tzinfo is None:
         raise ValueError(f"{text!r} has no UTC offset; end it with Z")
+    return microseconds(moment)
+
+
+def microseconds(moment: datetime) -> int:
+    """Microseconds since 1970-01-01 UTC."""
     return (moment - EPOCH) // timedelta(microseconds=1)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Collection, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from hookline.calls import Call, Pages, Steps, T, decode_as
-from hookline.client.async_transport import AsyncTransport
 from hookline.client.deliveries import AsyncDeliveries, Deliveries
 from hookline.client.endpoints import AsyncEndpoints, Endpoints
-from hookline.client.events import Event, EventType, async_follow, event_filter, follow
-from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
+from hookline.client.events import Event, async_follow, event_filter, follow
+from hookline.client.methods import Asynchronous, AsyncSender, Blocking, ListMethod, Method
 from hookline.client.replays import AsyncReplays, Replays
 from hookline.client.requests import AsyncRequests, Requests
 from hookline.client.targets import AsyncTargets, Targets
+from hookline.client.tunnel import AsyncTunnelControl, TunnelControl
 from hookline.errors import UnreachableError
-from hookline.records import Refusal, Status
+from hookline.records import Account, Backup, EventType, Plan, Refusal, Retention, Status
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running, usual_folder
 from hookline.transport import Transport
 
@@ -33,6 +33,45 @@ class _Calls:
     def refused(self, count: int | None = None) -> Pages[Refusal]:
         """The newest `count` refused requests, or all that are kept (None), newest first."""
         return Pages("/refused", Refusal, {}, count)
+
+    @Method
+    def account(self) -> Call[Account]:
+        """The plan, and the endpoints it allows."""
+        return Call("GET", "/account", decode_as(Account))
+
+    @Method
+    def set_plan(self, plan: Plan) -> Call[Account]:
+        return Call("PATCH", "/account", decode_as(Account), content={"plan": plan})
+
+    @Method
+    def settings(self) -> Call[dict[str, Any]]:
+        """The settings in force; `overridden` has the saved values of those that have another one now."""
+        return Call("GET", "/settings", decode_as(dict[str, Any]))
+
+    @Method
+    def change_settings(self, changed: Mapping[str, Any]) -> Call[dict[str, Any]]:
+        """Change the given settings; returns all of them."""
+        return Call("PATCH", "/settings", decode_as(dict[str, Any]), content=changed)
+
+    @Method
+    def resume_retention(self) -> Call[Retention]:
+        """Accept the clock, so that requests are deleted by age again."""
+        return Call("POST", "/retention/resume", decode_as(Retention))
+
+    @Method
+    def start_backup(self, path: str, *, overwrite: bool = False) -> Call[Backup]:
+        """Begin to write a backup to the absolute `path`."""
+        return Call("POST", "/backup", decode_as(Backup), content={"path": path, "overwrite": overwrite})
+
+    @Method
+    def backup(self) -> Call[Backup]:
+        """The running backup, else the last one."""
+        return Call("GET", "/backup", decode_as(Backup))
+
+    @Method
+    def cancel_backup(self) -> Call[Backup]:
+        """End it; returns it once it has ended."""
+        return Call("POST", "/backup/cancel", decode_as(Backup))
 
 
 class Client(_Calls, Blocking):
@@ -49,6 +88,7 @@ class Client(_Calls, Blocking):
         self.deliveries = Deliveries(self._transport)
         self.replays = Replays(self._transport)
         self.targets = Targets(self._transport)
+        self.tunnel = TunnelControl(self._transport)
 
     @classmethod
     def connect(cls, data_dir: str | os.PathLike[str] | None = None) -> Self:
@@ -97,16 +137,36 @@ class Client(_Calls, Blocking):
         return self._transport.run(steps)
 
 
-class AsyncClient(_Calls, Asynchronous):
+class AsyncCalls(_Calls, Asynchronous):
+    """All calls that an `AsyncClient` makes, by whatever makes them."""
+
+    def __init__(self, transport: AsyncSender) -> None:
+        super().__init__(transport)
+        self.endpoints = AsyncEndpoints(transport)
+        self.requests = AsyncRequests(transport)
+        self.deliveries = AsyncDeliveries(transport)
+        self.replays = AsyncReplays(transport)
+        self.targets = AsyncTargets(transport)
+        self.tunnel = AsyncTunnelControl(transport)
+
+    async def send(self, call: Call[T]) -> T:
+        """The result of any call of the API."""
+        return await self._transport.run(call)
+
+    async def run(self, steps: Steps[T]) -> T:
+        """The result of calls made one after the other."""
+        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
+        return await self._transport.run(steps)
+
+
+class AsyncClient(AsyncCalls):
     """`Client` for asyncio. Close it, or use it in an `async with` statement."""
 
     def __init__(self, url: str, token: str) -> None:
-        super().__init__(AsyncTransport(ApiAddress(url.rstrip("/"), token)))
-        self.endpoints = AsyncEndpoints(self._transport)
-        self.requests = AsyncRequests(self._transport)
-        self.deliveries = AsyncDeliveries(self._transport)
-        self.replays = AsyncReplays(self._transport)
-        self.targets = AsyncTargets(self._transport)
+        from hookline.client.async_transport import AsyncTransport  # start-up time: the blocking client needs no httpx
+
+        self._connections = AsyncTransport(ApiAddress(url.rstrip("/"), token))
+        super().__init__(self._connections)
 
     @classmethod
     def connect(cls, data_dir: str | os.PathLike[str] | None = None) -> Self:
@@ -126,7 +186,7 @@ class AsyncClient(_Calls, Asynchronous):
         await self.close()
 
     async def close(self) -> None:
-        await self._transport.aclose()
+        await self._connections.aclose()
 
     def events(
         self,
@@ -144,16 +204,7 @@ class AsyncClient(_Calls, Asynchronous):
         where they were; UnreachableError when Hookline cannot be reached for `patience` seconds. End it with
         `contextlib.aclosing`.
         """
-        return async_follow(self._transport, event_filter(endpoint, q, types), after, patience)
-
-    async def send(self, call: Call[T]) -> T:
-        """The result of any call of the API."""
-        return await self._transport.send(call)
-
-    async def run(self, steps: Steps[T]) -> T:
-        """The result of calls made one after the other."""
-        __tracebackhide__ = True  # of pytest: a failure raised by the steps is the fixture's
-        return await self._transport.run(steps)
+        return async_follow(self._connections, event_filter(endpoint, q, types), after, patience)
 
 
 def running_in(data_dir: str | os.PathLike[str] | None) -> ApiAddress:

@@ -24,12 +24,15 @@ class _Calls:
         state: SettledState | None = None,
         order: Literal["newest", "oldest"] | None = None,
         count: int | None = None,
+        replay: str | None = None,
+        id_start: str | None = None,
     ) -> Pages[Delivery]:
         """Deliveries of one request (its ID), oldest first; otherwise the newest first unless `order` is oldest: of an
-        endpoint, to a target, in a state, or all. `count` None: as many as there are."""
+        endpoint, to a target, in a state, of a replay (its ID), or all; whose IDs begin with `id_start`. `count` None:
+        as many as there are."""
         number = None if target is None else str(target)
         params = query_of(request=request, endpoint=endpoint, target=number, state=state, order=order)
-        return Pages(PATH, Delivery, params, count)
+        return Pages(PATH, Delivery, params | query_of(replay=replay, id=id_start), count)
 
     @Method
     def get(self, delivery_id: str) -> Call[FullDelivery]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypedDict, Unpack
 
-from hookline.calls import Call, Pages, decode_as, nothing, path_of
+from hookline.calls import Call, Pages, decode_as, flags_of, nothing, path_of
 from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
-from hookline.records import Endpoint, WhenFull
+from hookline.records import ComparedRequest, Endpoint, WhenFull
 
 PATH = "/endpoints"
 
@@ -89,6 +89,26 @@ class _Calls:
     def delete(self, slug: str) -> Call[None]:
         """Delete an endpoint with all its requests."""
         return Call("DELETE", path_of("endpoints", slug), nothing)
+
+    @ListMethod
+    def compare(
+        self,
+        slug: str,
+        first: int | None = None,
+        second: int | None = None,
+        *,
+        ignore_headers: Sequence[str] = (),
+        ignore_paths: Sequence[str] = (),
+        all_headers: bool = False,
+        count: int | None = None,
+    ) -> Pages[ComparedRequest]:
+        """The newest `count` requests that two targets (their IDs; None: the endpoint's first two) responded to, with
+        what differs but for these headers and JSON paths."""
+        targets = {name: str(one) for name, one in (("first", first), ("second", second)) if one is not None}
+        params = {**targets, "ignore_header": ignore_headers, "ignore_path": ignore_paths}
+        return Pages(
+            path_of("endpoints", slug, "compare"), ComparedRequest, params | flags_of(all_headers=all_headers), count
+        )
 
 
 class Endpoints(_Calls, Blocking):

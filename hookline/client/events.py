@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from hookline.calls import Params, decoded, query_of
-from hookline.client.async_transport import AsyncTransport
 from hookline.client.event_stream import EventParser, ServerEvent
 from hookline.errors import ProblemError, UnreachableError
 from hookline.records import (
     DeliverySummary,
     EndpointChange,
+    EventType,
     Gap,
     Record,
     Refusal,
@@ -23,7 +22,9 @@ from hookline.records import (
 )
 from hookline.transport import Transport
 
-EventType = Literal["captured", "delivered", "endpoint", "refused", "replay", "tunnel"]
+if TYPE_CHECKING:
+    from hookline.client.async_transport import AsyncTransport
+
 EventData = Summary | DeliverySummary | EndpointChange | Refusal | Replay | TunnelChange | Gap
 
 PATH = "/events"
@@ -109,6 +110,8 @@ async def async_follow(
     transport: AsyncTransport, params: Params, after: str | None, patience: float
 ) -> AsyncIterator[Event]:
     """See `AsyncClient.events`."""
+    import asyncio  # start-up time: the blocking client needs none of it
+
     parser, tries = EventParser(after or ""), Patience(patience)
     while True:
         parser.restart()

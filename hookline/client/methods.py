@@ -5,16 +5,21 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import partial, wraps
 from types import MethodType
-from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from hookline.calls import Call, Pages, Steps
 from hookline.transport import Transport
 
-if TYPE_CHECKING:
-    from hookline.client.async_transport import AsyncTransport
-
 P = ParamSpec("P")
 T = TypeVar("T")
+
+
+class AsyncSender(Protocol):
+    """What makes calls for asyncio: `AsyncTransport`, or a command's own."""
+
+    async def run(self, steps: Call[T] | Steps[T]) -> T: ...
+
+    def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]: ...
 
 
 class Blocking:
@@ -27,7 +32,7 @@ class Blocking:
 class Asynchronous:
     """What the methods of `AsyncClient` belong to."""
 
-    def __init__(self, transport: AsyncTransport) -> None:
+    def __init__(self, transport: AsyncSender) -> None:
         self._transport = transport
 
 

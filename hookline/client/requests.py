@@ -9,10 +9,10 @@ from typing import Literal, NamedTuple, TypedDict, Unpack
 
 import msgspec
 
-from hookline.calls import Call, Pages, Response, Steps, decode_as, nothing, path_of, query_of
+from hookline.calls import Call, Pages, Response, Steps, decode_as, flags_of, nothing, path_of, query_of
 from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
 from hookline.errors import ProblemError, WaitTimeoutError
-from hookline.records import ReplayedRequest, Request, Summary
+from hookline.records import ReplayedRequest, Request, RequestHead, Summary
 
 OK = 200
 PATH = "/requests"
@@ -61,11 +61,19 @@ class _Calls:
         *,
         after: datetime | str | None = None,
         before: datetime | str | None = None,
+        id_start: str = "",
+        redacted: bool = False,
     ) -> Pages[Summary]:
         """The newest `count` requests, or all (None), of an endpoint (a slug) or of all, that match the search `q`;
-        newest first. `after` and `before` are times or the IDs of requests."""
-        params = query_of(endpoint=endpoint, q=q, after=_place(after), before=_place(before))
-        return Pages(PATH, Summary, params, count)
+        newest first. `after` and `before` are times or the IDs of requests; with `id_start`, those whose IDs begin so.
+        `redacted`: nothing is found in secrets, and no gist has one."""
+        params = query_of(endpoint=endpoint, q=q, after=_place(after), before=_place(before), id=id_start)
+        return Pages(PATH, Summary, params | flags_of(redacted=redacted), count)
+
+    @Method
+    def head(self, request_id: str) -> Call[RequestHead]:
+        """A request with headers, without its body."""
+        return Call("GET", path_of("requests", request_id), decode_as(RequestHead))
 
     @Method
     def get(self, request_id: str) -> Steps[Request]:
@@ -82,6 +90,11 @@ class _Calls:
     def mark(self, request_id: str, **marks: Unpack[Marks]) -> Call[Request]:
         """Change the given marks; returns the request without its body."""
         return Call("PATCH", path_of("requests", request_id), decode_as(Request), content=marks)
+
+    @Method
+    def mark_all_read(self, endpoint: str) -> Call[None]:
+        """Mark all requests of an endpoint as read."""
+        return Call("POST", path_of("endpoints", endpoint, "read"), nothing, timeout_s=None)
 
     @Method
     def delete(self, request_id: str) -> Call[None]:
@@ -156,7 +169,7 @@ def with_body(request: Request) -> Steps[Request]:
 
 
 def _body(request_id: str, decoded: bool = False, damaged: bool = False) -> Call[bytes]:
-    params = {name: "true" for name, wanted in (("decoded", decoded), ("damaged", damaged)) if wanted}
+    params = flags_of(decoded=decoded, damaged=damaged)
     return Call("GET", path_of("requests", request_id, "body"), _content, params or None)
 
 
@@ -164,10 +177,13 @@ def _content(response: Response) -> bytes:
     return response.content
 
 
-def wait_call(endpoint: str | None, q: str, after: str | None, timeout: float) -> Call[Waited]:
-    """One turn of waiting, of at most `WAIT_MAX_S` seconds."""
+def wait_call(
+    endpoint: str | None, q: str, after: str | None, timeout: float, *, redacted: bool = False, body: bool = True
+) -> Call[Waited]:
+    """One turn of waiting, of at most `WAIT_MAX_S` seconds; a short `body` comes with the request."""
     seconds = max(0.0, min(timeout, WAIT_MAX_S))
-    params = {**query_of(endpoint=endpoint, q=q, after=after), "body": "true", "timeout": f"{seconds:.3f}"}
+    asked = query_of(endpoint=endpoint, q=q, after=after) | flags_of(redacted=redacted, body=body)
+    params = {**asked, "timeout": f"{seconds:.3f}"}
     return Call("GET", f"{PATH}/wait", _waited, params, timeout_s=seconds + 60)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypedDict, Unpack
 
-from hookline.calls import Call, decode_as, nothing, path_of
-from hookline.client.methods import Asynchronous, Blocking, Method
+from hookline.calls import Call, Pages, decode_as, nothing, path_of
+from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
 from hookline.records import Target
 
 
@@ -52,6 +52,11 @@ class TargetChanges(TargetFields, total=False):
 
 
 class _Calls:
+    @ListMethod
+    def list(self, endpoint: str) -> Pages[Target]:
+        """All targets of an endpoint, in order."""
+        return Pages(path_of("endpoints", endpoint, "targets"), Target, {})
+
     @Method
     def create(self, endpoint: str, url: str, **fields: Unpack[TargetFields]) -> Call[Target]:
         """A new target, the endpoint's last."""

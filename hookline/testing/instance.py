@@ -21,7 +21,6 @@ from pathlib import Path
 import msgspec
 from filelock import FileLock
 
-from hookline.calls import Call, nothing
 from hookline.client.client import Client
 from hookline.errors import NotFoundError
 from hookline.running import FOLDER_VARIABLE, find_running
@@ -68,7 +67,7 @@ class Instance:
             """In the order of storing: not after anything that the next endpoint captures."""
             self._deleting = ThreadPoolExecutor(1, "hookline deletes")
             if self._process is not None:  # The free plan allows ten endpoints.
-                self.client.send(Call("PATCH", "/account", nothing, content={"plan": "pro"}))
+                self.client.set_plan("pro")
 
     @property
     def https(self) -> HttpsPort:

@@ -10,13 +10,16 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
 from app.cli.call import Call
-from app.cli.client import ApiClient
+from app.cli.client import Answer, ApiClient
 from app.cli.commands.backup import backup
 from app.cli.errors import CliError, Exit
 from app.cli.output import Output
+from hookline.calls import Call as ApiCall
+from hookline.records import Backup
 from tests.cli.conftest import Program, Run
 from tests.cli.stored import store_requests
 
@@ -68,7 +71,8 @@ class Interrupted:
         self._during, self._running = during, running
         self.calls: list[str] = []
 
-    async def _answer(self, call: str, path: str, state: str = "running") -> dict[str, Any]:
+    async def answer(self, asked: ApiCall[Any]) -> Answer[Backup]:
+        call = {"POST /backup": "start", "GET /backup": "read"}.get(f"{asked.method} {asked.path}", "cancel")
         self.calls.append(call)
         if call == self._during:
             self._during = ""
@@ -76,16 +80,17 @@ class Interrupted:
             assert task is not None
             task.cancel()  # as asyncio.run does for the first Ctrl-C
             await asyncio.sleep(0)
-        return {"path": path, "state": state, "step": "copying", "done_bytes": 1, "total_bytes": 2, "size": 0}
-
-    async def start_backup(self, path: str, *, overwrite: bool) -> dict[str, Any]:
-        return await self._answer("start", path)
-
-    async def backup(self) -> dict[str, Any]:
-        return await self._answer("read", self._running)
-
-    async def cancel_backup(self) -> dict[str, Any]:
-        return await self._answer("cancel", self._running, "cancelled")
+        made = {
+            "path": self._running if asked.content is None else asked.content["path"],
+            "state": "cancelled" if call == "cancel" else "running",
+            "step": "copying",
+            "done_bytes": 1,
+            "total_bytes": 2,
+            "size": 0,
+            "damaged_bodies": 0,
+            "problem": None,
+        }
+        return Answer.of(msgspec.json.encode(made), Backup)
 
 
 @pytest.mark.parametrize(

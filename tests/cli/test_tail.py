@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.application import Application
@@ -24,9 +25,9 @@ from app.cli.delivery_line import delivery_line
 from app.cli.errors import CliError
 from app.cli.output import Output
 from app.cli.table import cell_count
-from app.cli.views import SummaryView
 from app.core.delivery_text import DeliveryNews
 from app.core.model import DeliveryState
+from hookline.records import Summary
 from tests.cli.conftest import ROOT, Program, Run, command, services
 from tests.cli.sending import send
 from tests.cli.target_server import serving
@@ -314,7 +315,7 @@ class Terminal:
         return True
 
 
-def _request(**fields: Any) -> SummaryView:
+def _request(**fields: Any) -> Summary:
     request: dict[str, Any] = {
         "id": "019a1b2c-3d4e-7f50-8a6b-7c8d9e0f1a2b",
         "endpoint": "orders",
@@ -326,9 +327,14 @@ def _request(**fields: Any) -> SummaryView:
         "response": {"status": 200, "ms": None},
         "provider": None,
         "event": None,
-        "gist": None,
+        "gist": "",
+        "content_type": "",
+        "delivery": "none",
+        "read": False,
+        "starred": False,
+        "note": None,
     }
-    return {**request, **fields}  # type: ignore[typeddict-item,return-value]
+    return msgspec.convert({**request, **fields}, Summary)
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])

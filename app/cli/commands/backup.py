@@ -9,8 +9,10 @@ from typing import Any
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.options import absolute_path
+from app.cli.output import Output
 from app.core.backup import damaged_text
 from app.core.text import size_text
+from hookline.records import Backup
 
 HELP = "write a backup of the database to a file, also while Hookline captures"
 DETAILS = (
@@ -35,15 +37,16 @@ async def backup(call: Call) -> int:
     from app.cli.backup_progress import run_backup  # start-up time: it loads asyncio
 
     path = absolute_path(call.options.file)
-    ended = await run_backup(call, path, overwrite=call.options.force)
-    if ended["state"] == "failed":
-        raise CliError(ended["problem"] or "The backup failed.", Exit.ENVIRONMENT)
-    if ended["state"] == "cancelled":
+    answer = await run_backup(call, path, overwrite=call.options.force)
+    ended = answer.value
+    if ended.state == "failed":
+        raise CliError(ended.problem or "The backup failed.", Exit.ENVIRONMENT)
+    if ended.state == "cancelled":
         raise CliError("The backup was cancelled. No file was written.", Exit.INTERRUPTED)
-    if call.out.as_json:
-        call.out.json(ended)
-    else:
-        call.out.line(f"Backed up to {ended['path']} ({size_text(ended['size'])}).")
-        if ended["damaged_bodies"]:
-            call.out.message(damaged_text(ended["damaged_bodies"]) + " To see the first: hookline doctor --full")
-    return Exit.DONE
+    return call.show(answer, _print)
+
+
+def _print(out: Output, backup: Backup) -> None:
+    out.line(f"Backed up to {backup.path} ({size_text(backup.size)}).")
+    if backup.damaged_bodies:
+        out.message(damaged_text(backup.damaged_bodies) + " To see the first: hookline doctor --full")

@@ -11,8 +11,9 @@ from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, short_id, slug_given
 from app.cli.output import DIM, GREEN, RED, JsonList
 from app.cli.text import when_text
-from app.cli.views import ComparedView
 from app.core.text import count_of, ms_text, signed_ms_text
+from hookline.client.endpoints import AsyncEndpoints
+from hookline.records import ComparedRequest
 
 HELP = "compare the responses of two targets, such as an old and a new handler"
 DETAILS = (
@@ -52,22 +53,25 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 async def compare(call: Call) -> int:
     options = call.options
     slug = slug_given(options.which)
-    found = call.api.compared(
+    first, second = await _targets(call, slug)
+    asked = AsyncEndpoints.compare(
         slug,
-        options.count,
-        targets=await _targets(call, slug),
-        headers=options.headers,
-        paths=options.paths,
+        first,
+        second,
+        ignore_headers=options.headers,
+        ignore_paths=options.paths,
         all_headers=options.all_headers,
+        count=options.count,
     )
     array = JsonList(call.out) if call.out.as_json else None
     counts: dict[bool | None, int] = {True: 0, False: 0, None: 0}
-    async for one in found:
-        counts[one["same"]] += 1
+    async for answer in call.api.answers(asked):
+        one = answer.value
+        counts[one.same] += 1
         if array is not None:
-            if options.all or one["same"] is False:
-                array.add(one)
-        elif options.all or one["same"] is False:
+            if options.all or one.same is False:
+                array.add(answer.json)
+        elif options.all or one.same is False:
             _print(call, one)
     if array is not None:
         array.end()
@@ -76,38 +80,38 @@ async def compare(call: Call) -> int:
     return Exit.FAILURE if counts[False] else Exit.DONE
 
 
-async def _targets(call: Call, slug: str) -> tuple[int, int] | None:
+async def _targets(call: Call, slug: str) -> tuple[int | None, int | None]:
     """CliError unless none is given, or both and the endpoint has them."""
     first, second = call.options.first, call.options.second
     if first is None:
-        return None
+        return None, None
     if second is None:
         raise CliError("Name both targets by their numbers, or none. See hookline targets SLUG.", Exit.USAGE)
     if first == second:
         raise CliError("A target cannot be compared with itself.", Exit.USAGE)
-    known = {target["id"] for target in (await call.api.endpoint(slug))["targets"]}
+    known = {target.id for target in (await call.api.endpoints.get(slug)).targets}
     for number in (first, second):
         if number not in known:
             raise CliError(f"Endpoint {slug!r} has no target {number}. See hookline targets {slug}.", Exit.FAILURE)
     return first, second
 
 
-def _print(call: Call, one: ComparedView) -> None:
+def _print(call: Call, one: ComparedRequest) -> None:
     """A line for the request, and one for each difference."""
-    request = one["request"]
-    identity = short_id(request["id"]) if call.out.terminal else request["id"]
-    sides = ((one["first_status"], one["first_ms"]), (one["second_status"], one["second_ms"]))
+    request = one.request
+    identity = short_id(request.id) if call.out.terminal else request.id
+    sides = ((one.first_status, one.first_ms), (one.second_status, one.second_ms))
     responses = " → ".join(_side(status, ms) for status, ms in sides)
-    if one["ms_difference"] is not None:
-        responses += f" ({signed_ms_text(one['ms_difference'])})"
-    mark, code = {True: (SAME, GREEN), False: (DIFFERENT, RED), None: (NEITHER, DIM)}[one["same"]]
-    what = f"{identity}  {when_text(request['received_at'])}  {request['method']} {request['target']}  {responses}"
+    if one.ms_difference is not None:
+        responses += f" ({signed_ms_text(one.ms_difference)})"
+    mark, code = {True: (SAME, GREEN), False: (DIFFERENT, RED), None: (NEITHER, DIM)}[one.same]
+    what = f"{identity}  {when_text(request.received_at)}  {request.method} {request.target}  {responses}"
     call.out.marked(mark, code, what)
-    for difference in one["differences"]:
-        call.out.line(f"   {difference['text']}")
-    if one["more"]:
+    for difference in one.differences:
+        call.out.line(f"   {difference.text}")
+    if one.more:
         call.out.line("   and more")
-    for note in one["notes"]:
+    for note in one.notes:
         call.out.line(f"   {note}")
 
 

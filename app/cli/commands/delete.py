@@ -51,8 +51,8 @@ async def remove(call: Call) -> int:
     found: dict[str, str] = {}
     for identity in ids:
         try:
-            request = await call.api.request(identity)
-            found[identity] = f"{request['method']} {request['target']}"
+            request = await call.api.requests.head(identity)
+            found[identity] = f"{request.method} {request.target}"
         except CliError as error:
             if error.code is not Exit.FAILURE:
                 raise
@@ -61,7 +61,7 @@ async def remove(call: Call) -> int:
         only = f"{next(iter(found.values()))} ({next(iter(found))})"
         confirm_delete(call.options, f"Delete {only if len(found) == 1 else count_of(len(found), 'request')}?")
     for identity in found:
-        await call.api.delete(identity)
+        await call.api.requests.delete(identity)
     if call.out.as_json:
         call.out.json({"deleted": list(found)})
     elif found:
@@ -73,19 +73,19 @@ async def remove(call: Call) -> int:
 
 async def clear_endpoint(call: Call) -> int:
     """Delete every request of the endpoint, except those kept for their marks."""
-    endpoint = await call.api.endpoint(slug_given(call.options.which))
-    count, slug = endpoint["request_count"], endpoint["slug"]
+    endpoint = await call.api.endpoints.get(slug_given(call.options.which))
+    count, slug = endpoint.request_count, endpoint.slug
     keep = [mark for mark in get_args(Mark) if getattr(call.options, f"keep_{mark}")]
     but = f" except {_KEPT[tuple(keep)]}" if keep else ""
     confirm_delete(
-        call.options, f"Delete {count_of(count, 'request')} of {endpoint['name']} ({slug}){but}? The endpoint is kept."
+        call.options, f"Delete {count_of(count, 'request')} of {endpoint.name} ({slug}){but}? The endpoint is kept."
     )
-    await call.api.clear(slug, keep)
-    kept = (await call.api.endpoint(slug))["request_count"] if keep else 0
+    await call.api.requests.clear(slug, keep)
+    kept = (await call.api.endpoints.get(slug)).request_count if keep else 0
     deleted = max(0, count - kept)
     if call.out.as_json:
         call.out.json({"cleared": slug, "requests": deleted} | ({"kept": kept} if keep else {}))
     else:
         also = f" Kept {kept:,}." if keep else ""
-        call.out.line(f"Deleted {count_of(deleted, 'request')} of {endpoint['name']}.{also}")
+        call.out.line(f"Deleted {count_of(deleted, 'request')} of {endpoint.name}.{also}")
     return Exit.DONE

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import AsyncIterator
 from typing import Any
 
 from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
 from app.cli.errors import Exit
 from app.cli.identifiers import REPLAY_HELP, replay_id, short_id, slug_given, target_named, with_short_ids
-from app.cli.output import GREEN, RED, YELLOW, JsonList
-from app.cli.table import Column, Table
+from app.cli.output import GREEN, RED, YELLOW, Output
+from app.cli.table import Column, Row
 from app.cli.text import brief_time, state_text, when_text
-from app.cli.views import DeliveryView
 from app.core.delivery_text import reason_text
 from app.core.text import ms_text
 from app.core.waiting import WaitReason
+from hookline.client.deliveries import AsyncDeliveries
+from hookline.records import Delivery
 
 HELP = "list deliveries, newest first"
 QUEUED = "queued"
@@ -83,22 +85,20 @@ async def list_deliveries(call: Call) -> int:
     slug = None if call.options.which is None else slug_given(call.options.which)
     options = call.options
     replay = None if options.replay is None else await replay_id(call.api, options.replay)
-    oldest = options.state == QUEUED
-    found = call.api.deliveries(
-        slug, options.count, state=options.state, target=options.target, replay=replay, oldest=oldest
+    asked = AsyncDeliveries.list(
+        endpoint=slug,
+        target=options.target,
+        state=options.state,
+        order="oldest" if options.state == QUEUED else None,
+        count=options.count,
+        replay=replay,
     )
-    printed = 0
-    if call.out.as_json:
-        array = JsonList(call.out)
-        async for delivery in found:
-            array.add(delivery)
-            printed += 1
-        array.end()
-    else:
-        with Table(call.out, COLUMNS) as table:
-            async for identity, delivery in with_short_ids(found):
-                _row(call, table, delivery, identity if call.out.terminal else delivery["id"])
-                printed += 1
+
+    async def rows(found: AsyncIterator[Delivery]) -> AsyncIterator[Row]:
+        async for identity, delivery in with_short_ids(call.out, found):
+            yield _row(call.out, delivery, identity)
+
+    printed = await call.show_list(call.api.answers(asked), COLUMNS, rows)
     if not printed and options.target is not None:  # one that was deleted has deliveries still
         await target_named(call.api, str(options.target))
     if not printed and not call.out.as_json:
@@ -106,39 +106,39 @@ async def list_deliveries(call: Call) -> int:
     return Exit.DONE
 
 
-def _row(call: Call, table: Table, delivery: DeliveryView, identity: str) -> None:
-    table.row(
+def _row(out: Output, delivery: Delivery, identity: str) -> Row:
+    cells = (
         identity,
-        when_text(delivery["queued_at"]),
-        delivery["endpoint"],
-        short_id(delivery["request"]) if call.out.terminal else delivery["request"],
-        state_text(delivery["state"]),
-        "-" if delivery["status"] is None else str(delivery["status"]),
-        "-" if delivery["ms"] is None else ms_text(delivery["ms"]),
-        str(delivery["attempt_count"]),
-        next_text(delivery, short=call.out.terminal),
-        delivery["url"],
-        reason_text(delivery["error"], delivery["next_step"]) or "-",
-        codes=("", "", "", "", CODES.get(delivery["state"], "")),
+        when_text(delivery.queued_at),
+        delivery.endpoint,
+        short_id(delivery.request) if out.terminal else delivery.request,
+        state_text(delivery.state),
+        "-" if delivery.status is None else str(delivery.status),
+        "-" if delivery.ms is None else ms_text(delivery.ms),
+        str(delivery.attempt_count),
+        next_text(delivery, short=out.terminal),
+        delivery.url,
+        reason_text(delivery.error, delivery.next_step) or "-",
     )
+    return cells, ("", "", "", "", CODES.get(delivery.state, ""))
 
 
-def next_text(delivery: DeliveryView, *, short: bool = False) -> str:
+def next_text(delivery: Delivery, *, short: bool = False) -> str:
     """When the next attempt starts, a local time or `now`, or what it waits for; `-` for never. `short`: the part of a
     request's ID that names it."""
-    wait = delivery["waits_for"]
+    wait = delivery.waits_for
     if wait is None:
         return "-"
-    if wait["reason"] == WaitReason.RETRY:
-        return when_text(delivery["due_at"])
-    request = wait["request"]
-    return wait["text"].replace(request, short_id(request)) if request and short else wait["text"]
+    if wait.reason == WaitReason.RETRY:
+        return when_text(delivery.due_at)
+    request = wait.request
+    return wait.text.replace(request, short_id(request)) if request and short else wait.text
 
 
-def result_text(delivery: DeliveryView) -> str:
+def result_text(delivery: Delivery) -> str:
     """The state with the number of attempts and what the last one gave."""
-    count = delivery["attempt_count"]
-    text = state_text(delivery["state"]) + (f" after {count:,} attempts" if count > 1 else "")
-    if delivery["error"]:
-        return f"{text}. {reason_text(delivery['error'], delivery['next_step'])}"
-    return text if delivery["status"] is None else f"{text}, response {delivery['status']}"
+    count = delivery.attempt_count
+    text = state_text(delivery.state) + (f" after {count:,} attempts" if count > 1 else "")
+    if delivery.error:
+        return f"{text}. {reason_text(delivery.error, delivery.next_step)}"
+    return text if delivery.status is None else f"{text}, response {delivery.status}"

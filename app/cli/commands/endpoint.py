@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import whole_number
 from app.cli.call import Call
@@ -14,12 +15,16 @@ from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, slug_given
 from app.cli.noun import Noun
 from app.cli.output import DIM, GREEN, RED, Output
-from app.cli.table import Column, Table
+from app.cli.table import Column, Row
 from app.cli.text import when_text
-from app.cli.views import AuthView, EndpointFields, EndpointResponseView, EndpointView
 from app.core.rules import NAME_MAX
 from app.core.text import count_of, ms_text, size_text, use_text
 from app.core.tunnel.tunnel import marked_url
+from hookline.client.endpoints import AsyncEndpoints
+from hookline.records import Auth, Endpoint, ResponseSettings
+
+if TYPE_CHECKING:
+    from app.cli.client import Answer
 
 HELP = "list, create and change endpoints"
 NAME_HELP = f"a label, 1 to {NAME_MAX} characters"
@@ -93,164 +98,162 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def list_all(call: Call) -> int:
-    endpoints = await call.api.endpoints()
-    if call.out.as_json:
-        call.out.json(endpoints)
-        return Exit.DONE
-    if not endpoints:
+    found = call.api.answers(AsyncEndpoints.list())
+    if not await call.show_list(found, COLUMNS, _rows) and not call.out.as_json:
         call.out.message("No endpoints yet. Create one: hookline endpoint add NAME")
-    with Table(call.out, COLUMNS) as table:
-        for endpoint in endpoints:
-            state, code = ("on", GREEN) if endpoint["active"] else ("off", DIM)
-            count, last = str(endpoint["request_count"]), when_text(endpoint["last_request_at"])
-            forwarding = worst_state(endpoint["targets"])
-            row = (endpoint["slug"], endpoint["name"], state, forwarding, count, last, url_text(endpoint))
-            table.row(*row, codes=("", "", code, CODES.get(forwarding, RED)))
     return Exit.DONE
+
+
+async def _rows(found: AsyncIterator[Endpoint]) -> AsyncIterator[Row]:
+    async for endpoint in found:
+        state, code = ("on", GREEN) if endpoint.active else ("off", DIM)
+        count, last = str(endpoint.request_count), when_text(endpoint.last_request_at)
+        forwarding = worst_state(endpoint.targets)
+        cells = (endpoint.slug, endpoint.name, state, forwarding, count, last, url_text(endpoint))
+        yield cells, ("", "", code, CODES.get(forwarding, RED))
 
 
 async def make(call: Call) -> int:
     """Create an endpoint, or with `--ensure` change an existing one."""
     fields = given_fields(call.options)
-    endpoint = await _ensured(call, fields) if call.options.ensure else await call.api.create(fields)
-    if call.out.as_json:
-        call.out.json(endpoint)
-    else:
-        _describe(call.out, endpoint)
-    if (await call.api.status())["capture_url"] is None:
+    ensured = call.options.ensure
+    call.show(
+        await (_ensured(call, fields) if ensured else call.api.answer(AsyncEndpoints.create(**fields))), _describe
+    )
+    if (await call.api.status()).capture_url is None:
         call.out.message(
             "Hookline is not running, so nothing is captured yet. Start it with hookline, or hookline serve."
         )
     return Exit.DONE
 
 
-async def _ensured(call: Call, fields: EndpointFields) -> EndpointView:
+async def _ensured(call: Call, fields: dict[str, Any]) -> Answer[Endpoint]:
     """The endpoint that `fields` identify, created or changed so that it has all of them."""
     present = await _present(call, fields)
     if present is None:
         try:
-            return await call.api.create(fields)
+            return await call.api.answer(AsyncEndpoints.create(**fields))
         except CliError:
             present = await _present(call, fields)  # another may have made it in the meantime
             if present is None:
                 raise
-    changes = changed_fields(present, fields)
-    slug = present["slug"]
+    changes = changed_fields(present.json, fields)
+    slug = present.value.slug
     if not changes:
         call.out.message(f"Endpoint {slug} already exists. Nothing to change.")
         return present
-    endpoint = await call.api.change(slug, changes)
+    endpoint = await call.api.answer(AsyncEndpoints.update(slug, **changes))
     changed = ", ".join(FIELD_NAMES.get(name, name) for name in changes)
     call.out.message(f"Endpoint {slug} already exists. Changed: {changed}.")
     return endpoint
 
 
-async def _present(call: Call, fields: EndpointFields) -> EndpointView | None:
+async def _present(call: Call, fields: dict[str, Any]) -> Answer[Endpoint] | None:
     """The endpoint with that slug, or without a slug the first with that name."""
-    endpoints, slug, name = await call.api.endpoints(), fields.get("slug"), fields["name"].strip()
-    return next((one for one in endpoints if (one["slug"] == slug if slug else one["name"] == name)), None)
+    slug, name = fields.get("slug"), fields["name"].strip()
+    async for answer in call.api.answers(AsyncEndpoints.list()):
+        if answer.value.slug == slug if slug else answer.value.name == name:
+            return answer
+    return None
 
 
 async def show(call: Call) -> int:
-    return _print(call.out, await call.api.endpoint(slug_given(call.options.which)))
+    return call.show(await call.api.answer(AsyncEndpoints.get(slug_given(call.options.which))), _describe)
 
 
 async def change(call: Call) -> int:
     fields = given_fields(call.options)
     if not fields:
         raise CliError("Nothing to change. See hookline endpoint edit --help for the options.", Exit.USAGE)
-    return _print(call.out, await call.api.change(slug_given(call.options.which), fields))
+    return await _update(call, **fields)
 
 
 async def switch_on(call: Call) -> int:
-    return _print(call.out, await call.api.change(slug_given(call.options.which), {"active": True}))
+    return await _update(call, active=True)
 
 
 async def switch_off(call: Call) -> int:
-    return _print(call.out, await call.api.change(slug_given(call.options.which), {"active": False}))
+    return await _update(call, active=False)
+
+
+async def _update(call: Call, **changes: Any) -> int:
+    slug = slug_given(call.options.which)
+    return call.show(await call.api.answer(AsyncEndpoints.update(slug, **changes)), _describe)
 
 
 async def remove(call: Call) -> int:
     slug = slug_given(call.options.which)
-    endpoint = await call.api.endpoint(slug)
-    count = count_of(endpoint["request_count"], "request")
-    confirm_delete(call.options, f"Delete {endpoint['name']} ({slug}) with {count}?")
-    await call.api.remove(slug)
+    endpoint = await call.api.endpoints.get(slug)
+    count = count_of(endpoint.request_count, "request")
+    confirm_delete(call.options, f"Delete {endpoint.name} ({slug}) with {count}?")
+    await call.api.endpoints.delete(slug)
     if call.out.as_json:
         call.out.json({"deleted": slug})
     else:
-        call.out.line(f"Deleted {endpoint['name']} with {count}.")
+        call.out.line(f"Deleted {endpoint.name} with {count}.")
     return Exit.DONE
 
 
-def _print(out: Output, endpoint: EndpointView) -> int:
-    if out.as_json:
-        out.json(endpoint)
-    else:
-        _describe(out, endpoint)
-    return Exit.DONE
-
-
-def url_text(endpoint: EndpointView) -> str:
+def url_text(endpoint: Endpoint) -> str:
     """Its URL, marked while it begins with that of a tunnel that is not up."""
-    return marked_url(endpoint["url"], endpoint["tunnel"])
+    return marked_url(endpoint.url, endpoint.tunnel)
 
 
-def _describe(out: Output, endpoint: EndpointView) -> None:
+def _describe(out: Output, endpoint: Endpoint) -> None:
     out.field("URL", url_text(endpoint))
-    out.field("Name", endpoint["name"])
-    out.field("Slug", endpoint["slug"])
-    if endpoint["description"]:
-        out.field("Description", endpoint["description"])
-    out.field("State", "on" if endpoint["active"] else "off (senders get 503)")
-    out.field("Kept for", count_of(endpoint["retention_days"], "day"))
-    if endpoint["storage_limit"] is not None:
+    out.field("Name", endpoint.name)
+    out.field("Slug", endpoint.slug)
+    if endpoint.description:
+        out.field("Description", endpoint.description)
+    out.field("State", "on" if endpoint.active else "off (senders get 503)")
+    out.field("Kept for", count_of(endpoint.retention_days, "day"))
+    if endpoint.storage_limit is not None:
         out.field("Storage", _storage(endpoint))
-    out.field("Response", _response_text(endpoint["response"]))
-    out.field("Credentials", _auth_text(endpoint["auth"]))
-    for target in endpoint["targets"]:
+    out.field("Response", _response_text(endpoint.response))
+    out.field("Credentials", _auth_text(endpoint.auth))
+    for target in endpoint.targets:
         state = state_text(target)
         others = [] if state == "on" else [state]
-        if target["queued"]:
-            others.append(f"{target['queued']:,} queued")
-        if target["failures"]:
-            others.append(f"{target['failures']:,} failed in a row")
-        if target["deleted"]:
-            others.append(f"{target['deleted']:,} deleted before being sent")
-        out.field("Forwarded to", ", ".join([target["url"], f"timeout {ms_text(target['timeout_ms'])}", *others]))
-    if not endpoint["targets"]:
+        if target.queued:
+            others.append(f"{target.queued:,} queued")
+        if target.failures:
+            others.append(f"{target.failures:,} failed in a row")
+        if target.deleted:
+            others.append(f"{target.deleted:,} deleted before being sent")
+        out.field("Forwarded to", ", ".join([target.url, f"timeout {ms_text(target.timeout_ms)}", *others]))
+    if not endpoint.targets:
         out.field("Forwarded to", "-")
-    last = f", last {when_text(endpoint['last_request_at'])}" if endpoint["last_request_at"] else ""
-    out.field("Requests", f"{endpoint['request_count']:,}{last}")
+    last = f", last {when_text(endpoint.last_request_at)}" if endpoint.last_request_at else ""
+    out.field("Requests", f"{endpoint.request_count:,}{last}")
 
 
-def _response_text(response: EndpointResponseView) -> str:
+def _response_text(response: ResponseSettings) -> str:
     """`503, 1 header, body of 12 B, after 1.5 s`."""
-    parts = [str(response["status"])]
-    if response["headers"]:
-        parts.append(count_of(len(response["headers"]), "header"))
-    if response["body"] is not None:
-        parts.append(f"body of {size_text(len(response['body'].encode()))}")
-    if response["delay_ms"]:
-        parts.append(f"after {ms_text(response['delay_ms'])}")
+    parts = [str(response.status)]
+    if response.headers:
+        parts.append(count_of(len(response.headers), "header"))
+    if response.body is not None:
+        parts.append(f"body of {size_text(len(response.body.encode()))}")
+    if response.delay_ms:
+        parts.append(f"after {ms_text(response.delay_ms)}")
     own = ", ".join(parts)
-    if response["from_target"]:
-        return f"the first target's; if none comes within {ms_text(response['wait_ms'])}: {own}"
+    if response.from_target:
+        return f"the first target's; if none comes within {ms_text(response.wait_ms)}: {own}"
     return own
 
 
-def _auth_text(auth: AuthView) -> str:
+def _auth_text(auth: Auth) -> str:
     """The credentials that senders must send, without the secret."""
-    if auth["kind"] == "basic":
-        return f"Basic, user {auth['name']}"
-    if auth["kind"] == "header":
-        return f"header {auth['name']}"
-    return "bearer token" if auth["kind"] == "bearer" else "none"
+    if auth.kind == "basic":
+        return f"Basic, user {auth.name}"
+    if auth.kind == "header":
+        return f"header {auth.name}"
+    return "bearer token" if auth.kind == "bearer" else "none"
 
 
-def _storage(endpoint: EndpointView) -> str:
-    use = use_text(endpoint["stored_bytes"], endpoint["storage_limit"])
-    stops = endpoint["when_full"] == "stop_capturing"
-    if endpoint["storage_limit_reached"]:
+def _storage(endpoint: Endpoint) -> str:
+    use = use_text(endpoint.stored_bytes, endpoint.storage_limit)
+    stops = endpoint.when_full == "stop_capturing"
+    if endpoint.storage_limit_reached:
         return f"{use}: {'full, senders get 503' if stops else 'full, its oldest requests are being deleted'}"
     return f"{use}, then {'senders get 503' if stops else 'its oldest requests are deleted'}"

@@ -6,12 +6,12 @@ import argparse
 import getpass
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from app.cli.argument_types import seconds_between, size_or_none, whole_number
 from app.cli.errors import CliError, Exit
-from app.cli.views import EndpointFields, EndpointView
 from app.core.forward_target import full_url
 from app.core.model import WhenFull
 from app.core.rules import (
@@ -134,9 +134,9 @@ def _add_response(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def given_fields(options: argparse.Namespace) -> EndpointFields:
+def given_fields(options: argparse.Namespace) -> dict[str, Any]:
     """The endpoint fields given on the command line; CliError when a value cannot be read."""
-    fields: EndpointFields = {name: getattr(options, name) for name in FLAT if hasattr(options, name)}
+    fields: dict[str, Any] = {name: getattr(options, name) for name in FLAT if hasattr(options, name)}
     response: dict[str, Any] = {}
     if hasattr(options, "response_status"):
         response["status"] = options.response_status
@@ -162,7 +162,7 @@ def given_fields(options: argparse.Namespace) -> EndpointFields:
     return fields
 
 
-def _given(fields: EndpointFields) -> EndpointFields:
+def _given(fields: dict[str, Any]) -> dict[str, Any]:
     """As they are stored."""
     if "name" in fields:
         fields = {**fields, "name": fields["name"].strip()}
@@ -171,10 +171,10 @@ def _given(fields: EndpointFields) -> EndpointFields:
     return fields
 
 
-def changed_fields(endpoint: EndpointView, fields: EndpointFields) -> EndpointFields:
-    """Those of `fields` whose values differ from the endpoint's, without its slug."""
+def changed_fields(endpoint: Mapping[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
+    """Those of `fields` whose values differ from those of the API's JSON of an endpoint, without its slug."""
     given = _given(fields)
-    return {name: value for name, value in given.items() if name != "slug" and not _has(dict(endpoint)[name], value)}
+    return {name: value for name, value in given.items() if name != "slug" and not _has(endpoint[name], value)}
 
 
 def _has(present: Any, expected: Any) -> bool:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import ID_HELP, request_ids, slug_given
-from app.cli.views import RequestMarks, RequestView
 from app.core.rules import NOTE_MAX
 from app.core.text import count_of
+from hookline.client.requests import AsyncRequests
+from hookline.records import Request
+
+if TYPE_CHECKING:
+    from app.cli.client import Answer
 
 HELP = "mark requests as read or unread, star them, or add a note"
 DETAILS = f"{HELP}. Marks do not protect a request from retention."
@@ -51,7 +55,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 async def mark(call: Call) -> int:
     """Mark the requests that exist; exit code 1 when one does not."""
-    marks: RequestMarks = {name: getattr(call.options, name) for name in MARKS if hasattr(call.options, name)}
+    marks: dict[str, Any] = {name: getattr(call.options, name) for name in MARKS if hasattr(call.options, name)}
     if not marks:
         raise CliError("Nothing to change. See hookline mark --help for the options.", Exit.USAGE)
     if hasattr(call.options, "endpoint"):
@@ -59,16 +63,16 @@ async def mark(call: Call) -> int:
     if not call.options.ids:
         raise CliError("Name at least one request by its ID, or an endpoint with --endpoint.", Exit.USAGE)
     ids, missing = await request_ids(call.api, call.options.ids)
-    marked: list[RequestView] = []
+    marked: list[Answer[Request]] = []
     for identity in ids:
         try:
-            marked.append(await call.api.mark(identity, marks))
+            marked.append(await call.api.answer(AsyncRequests.mark(identity, **marks)))
         except CliError as error:
             if error.code is not Exit.FAILURE:
                 raise
             missing.append(error)
     if call.out.as_json:
-        call.out.json(marked)
+        call.out.json([answer.json for answer in marked])
     elif marked:
         call.out.line(f"Marked {count_of(len(marked), 'request')}.")
     for refusal in missing:
@@ -76,14 +80,14 @@ async def mark(call: Call) -> int:
     return Exit.FAILURE if missing else Exit.DONE
 
 
-async def _mark_endpoint(call: Call, marks: RequestMarks) -> int:
+async def _mark_endpoint(call: Call, marks: dict[str, Any]) -> int:
     """Mark all requests of an endpoint as read."""
     if call.options.ids or marks != {"read": True}:
         raise CliError("--endpoint works only with --read, and without IDs.", Exit.USAGE)
-    endpoint = await call.api.endpoint(slug_given(call.options.endpoint))
-    await call.api.mark_all_read(endpoint["slug"])
+    endpoint = await call.api.endpoints.get(slug_given(call.options.endpoint))
+    await call.api.requests.mark_all_read(endpoint.slug)
     if call.out.as_json:
-        call.out.json({"read": endpoint["slug"], "requests": endpoint["unread_count"]})
+        call.out.json({"read": endpoint.slug, "requests": endpoint.unread_count})
     else:
-        call.out.line(f"Marked {count_of(endpoint['unread_count'], 'request')}.")
+        call.out.line(f"Marked {count_of(endpoint.unread_count, 'request')}.")
     return Exit.DONE

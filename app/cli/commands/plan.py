@@ -6,10 +6,11 @@ import argparse
 from typing import Any
 
 from app.cli.call import Call
-from app.cli.errors import Exit
-from app.cli.views import EndpointUsageView
+from app.cli.output import Output
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
+from hookline.client.client import AsyncCalls
+from hookline.records import Account, EndpointUsage
 
 HELP = "show or change the plan"
 DETAILS = f"{HELP}: Free allows up to {FREE_ENDPOINTS} endpoints, Pro any number."
@@ -31,16 +32,15 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 async def plan(call: Call) -> int:
     """Change the plan if one is given, and print it."""
-    requested, out = call.options.plan, call.out
-    account = await (call.api.account() if requested is None else call.api.set_plan(requested))
-    if out.as_json:
-        out.json(account)
-        return Exit.DONE
-    out.field("Plan", account["plan"])
-    out.field("Endpoints", endpoints_text(account["endpoints"]))
-    return Exit.DONE
+    plan = call.options.plan
+    return call.show(await call.api.answer(AsyncCalls.account() if plan is None else AsyncCalls.set_plan(plan)), _print)
 
 
-def endpoints_text(usage: EndpointUsageView) -> str:
+def _print(out: Output, account: Account) -> None:
+    out.field("Plan", account.plan)
+    out.field("Endpoints", endpoints_text(account.endpoints))
+
+
+def endpoints_text(usage: EndpointUsage) -> str:
     """`3 of 10`, or `3` where the plan sets no limit."""
-    return f"{usage['held']:,}" if usage["limit"] is None else f"{usage['held']:,} of {usage['limit']:,}"
+    return f"{usage.held:,}" if usage.limit is None else f"{usage.held:,} of {usage.limit:,}"

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import AsyncIterator
 from contextlib import aclosing
 from typing import Any
 
 from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.output import RED, JsonList, write_bytes
-from app.cli.table import Column, Table
+from app.cli.output import RED, write_bytes
+from app.cli.table import Column, Row
 from app.cli.text import when_text
+from hookline.client.client import AsyncCalls
+from hookline.records import Refusal
 
 HELP = "list refused requests and why they were not captured, newest first"
 DETAILS = f"{HELP}. Hookline keeps the newest 1,000 until it quits."
@@ -44,31 +47,27 @@ async def list_refused(call: Call) -> int:
     """Print them, or the bytes of one; without a running program there are none."""
     if call.options.raw is not None:
         return await _write_raw(call, call.options.raw)
-    found = [refusal async for refusal in call.api.refused(call.options.count)]
-    if call.out.as_json:
-        array = JsonList(call.out)
-        for refusal in found:
-            array.add(refusal)
-        array.end()
-        return Exit.DONE
-    with Table(call.out, COLUMNS) as table:
-        for refusal in found:
-            table.row(
-                str(refusal["id"]),
-                when_text(refusal["at"]),
-                str(refusal["status"]),
-                refusal["source"]["address"],
-                refusal["method"] or "-",
-                refusal["target"] or "-",
-                refusal["reason"],
-                codes=("", "", RED),
-            )
-    if not found:
-        is_running = (await call.api.status())["capture_url"] is not None
+    found = call.api.answers(AsyncCalls.refused(call.options.count))
+    if not await call.show_list(found, COLUMNS, _rows) and not call.out.as_json:
+        is_running = (await call.api.status()).capture_url is not None
         call.out.message(
             "No refused requests." if is_running else "Hookline is not running, so there are no refused requests."
         )
     return Exit.DONE
+
+
+async def _rows(found: AsyncIterator[Refusal]) -> AsyncIterator[Row]:
+    async for refusal in found:
+        cells = (
+            str(refusal.id),
+            when_text(refusal.at),
+            str(refusal.status),
+            refusal.source.address,
+            refusal.method or "-",
+            refusal.target or "-",
+            refusal.reason,
+        )
+        yield cells, ("", "", RED)
 
 
 async def _write_raw(call: Call, refusal_id: int) -> int:

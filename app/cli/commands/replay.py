@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.call import Call
 from app.cli.commands.replay_fields import (
@@ -17,8 +17,13 @@ from app.cli.commands.replay_fields import (
 from app.cli.commands.show import delivery_lines
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import ID_HELP, request_ids, slug_given
+from app.cli.output import Output
 from app.cli.replay_text import all_delivered, outcome_text, selection_text
-from app.cli.views import ReplayFields, ReplayView
+from hookline.client.replays import AsyncReplays
+from hookline.records import FullReplay, Replay
+
+if TYPE_CHECKING:
+    from app.cli.client import Answer
 
 HELP = "send captured requests again, oldest first"
 DETAILS = (
@@ -65,67 +70,68 @@ async def replay(call: Call) -> int:
             " serve, or leave out --background.",
             Exit.ENVIRONMENT,
         )
-    started: ReplayView = await call.api.start_replay(await _fields(call))
+    started = await call.api.answer(AsyncReplays.start(**await _fields(call)))
     if call.options.background:
-        if call.out.as_json:
-            call.out.json(started)
-        else:
-            call.out.line(f"Replaying {selection_text(started)}. Its progress: hookline replays {started['id']}")
-        return Exit.DONE
+        return call.show(started, _started)
     return await show_to_its_end(call, started)
 
 
-async def _fields(call: Call) -> ReplayFields:
+def _started(out: Output, replay: Replay) -> None:
+    out.line(f"Replaying {selection_text(replay)}. Its progress: hookline replays {replay.id}")
+
+
+async def _fields(call: Call) -> dict[str, Any]:
     options = call.options
     fields = sending_fields(options)
     for name in ("endpoint", "to_endpoint"):
         if hasattr(options, name):
-            await call.api.endpoint(slug_given(getattr(options, name)))
+            await call.api.endpoints.get(slug_given(getattr(options, name)))
     if not options.ids:
         return {**selecting_fields(options), **fields}
     ids, missing = await request_ids(call.api, options.ids)
     if missing:
         raise missing[0]
     if is_edited(options):
-        fields["edit"] = edit_of(options, await call.api.request(ids[0]))
+        fields["edit"] = edit_of(options, await call.api.requests.head(ids[0]))
     return {"ids": ids, **fields}
 
 
 async def is_running(call: Call) -> bool:
     """Whether a program has the data folder open and captures, rather than this command alone."""
-    return (await call.api.status())["capture_url"] is not None
+    return (await call.api.status()).capture_url is not None
 
 
-async def show_to_its_end(call: Call, started: ReplayView) -> int:
+async def show_to_its_end(call: Call, started: Answer[FullReplay]) -> int:
     """Follow a replay and print what became of it; returns the exit code."""
     from app.cli.replay_progress import follow  # start-up time: it loads asyncio
 
-    ended, interrupted = await follow(call, started)
+    answer, interrupted = await follow(call, started)
+    ended = answer.value
     if interrupted:
         call.out.message(outcome_text(ended))
     if call.out.as_json:
-        call.out.json(ended)
-    elif ended["progress"]["total"] and ended["progress"]["total"] == ended["progress"]["incomplete"]:
+        call.out.json(answer.json)
+    elif ended.progress.total and ended.progress.total == ended.progress.incomplete:
         pass  # the problem says it
-    elif not ended["progress"]["total"] and ended["state"] == "done":
+    elif not ended.progress.total and ended.state == "done":
         call.out.message("No requests match.")
-    elif not await _show_deliveries(call, ended) and ended["summary"]:
-        for line in ended["summary"].splitlines():
+    elif not await _show_deliveries(call, ended) and ended.summary:
+        for line in ended.summary.splitlines():
             call.out.line(line)
-    if ended["problem"]:
-        more = " To send them too, add --incomplete." if ended["progress"]["incomplete"] else ""
-        call.out.message(f"{ended['problem']}{more}")
+    if ended.problem:
+        more = " To send them too, add --incomplete." if ended.progress.incomplete else ""
+        call.out.message(f"{ended.problem}{more}")
     if interrupted:
         return Exit.INTERRUPTED
     return Exit.DONE if all_delivered(ended) else Exit.FAILURE
 
 
-async def _show_deliveries(call: Call, replay: ReplayView) -> bool:
+async def _show_deliveries(call: Call, replay: FullReplay) -> bool:
     """Print the deliveries of a single request that was sent once; whether it was."""
-    if replay["id_count"] != 1 or replay["progress"]["sent"] != 1:
+    if replay.ids is None or len(replay.ids) != 1 or replay.progress.sent != 1:
         return False
-    request = await call.api.request((await call.api.replay(replay["id"]))["ids"][0])
-    made = [delivery for delivery in request["deliveries"] if delivery["replay"] == replay["id"]]
+    request = await call.api.requests.head(replay.ids[0])
+    made = [delivery for delivery in request.deliveries if delivery.replay == replay.id]
     for delivery in made:
         delivery_lines(call.out, delivery)
     return bool(made)

@@ -12,9 +12,9 @@ from app.cli.argument_types import moment, number, scale, seconds_between, share
 from app.cli.commands.endpoint_fields import header_of
 from app.cli.commands.requests import QUERY_HELP
 from app.cli.errors import CliError, Exit
-from app.cli.views import ReplayFields, RequestView
 from app.core.hop_by_hop import end_to_end
 from app.core.replay.replay_rules import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX
+from hookline.records import RequestHead
 
 STDIN = Path("-")
 TIME_HELP = "a time such as 2026-11-01T09:30, a day, or how long ago, such as 2h"
@@ -111,7 +111,7 @@ def check_options(options: argparse.Namespace) -> None:
         raise CliError(f"--rate cannot be combined with {(*gaps, '--gaps original')[0]}.", Exit.USAGE)
 
 
-def sending_fields(options: argparse.Namespace) -> ReplayFields:
+def sending_fields(options: argparse.Namespace) -> dict[str, Any]:
     """Where and when, and with which faults."""
     names = (
         "url",
@@ -125,7 +125,7 @@ def sending_fields(options: argparse.Namespace) -> ReplayFields:
         "seed",
         "incomplete",
     )
-    fields: ReplayFields = {name: getattr(options, name) for name in names if hasattr(options, name)}
+    fields: dict[str, Any] = {name: getattr(options, name) for name in names if hasattr(options, name)}
     if "scale" in fields or "longest_gap_ms" in fields:
         fields["gaps"] = "original"
     faults = (*(name for _, name, _ in FAULTS), "delay_max_ms")
@@ -133,9 +133,9 @@ def sending_fields(options: argparse.Namespace) -> ReplayFields:
     return {**fields, "faults": given} if given else fields
 
 
-def selecting_fields(options: argparse.Namespace) -> ReplayFields:
+def selecting_fields(options: argparse.Namespace) -> dict[str, Any]:
     """Which requests of `--endpoint`."""
-    fields: ReplayFields = {"endpoint": options.endpoint, "q": getattr(options, "query", "")}
+    fields: dict[str, Any] = {"endpoint": options.endpoint, "q": getattr(options, "query", "")}
     return fields | {name: getattr(options, name) for name in ("after", "before") if hasattr(options, name)}
 
 
@@ -143,18 +143,18 @@ def is_edited(options: argparse.Namespace) -> bool:
     return bool(_given(options, EDITING))
 
 
-def edit_of(options: argparse.Namespace, request: RequestView) -> ReplayFields:
+def edit_of(options: argparse.Namespace, request: RequestHead) -> dict[str, Any]:
     """What is sent in place of what `request` has; CliError for what cannot be read."""
-    edit: ReplayFields = {"method": options.method} if hasattr(options, "method") else {}
+    edit: dict[str, Any] = {"method": options.method} if hasattr(options, "method") else {}
     body = _body(options)
     if body is not None:
         edit["body_base64"] = base64.b64encode(body).decode()
-    headers = _headers(options, request["headers"], new_body=body is not None)
+    headers = _headers(options, request.headers.pairs, new_body=body is not None)
     return edit if headers is None else {**edit, "headers": headers}
 
 
 def _headers(
-    options: argparse.Namespace, captured: list[tuple[str, str]], *, new_body: bool
+    options: argparse.Namespace, captured: tuple[tuple[str, str], ...], *, new_body: bool
 ) -> list[tuple[str, str]] | None:
     """None: as captured. A new body is not compressed as the captured one was."""
     given = [header_of(line, "--header") for line in getattr(options, "headers", [])]
@@ -163,7 +163,7 @@ def _headers(
     if not given and not compressed:
         return None
     replaced |= {"host", "content-encoding"} if compressed else {"host"}
-    kept = [(name, value) for name, value in end_to_end(tuple(captured)) if name.lower() not in replaced]
+    kept = [(name, value) for name, value in end_to_end(captured) if name.lower() not in replaced]
     return [*kept, *((name, value) for name, value in given)]
 
 

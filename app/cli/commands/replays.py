@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from app.cli.argument_types import row_count
@@ -10,11 +11,13 @@ from app.cli.call import Call
 from app.cli.commands.replay import is_running, show_to_its_end
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import REPLAY_HELP, replay_id, with_short_ids
-from app.cli.output import GREEN, RED, JsonList, Output
-from app.cli.replay_text import ENDED, destination_text, outcome_text, progress_text, selection_text
-from app.cli.table import Column, Table
+from app.cli.output import GREEN, RED, Output
+from app.cli.replay_text import destination_text, outcome_text, progress_text, selection_text
+from app.cli.table import Column, Row
 from app.cli.text import brief_time, when_text
-from app.cli.views import ReplayView
+from hookline.calls import Call as ApiCall
+from hookline.client.replays import AsyncReplays
+from hookline.records import FullReplay, Replay
 
 HELP = "list replays, or show, pause, resume or cancel one"
 DETAILS = (
@@ -37,6 +40,12 @@ COLUMNS = (
     Column("TO", least=12, left_out=3, empty="their targets"),
 )
 VERBS = {"pause": "send no more until it is resumed", "resume": "continue it", "cancel": "send no more"}
+CALLS: dict[str | None, Callable[[str], ApiCall[FullReplay]]] = {
+    None: AsyncReplays.get,
+    "pause": AsyncReplays.pause,
+    "resume": AsyncReplays.resume,
+    "cancel": AsyncReplays.cancel,
+}
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
@@ -57,67 +66,57 @@ async def replays(call: Call) -> int:
             raise CliError(f"Name the replay to {options.verb}. See hookline replays.", Exit.USAGE)
         return await _list(call)
     identity = await replay_id(call.api, options.id)
-    if options.verb is None:
-        replay: ReplayView = await call.api.replay(identity)
-    else:
-        replay = await call.api.change_replay(identity, options.verb)
-        if options.verb == "resume" and not await is_running(call):
-            return await show_to_its_end(call, replay)
-    if call.out.as_json:
-        call.out.json(replay)
-    elif options.verb == "cancel" and replay["state"] not in ENDED:
-        call.out.line("Cancelling; what is being sent is not cut off.")
-    elif options.verb is not None:
-        call.out.line(outcome_text(replay))
-    else:
-        _show(call.out, replay)
-    return Exit.DONE
+    replay = await call.api.answer(CALLS[options.verb](identity))
+    if options.verb == "resume" and not await is_running(call):
+        return await show_to_its_end(call, replay)
+    return call.show(replay, _show if options.verb is None else _cancelled if options.verb == "cancel" else _outcome)
 
 
 async def _list(call: Call) -> int:
-    found = call.api.replays(call.options.count)
-    if call.out.as_json:
-        array = JsonList(call.out)
-        async for replay in found:
-            array.add(replay)
-        array.end()
-        return Exit.DONE
-    printed = 0
-    with Table(call.out, COLUMNS) as table:
-        async for identity, replay in with_short_ids(found):
-            _row(table, replay, identity if call.out.terminal else replay["id"])
-            printed += 1
-    if not printed:
+    async def rows(found: AsyncIterator[Replay]) -> AsyncIterator[Row]:
+        async for identity, replay in with_short_ids(call.out, found):
+            yield _row(replay, identity)
+
+    found = call.api.answers(AsyncReplays.list(call.options.count))
+    if not await call.show_list(found, COLUMNS, rows) and not call.out.as_json:
         call.out.message("Nothing has been replayed yet.")
     return Exit.DONE
 
 
-def _row(table: Table, replay: ReplayView, identity: str) -> None:
-    progress = replay["progress"]
-    table.row(
+def _row(replay: Replay, identity: str) -> Row:
+    progress = replay.progress
+    cells = (
         identity,
-        when_text(replay["created_at"]),
-        replay["state"],
-        "-" if progress["total"] is None else str(progress["total"]),
-        str(progress["sent"]),
-        str(progress["delivered"]),
-        str(progress["failed"]),
+        when_text(replay.created_at),
+        replay.state,
+        "-" if progress.total is None else str(progress.total),
+        str(progress.sent),
+        str(progress.delivered),
+        str(progress.failed),
         selection_text(replay),
         destination_text(replay),
-        codes=("", "", GREEN if replay["state"] == "done" else "", "", "", "", RED if progress["failed"] else ""),
     )
+    return cells, ("", "", GREEN if replay.state == "done" else "", "", "", "", RED if progress.failed else "")
 
 
-def _show(out: Output, replay: ReplayView) -> None:
-    out.field("ID", replay["id"])
-    out.field("Created", when_text(replay["created_at"]))
-    out.field("State", replay["state"])
+def _outcome(out: Output, replay: Replay) -> None:
+    out.line(outcome_text(replay))
+
+
+def _cancelled(out: Output, replay: Replay) -> None:
+    out.line(outcome_text(replay) if replay.ended else "Cancelling; what is being sent is not cut off.")
+
+
+def _show(out: Output, replay: Replay) -> None:
+    out.field("ID", replay.id)
+    out.field("Created", when_text(replay.created_at))
+    out.field("State", replay.state)
     out.field("Requests", selection_text(replay))
     out.field("To", destination_text(replay))
-    out.field("Progress", progress_text(replay) if replay["state"] not in ENDED else outcome_text(replay))
-    if replay["problem"]:
-        out.field("Problem", replay["problem"])
-    if replay["summary"]:
+    out.field("Progress", outcome_text(replay) if replay.ended else progress_text(replay))
+    if replay.problem:
+        out.field("Problem", replay.problem)
+    if replay.summary:
         out.line()
-        for line in replay["summary"].splitlines():
+        for line in replay.summary.splitlines():
             out.line(line)

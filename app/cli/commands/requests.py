@@ -10,16 +10,17 @@ from app.cli.argument_types import row_count
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import LAST, is_last, request_id, with_short_ids
-from app.cli.output import JsonList
-from app.cli.table import Column, Table
+from app.cli.output import Output
+from app.cli.table import Column, Row
 from app.cli.text import brief_time, state_text, visible, when_text
-from app.cli.views import SummaryView
 from app.core.ids import id_beginning
 from app.core.raw_request import below_slug
 from app.core.rules import slug_error
 from app.core.search.parse import parse
 from app.core.search.query import QueryError
 from app.core.text import size_text, unexamined_text
+from hookline.client.requests import AsyncRequests
+from hookline.records import Summary
 
 HELP = "list or search requests, newest first"
 DETAILS = (
@@ -66,28 +67,30 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def list_requests(call: Call) -> int:
-    """Print them as they arrive, because there may be a million."""
     which, query = call.options.which, checked_query(call.options.query)
     by_id = which is not None and await _is_id(call, which)
     if by_id and query:
         raise CliError("-q searches one endpoint or all, and cannot be combined with a request's ID.", Exit.USAGE)
     unexamined: list[int] = []
-    count = call.options.count
-    found = _by_id(call, which) if by_id else call.api.requests(which, count, query, unexamined=unexamined.append)
-    if call.out.as_json:
-        array = JsonList(call.out)
-        async for request in found:
-            array.add(request)
-        array.end()
-        _say_unexamined(call, sum(unexamined))
-        return Exit.DONE
-    printed, of_all = 0, which is None or by_id
-    with Table(call.out, OF_ALL if of_all else COLUMNS) as table:
-        async for identity, request in with_short_ids(found):
-            _row(call, table, request, identity if call.out.terminal else request["id"], of_all)
-            printed += 1
-    if not printed:
-        call.out.message(_nothing(which, query))
+    if by_id:
+        if is_last(which):
+            which = await request_id(call.api, which)
+        asked = AsyncRequests.list(id_start=which, count=call.options.count)
+    else:
+        asked = AsyncRequests.list(which, query, call.options.count)
+    of_all = which is None or by_id
+
+    async def rows(found: AsyncIterator[Summary]) -> AsyncIterator[Row]:
+        async for identity, request in with_short_ids(call.out, found):
+            yield _row(call.out, request, identity, of_all)
+
+    answers = call.api.answers(asked, unexamined.append)
+    if not await call.show_list(answers, OF_ALL if of_all else COLUMNS, rows):
+        if by_id:
+            text = f"No endpoint has the slug {which!r}, and no request has an ID that starts with it."
+            raise CliError(text, Exit.FAILURE)
+        if not call.out.as_json:
+            call.out.message(_nothing(which, query))
     _say_unexamined(call, sum(unexamined))
     return Exit.DONE
 
@@ -104,20 +107,7 @@ async def _is_id(call: Call, which: str) -> bool:
     beginning = id_beginning(which)
     if slug_error(which) and beginning is None:
         raise CliError(f"No endpoint has the slug {which!r}. See hookline endpoint list.", Exit.FAILURE)
-    return beginning is not None and which not in {endpoint["slug"] for endpoint in await call.api.endpoints()}
-
-
-async def _by_id(call: Call, which: str) -> AsyncIterator[SummaryView]:
-    if is_last(which):
-        which = await request_id(call.api, which)
-    found = 0
-    async for request in call.api.requests(None, call.options.count, beginning=which):
-        yield request
-        found += 1
-    if not found:
-        raise CliError(
-            f"No endpoint has the slug {which!r}, and no request has an ID that starts with it.", Exit.FAILURE
-        )
+    return beginning is not None and which not in {endpoint.slug for endpoint in await call.api.all_endpoints()}
 
 
 def checked_query(text: str) -> str:
@@ -139,20 +129,20 @@ def _nothing(slug: str | None, query: str) -> str:
     return f"This endpoint has no requests yet. To see its URL: hookline endpoint show {slug}"
 
 
-def _row(call: Call, table: Table, request: SummaryView, identity: str, of_all: bool) -> None:
-    response = request["response"]["status"]
-    endpoint = (request["endpoint"],) if of_all else ()
-    table.row(
+def _row(out: Output, request: Summary, identity: str, of_all: bool) -> Row:
+    response = request.response.status
+    endpoint = (request.endpoint,) if of_all else ()
+    cells = (
         identity,
-        when_text(request["received_at"]),
+        when_text(request.received_at),
         *endpoint,
-        request["method"],
+        request.method,
         str(response),
-        "-" if request["delivery"] == "none" else state_text(request["delivery"]),
-        ("" if request["complete"] else ">") + size_text(request["size"]),
-        request["provider"] or "-",
-        request["event"] or request["gist"],
-        ("*" if request["starred"] else "") + ("+" if request["note"] else "") or "-",
-        below_slug(request["target"]) if call.out.terminal else request["target"],
-        codes=("", "", "", *("" for _ in endpoint), call.out.status_code(response)),
+        "-" if request.delivery == "none" else state_text(request.delivery),
+        ("" if request.complete else ">") + size_text(request.size),
+        request.provider or "-",
+        request.event or request.gist,
+        ("*" if request.starred else "") + ("+" if request.note else "") or "-",
+        below_slug(request.target) if out.terminal else request.target,
     )
+    return cells, ("", "", "", *("" for _ in endpoint), out.status_code(response))

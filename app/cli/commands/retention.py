@@ -8,7 +8,9 @@ from typing import Any
 from app.cli.call import Call
 from app.cli.errors import Exit
 from app.cli.noun import Noun
-from app.cli.views import RetentionView
+from app.cli.output import Output
+from hookline.client.client import AsyncCalls
+from hookline.records import Retention
 
 HELP = "show whether requests are deleted by age, or resume deleting"
 RESUME_HELP = "trust this machine's clock and resume deleting by age"
@@ -30,18 +32,20 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def status(call: Call) -> int:
-    return _print(call, (await call.api.status())["retention"])
+    status = await call.api.answer(AsyncCalls.status())
+    if call.out.as_json:
+        call.out.json(status.json["retention"])
+    else:
+        _print(call.out, status.value.retention)
+    return Exit.DONE
 
 
 async def resume(call: Call) -> int:
-    return _print(call, await call.api.resume_retention())
+    return call.show(await call.api.answer(AsyncCalls.resume_retention()), _print)
 
 
-def _print(call: Call, retention: RetentionView) -> int:
-    if call.out.as_json:
-        call.out.json(retention)
-    elif retention["state"] == "running":
-        call.out.line("Requests are deleted at the end of their endpoint's retention.")
+def _print(out: Output, retention: Retention) -> None:
+    if retention.state == "running":
+        out.line("Requests are deleted at the end of their endpoint's retention.")
     else:
-        call.out.line(f"Waiting: {retention['reason']}")
-    return Exit.DONE
+        out.line(f"Waiting: {retention.reason}")

@@ -49,7 +49,7 @@ async def retry(call: Call) -> int:
     if several == bool(options.ids):
         raise CliError("Name deliveries, or use --endpoint, --target or --all. See hookline retry --help.", Exit.USAGE)
     refusals: list[CliError] = []
-    queued = await _retry_failed(call) if several else await _for_each(call, call.api.retry, refusals)
+    queued = await _retry_failed(call) if several else await _for_each(call, call.api.deliveries.retry, refusals)
     if call.out.as_json:
         call.out.json({"queued": queued})
     elif queued:
@@ -61,7 +61,7 @@ async def retry(call: Call) -> int:
 
 async def send_now(call: Call) -> int:
     refusals: list[CliError] = []
-    due = await _for_each(call, call.api.send_now, refusals)
+    due = await _for_each(call, call.api.deliveries.send_now, refusals)
     if call.out.as_json:
         call.out.json({"due": due})
     elif due:
@@ -71,7 +71,7 @@ async def send_now(call: Call) -> int:
 
 async def _end(call: Call, changed: int, refusals: list[CliError]) -> int:
     """Say what keeps deliveries from being sent; the exit code."""
-    if changed and (await call.api.status())["capture_url"] is None:
+    if changed and (await call.api.status()).capture_url is None:
         call.out.message("Hookline is not running, so nothing is sent yet. Start it with hookline, or hookline serve.")
     for refusal in refusals:
         call.out.message(str(refusal))
@@ -81,10 +81,10 @@ async def _end(call: Call, changed: int, refusals: list[CliError]) -> int:
 async def _retry_failed(call: Call) -> int:
     slug, target = call.options.endpoint, None
     if slug is not None:
-        slug = (await call.api.endpoint(slug_given(slug)))["slug"]
+        slug = (await call.api.endpoints.get(slug_given(slug))).slug
     if call.options.target is not None:
-        target = (await target_named(call.api, call.options.target))[1]["id"]
-    return (await call.api.retry_failed(endpoint=slug, target=target))["queued"]
+        target = (await target_named(call.api, call.options.target))[1].id
+    return await call.api.deliveries.retry_failed(endpoint=slug, target=target)
 
 
 async def _for_each(call: Call, change: Callable[[str], Awaitable[object]], refusals: list[CliError]) -> int:

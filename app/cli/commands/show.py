@@ -13,12 +13,13 @@ from app.cli.commands.deliveries import next_text, result_text
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import ID_HELP, request_id
 from app.cli.output import Output, is_text, write_bytes
-from app.cli.views import DeliveryView, RequestView
-from app.core.clock import parse_rfc3339
+from app.core.clock import microseconds
 from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.model import Capture
 from app.core.raw_request import head_bytes, trailer_bytes
 from app.core.text import ms_text, size_text, source_text, time_text
+from hookline.client.requests import AsyncRequests
+from hookline.records import Delivery, RequestHead
 
 HELP = "show one request, or a part of it"
 EXAMPLES = (
@@ -50,10 +51,12 @@ async def show(call: Call) -> int:
     part = call.options.part
     if part and call.out.as_json:
         raise CliError(f"--json prints the whole request as JSON and cannot be combined with --{part}.", Exit.USAGE)
-    request = await call.api.request(await request_id(call.api, call.options.id))
+    answer = await call.api.answer(AsyncRequests.head(await request_id(call.api, call.options.id)))
     if call.out.as_json:
-        call.out.json(request)
-    elif part == "headers":
+        call.out.json(answer.json)
+        return Exit.DONE
+    request = answer.value
+    if part == "headers":
         _headers(call.out, request)
     elif part == "body":
         await _write(call, request)
@@ -68,22 +71,22 @@ async def show(call: Call) -> int:
     return Exit.DONE
 
 
-async def _write(call: Call, request: RequestView, before: bytes = b"", after: bytes = b"") -> None:
+async def _write(call: Call, request: RequestHead, before: bytes = b"", after: bytes = b"") -> None:
     async with aclosing(_body(call, request, call.options.damaged)) as body:
         await write_bytes(call.out, body, before, after)
 
 
-def _body(call: Call, request: RequestView, damaged: bool) -> AsyncGenerator[bytes, None]:
+def _body(call: Call, request: RequestHead, damaged: bool) -> AsyncGenerator[bytes, None]:
     params = {"damaged": "true"} if damaged else {}
-    return call.api.bytes_of("requests", request["id"], "body", **params)
+    return call.api.bytes_of("requests", request.id, "body", **params)
 
 
-async def _curl(call: Call, request: RequestView) -> None:
+async def _curl(call: Call, request: RequestHead) -> None:
     capture, status = _capture(request), await call.api.status()
     body = None
-    if request["size"] <= PASTE_MAX:
+    if request.size <= PASTE_MAX:
         body = b"".join([piece async for piece in _body(call, request, call.options.damaged)])
-    command = curl_command(capture, body, status["base_url"]) + "\n"
+    command = curl_command(capture, body, status.base_url) + "\n"
     if call.out.terminal:
         call.out.untrusted(command)
     else:
@@ -94,100 +97,100 @@ async def _curl(call: Call, request: RequestView) -> None:
         )
 
 
-def _capture(request: RequestView) -> Capture:
+def _capture(request: RequestHead) -> Capture:
     """The record for core's functions, which do not use the numbers that only the store knows."""
-    source, response = request["source"], request["response"]
+    source, response = request.source, request.response
     return Capture(
         seq=0,
-        id=request["id"],
+        id=request.id,
         endpoint_id=0,
-        received_at=parse_rfc3339(request["received_at"]),
-        method=request["method"],
-        target=request["target"],
-        http_version=request["http_version"],
-        headers=tuple((name, value) for name, value in request["headers"]),
-        content_type=request["content_type"],
-        size=request["size"],
-        sha256=request["sha256"],
-        source_address=source["address"],
-        source_port=source["port"],
-        scheme=request["scheme"],
-        complete=request["complete"],
-        response_status=response["status"],
-        response_ms=response["ms"],
-        trailers=tuple((name, value) for name, value in request["trailers"]),
+        received_at=microseconds(request.received_at),
+        method=request.method,
+        target=request.target,
+        http_version=request.http_version,
+        headers=request.headers.pairs,
+        content_type=request.content_type,
+        size=request.size,
+        sha256=request.sha256,
+        source_address=source.address,
+        source_port=source.port,
+        scheme=request.scheme,
+        complete=request.complete,
+        response_status=response.status,
+        response_ms=response.ms,
+        trailers=request.trailers.pairs,
     )
 
 
-def _headers(out: Output, request: RequestView) -> None:
-    for name, value in request["headers"]:
+def _headers(out: Output, request: RequestHead) -> None:
+    for name, value in request.headers.pairs:
         out.line(f"{name}: {value}")
 
 
-async def print_request(call: Call, request: RequestView, *, damaged: bool = False) -> None:
+async def print_request(call: Call, request: RequestHead, *, damaged: bool = False) -> None:
     """Print all of it, and the beginning of a text body; of a damaged one only if `damaged`."""
     out = call.out
-    out.line(f"{request['method']} {request['target']} HTTP/{request['http_version']}")
-    out.field("ID", request["id"])
-    out.field("Endpoint", request["endpoint"])
-    out.field("Received", time_text(parse_rfc3339(request["received_at"]), None))
-    source = request["source"]
-    out.field("From", source_text(source["address"], source["port"]))
+    out.line(f"{request.method} {request.target} HTTP/{request.http_version}")
+    out.field("ID", request.id)
+    out.field("Endpoint", request.endpoint)
+    out.field("Received", time_text(microseconds(request.received_at), None))
+    source = request.source
+    out.field("From", source_text(source.address, source.port))
     for name, value in (
-        ("Provider", request["provider"]),
-        ("Event", request["event"]),
-        ("Delivery ID", request["delivery_id"]),
+        ("Provider", request.provider),
+        ("Event", request.event),
+        ("Delivery ID", request.delivery_id),
     ):
         if value:
             out.field(name, value)
-    out.field("Size", size_text(request["size"]) + ("" if request["complete"] else ", then the sender disconnected"))
-    out.field("SHA-256", request["sha256"])
-    if request["damaged"]:
+    out.field("Size", size_text(request.size) + ("" if request.complete else ", then the sender disconnected"))
+    out.field("SHA-256", request.sha256)
+    if request.damaged:
         out.field("Damaged", "the stored body does not match the SHA-256. An older backup may have it intact.")
-    response = request["response"]
-    took = "" if response["ms"] is None else f" after {ms_text(response['ms'])}"
-    out.field("Response", f"{response['status']}{took}")
+    response = request.response
+    took = "" if response.ms is None else f" after {ms_text(response.ms)}"
+    out.field("Response", f"{response.status}{took}")
     _marks(out, request)
-    for delivery in request["deliveries"]:
+    for delivery in request.deliveries:
         delivery_lines(out, delivery)
     out.line()
     _headers(out, request)
-    if request["trailers"]:
+    if request.trailers:
         out.line()
         out.line("Trailers, sent after the body:")
-        for name, value in request["trailers"]:
+        for name, value in request.trailers.pairs:
             out.line(f"{name}: {value}")
-    if request["damaged"] and not damaged:
+    if request.damaged and not damaged:
         out.line()
-        out.line(f"(To print what is stored of the body: hookline show {request['id']} --damaged)")
-    elif request["size"]:
+        out.line(f"(To print what is stored of the body: hookline show {request.id} --damaged)")
+    elif request.size:
         out.line()
         await _preview(call, request, damaged)
 
 
-def _marks(out: Output, request: RequestView) -> None:
+def _marks(out: Output, request: RequestHead) -> None:
     """Print the user's marks."""
-    if request["starred"]:
+    if request.starred:
         out.field("Starred", "yes")
-    if request["note"]:
-        first, *rest = request["note"].splitlines()
+    if request.note:
+        first, *rest = request.note.splitlines()
         out.field("Note", first)
         for line in rest:
             out.line(f"  {line}")
 
 
-def delivery_lines(out: Output, delivery: DeliveryView) -> None:
+def delivery_lines(out: Output, delivery: Delivery) -> None:
     """Print the result of one delivery of a request, and how to see its attempts."""
     result, upcoming = result_text(delivery), next_text(delivery)
     if upcoming not in ("-", "now"):
         result = f"{result.removesuffix('.')}. Next attempt: {upcoming}"
-    label = "Forwarded to" if delivery["replay"] is None else "Replayed to"
-    out.field(label, f"{delivery['url']}: {result}")
-    if delivery["attempt_count"]:
-        out.line(f"  Attempts: hookline delivery {delivery['id']}")
+    label = "Forwarded to" if delivery.replay is None else "Replayed to"
+    out.field(label, f"{delivery.url}: {result}")
+    if delivery.attempt_count:
+        out.line(f"  Attempts: hookline delivery {delivery.id}")
 
 
-async def _preview(call: Call, request: RequestView, damaged: bool) -> None:
+async def _preview(call: Call, request: RequestHead, damaged: bool) -> None:
     """Print the body's beginning if it is text, otherwise how to get it."""
     start = b""
     async with aclosing(_body(call, request, damaged)) as body:
@@ -199,10 +202,10 @@ async def _preview(call: Call, request: RequestView, damaged: bool) -> None:
     # A character cut in two by the limit does not make the body binary.
     text = codecs.getincrementaldecoder("utf-8")("backslashreplace").decode(start[:PREVIEW], final=complete)
     text = text.replace("\r\n", "\n")
-    rest = f"hookline show {request['id']} --body{' --damaged' if damaged else ''} > FILE"
+    rest = f"hookline show {request.id} --body{' --damaged' if damaged else ''} > FILE"
     if not is_text(text):
-        call.out.line(f"({size_text(request['size'])} that are not text. To get them: {rest})")
+        call.out.line(f"({size_text(request.size)} that are not text. To get them: {rest})")
         return
     call.out.untrusted(text if text.endswith("\n") else text + "\n")
     if not complete:
-        call.out.line(f"(The first {size_text(PREVIEW)} of {size_text(request['size'])}. All of it: {rest})")
+        call.out.line(f"(The first {size_text(PREVIEW)} of {size_text(request.size)}. All of it: {rest})")

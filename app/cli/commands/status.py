@@ -11,10 +11,12 @@ from app.cli.argument_types import seconds
 from app.cli.call import Call, LocalCall
 from app.cli.commands.plan import endpoints_text
 from app.cli.errors import CliError, Exit
+from app.cli.output import Output
 from app.cli.text import seconds_text
-from app.cli.views import StorageView
 from app.core.text import size_text, use_text
 from app.core.tunnel.tunnel import marked_url
+from hookline.client.client import AsyncCalls
+from hookline.records import Status, Storage
 
 HELP = "show whether Hookline is running, where it captures, and what is stored"
 DETAILS = f"{HELP}. With --wait, it waits first until Hookline captures; exit code 1 if it does not in time."
@@ -51,37 +53,36 @@ async def status(call: LocalCall) -> int:
 
 
 async def show_status(call: Call) -> int:
-    """Print it, with uptime and addresses only while a program runs."""
-    status, out = await call.api.status(), call.out
-    if out.as_json:
-        out.json(status)
-        return Exit.DONE
-    counts = status["counts"]
-    if status["capture_url"] is None:
+    return call.show(await call.api.answer(AsyncCalls.status()), _print)
+
+
+def _print(out: Output, status: Status) -> None:
+    """With uptime and addresses only while a program runs."""
+    counts = status.counts
+    if status.capture_url is None:
         out.field("Running", "no; start it with hookline, or hookline serve")
     else:
-        uptime = timedelta(seconds=int(status["uptime_seconds"]))
-        out.field("Running", f"process {status['pid']}, version {status['version']}, for {uptime}")
-        out.field("Captures at", status["capture_url"])
-        if status["base_url"] != status["capture_url"]:
-            out.field("Base URL", marked_url(status["base_url"], status["tunnel"]))
-        out.field("Refused", f"{counts['refused']:,}")
-    out.field("Plan", status["plan"])
-    out.field("Endpoints", endpoints_text(status["endpoints"]))
-    out.field("Requests", f"{counts['requests']:,}, {counts['unread']:,} unread")
-    out.field("Stored", stored_text(status["stored"]))
-    out.field("Responses", use_text(status["stored"]["response_bytes"], status["stored"]["response_limit"]))
-    size = status["database_bytes"]
+        uptime = timedelta(seconds=int(status.uptime_seconds))
+        out.field("Running", f"process {status.pid}, version {status.version}, for {uptime}")
+        out.field("Captures at", status.capture_url)
+        if status.base_url != status.capture_url:
+            out.field("Base URL", marked_url(status.base_url, status.tunnel))
+        out.field("Refused", f"{counts.refused:,}")
+    out.field("Plan", status.plan)
+    out.field("Endpoints", endpoints_text(status.endpoints))
+    out.field("Requests", f"{counts.requests:,}, {counts.unread:,} unread")
+    out.field("Stored", stored_text(status.stored))
+    out.field("Responses", use_text(status.stored.response_bytes, status.stored.response_limit))
+    size = status.database_bytes
     out.field("Database", "cannot be read" if size is None else size_text(size))
-    retention = status["retention"]
-    out.field("Retention", retention["state"] if retention["reason"] is None else f"waiting. {retention['reason']}")
-    out.field("Storage", status["storage"])
-    for warning in status["warnings"]:
+    retention = status.retention
+    out.field("Retention", retention.state if retention.reason is None else f"waiting. {retention.reason}")
+    out.field("Storage", status.storage)
+    for warning in status.warnings:
         out.field("Warning", warning)
-    return Exit.DONE
 
 
-def stored_text(stored: StorageView) -> str:
+def stored_text(stored: Storage) -> str:
     """`1.2 GB of 20 GB`, and what happens while the limit is reached."""
-    then = "senders get 503" if stored["capturing_stopped"] else "the oldest requests are being deleted"
-    return use_text(stored["bytes"], stored["limit"]) + (f": full, {then}" if stored["limit_reached"] else "")
+    then = "senders get 503" if stored.capturing_stopped else "the oldest requests are being deleted"
+    return use_text(stored.bytes, stored.limit) + (f": full, {then}" if stored.limit_reached else "")

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 from collections.abc import Callable
 from contextlib import aclosing, suppress
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import row_limit
 from app.cli.call import LocalCall
 from app.cli.commands.requests import QUERY_HELP, checked_query
-from app.cli.delivery_line import ARROW, PausedTargets, delivery_line, news_of_view
+from app.cli.delivery_line import ARROW, PausedTargets, delivery_line, news_of_record
 from app.cli.errors import CliError, Exit
 from app.cli.output import DIM, Output
 from app.cli.table import cell_count, cut_to_cells
 from app.cli.text import visible, when_text
-from app.cli.views import DeliveryView, SummaryView
 from app.core.clock import now_us
 from app.core.delivery_text import result_text
 from app.core.raw_request import below_slug
 from app.core.text import size_text
+from hookline.records import DeliverySummary, EndpointChange, Gap, Summary
 
 if TYPE_CHECKING:
+    from app.cli.client import Answer
     from app.cli.live import RunningProgram
     from hookline.running import ApiAddress
 
@@ -102,8 +102,9 @@ class Follower:
     ) -> None:
         """Begin with the newest `count` requests, and go on without end. `begun` is called once nothing can be missed,
         before anything is printed."""
-        from app.cli.live import events  # start-up time, as above
-        from app.cli.transport import query_of  # as above
+        from app.cli.client import Answer  # start-up time, as above
+        from app.cli.live import events  # as above
+        from hookline.calls import decoded, query_of  # as above
 
         types = "captured,delivered,endpoint" if self._deliveries else "captured"
         following = False
@@ -116,28 +117,29 @@ class Follower:
                     # Listed after the stream began, so that none is between the two; the stream repeats some then.
                     await self._begin(address, count)
                 elif event.type == "captured":
-                    request = cast(SummaryView, json.loads(event.data))
-                    if request["id"] not in self._repeated:
+                    request = Answer.of(event.data, Summary)
+                    if request.value.id not in self._repeated:
                         self._request(request)
-                    self._repeated.discard(request["id"])
+                    self._repeated.discard(request.value.id)
                 elif event.type == "delivered":
-                    self._delivery(cast(DeliveryView, json.loads(event.data)))
+                    self._delivery(Answer.of(event.data, DeliverySummary))
                 elif event.type == "endpoint":
-                    change = json.loads(event.data)
-                    if change["change"] != "deleted":
-                        await self._tell_paused(program.address, change["slug"])
+                    change = decoded(event.data, EndpointChange)
+                    if change.change != "deleted":
+                        await self._tell_paused(program.address, change.slug)
                 elif event.type == "gap":
-                    gap = json.loads(event.data)
-                    what = "Requests" if "captured" in gap["types"] else "Deliveries"
-                    self._out.message(f"{what} may be missing here. {gap['reason']}")
+                    gap = decoded(event.data, Gap)
+                    what = "Requests" if "captured" in gap.types else "Deliveries"
+                    self._out.message(f"{what} may be missing here. {gap.reason}")
 
     async def _begin(self, address: ApiAddress, count: int) -> None:
         from app.cli.client import ApiClient  # start-up time, as above
+        from hookline.client.requests import AsyncRequests  # as above
 
         if count:
             async with ApiClient(address) as api:
-                newest = [one async for one in api.requests(self._slug, count, self._query)]
-            self._repeated = {one["id"] for one in newest}
+                newest = [one async for one in api.answers(AsyncRequests.list(self._slug, self._query, count))]
+            self._repeated = {one.value.id for one in newest}
             for request in reversed(newest):
                 self._request(request)
         if self._deliveries:
@@ -151,72 +153,74 @@ class Follower:
             return
         with suppress(CliError):  # it was deleted, or the program is stopping
             async with ApiClient(address) as api:
-                for endpoint in await api.endpoints() if slug is None else [await api.endpoint(slug)]:
+                for endpoint in await api.all_endpoints() if slug is None else [await api.endpoints.get(slug)]:
                     for sentence in self._paused.news(endpoint):
                         self._out.message(sentence)
 
-    def _request(self, request: SummaryView) -> None:
+    def _request(self, request: Answer[Summary]) -> None:
         _print(self._out, request, of_all=self._slug is None)
         if self._query:
-            self._printed[request["id"]] = None
+            self._printed[request.value.id] = None
             if len(self._printed) > REMEMBERED:
                 del self._printed[next(iter(self._printed))]
 
-    def _delivery(self, delivery: DeliveryView) -> None:
-        out = self._out
-        if self._query and delivery["request"] not in self._printed:
+    def _delivery(self, answer: Answer[DeliverySummary]) -> None:
+        out, delivery = self._out, answer.value
+        if self._query and delivery.request not in self._printed:
             return
         if out.as_json:
-            out.json_line(delivery)
+            out.json_line(answer.json)
             return
-        news = news_of_view(delivery)
+        news = news_of_record(delivery)
         if out.terminal:
             line = delivery_line(out, news, shutil.get_terminal_size().columns)
         else:
-            fields = (ARROW, delivery["request"], delivery["endpoint"], news.method, news.url)
+            fields = (ARROW, delivery.request, delivery.endpoint, news.method, news.url)
             line = "\t".join(map(visible, (*fields, result_text(news, now_us()))))
         print(line, file=out.out, flush=True)
 
 
-def _print(out: Output, request: SummaryView, *, of_all: bool) -> None:
+def _print(out: Output, answer: Answer[Summary], *, of_all: bool) -> None:
     if out.as_json:
-        out.json_line(request)
-    elif out.terminal:
+        out.json_line(answer.json)
+        return
+    request = answer.value
+    if out.terminal:
         print(terminal_line(out, request, shutil.get_terminal_size().columns, of_all=of_all), file=out.out, flush=True)
     else:
         print("\t".join(map(visible, _fields(request))), file=out.out, flush=True)
 
 
-def _fields(request: SummaryView) -> tuple[str, ...]:
+def _fields(request: Summary) -> tuple[str, ...]:
     """The same whatever is followed, for scripts."""
     return (
-        request["id"],
-        when_text(request["received_at"]),
-        request["endpoint"],
-        request["method"],
-        str(request["response"]["status"]),
+        request.id,
+        when_text(request.received_at),
+        request.endpoint,
+        request.method,
+        str(request.response.status),
         _size(request),
-        request["provider"] or "-",
-        request["event"] or request["gist"],
-        request["target"],
+        request.provider or "-",
+        request.event or request.gist,
+        request.target,
     )
 
 
-def _size(request: SummaryView) -> str:
-    return ("" if request["complete"] else ">") + size_text(request["size"])
+def _size(request: Summary) -> str:
+    return ("" if request.complete else ">") + size_text(request.size)
 
 
-def terminal_line(out: Output, request: SummaryView, width: int, *, of_all: bool) -> str:
+def terminal_line(out: Output, request: Summary, width: int, *, of_all: bool) -> str:
     """One line of at most `width` cells."""
-    status, path = request["response"]["status"], below_slug(request["target"])
-    title = request["event"] or request["gist"]
+    status, path = request.response.status, below_slug(request.target)
+    title = request.event or request.gist
     cells = [
-        (when_text(request["received_at"])[11:], 0, DIM),
-        *([(request["endpoint"], SLUG_CELLS, "")] if of_all else []),
-        (request["method"], METHOD_CELLS, ""),
+        (when_text(request.received_at)[11:], 0, DIM),
+        *([(request.endpoint, SLUG_CELLS, "")] if of_all else []),
+        (request.method, METHOD_CELLS, ""),
         (str(status), 0, out.status_code(status)),
         (_size(request), -SIZE_CELLS, ""),
-        (request["provider"] or "", 0, ""),
+        (request.provider or "", 0, ""),
         ("" if title == path else title, 0, ""),
         (path, 0, DIM),
     ]

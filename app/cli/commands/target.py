@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 from app.cli.argument_types import whole_number
@@ -13,9 +15,12 @@ from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, TARGET_HELP, slug_given, target_named
 from app.cli.noun import Noun
-from app.cli.table import Column, Table
-from app.cli.views import EndpointView, TargetView
+from app.cli.output import Output
+from app.cli.table import Column, Row
 from app.core.text import count_of
+from hookline.calls import Call as ApiCall
+from hookline.client.targets import AsyncTargets
+from hookline.records import Endpoint, Target
 
 LIST_HELP = "list the targets of an endpoint: the URLs to which its requests are forwarded"
 HELP = "create and change targets"
@@ -70,87 +75,84 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def list_targets(call: Call) -> int:
-    endpoint = await call.api.endpoint(slug_given(call.options.which))
-    if call.out.as_json:
-        call.out.json(endpoint["targets"])
-        return Exit.DONE
-    if not endpoint["targets"]:
-        call.out.message(f"No targets yet. Add one: hookline target add {endpoint['slug']} URL")
-    with Table(call.out, COLUMNS) as table:
-        for target in endpoint["targets"]:
-            row = (str(target["id"]), target["url"], state_text(target), str(target["queued"]))
-            table.row(
-                *row, retry_text(target["retry"]), target["last_error"] or "-", codes=("", "", state_code(target))
-            )
+    slug = slug_given(call.options.which)
+    if not await call.show_list(call.api.answers(AsyncTargets.list(slug)), COLUMNS, _rows) and not call.out.as_json:
+        call.out.message(f"No targets yet. Add one: hookline target add {slug} URL")
     return Exit.DONE
+
+
+async def _rows(found: AsyncIterator[Target]) -> AsyncIterator[Row]:
+    async for target in found:
+        cells = (str(target.id), target.url, state_text(target), str(target.queued))
+        yield (*cells, retry_text(target.retry), target.last_error or "-"), ("", "", state_code(target))
 
 
 async def make(call: Call) -> int:
     slug = slug_given(call.options.which)
-    target = await call.api.create_target(slug, given_fields(call.options))
-    return await _print(call, slug, target)
+    return await _send(call, slug, AsyncTargets.create(slug, **given_fields(call.options)))
 
 
 async def show(call: Call) -> int:
     endpoint, target = await _named(call)
-    return await _print(call, endpoint["slug"], target)
+    async for answer in call.api.answers(AsyncTargets.list(endpoint.slug)):
+        if answer.value.id == target.id:
+            return call.show(answer, partial(_describe, endpoint.slug))
+    raise CliError(f"Target {target.id} was deleted.", Exit.FAILURE)
 
 
 async def change(call: Call) -> int:
     fields = given_fields(call.options)
     if not fields:
         raise CliError("Nothing to change. See hookline target edit --help for the options.", Exit.USAGE)
-    endpoint, target = await _named(call)
-    return await _print(call, endpoint["slug"], await call.api.change_target(endpoint["slug"], target["id"], fields))
+    return await _update(call, **fields)
 
 
 async def switch_on(call: Call) -> int:
-    return await _switch(call, active=True)
+    return await _update(call, active=True)
 
 
 async def switch_off(call: Call) -> int:
-    return await _switch(call, active=False)
+    return await _update(call, active=False)
 
 
-async def _switch(call: Call, *, active: bool) -> int:
+async def _update(call: Call, **changes: Any) -> int:
     endpoint, target = await _named(call)
-    changed = await call.api.change_target(endpoint["slug"], target["id"], {"active": active})
-    return await _print(call, endpoint["slug"], changed)
+    return await _send(call, endpoint.slug, AsyncTargets.update(endpoint.slug, target.id, **changes))
 
 
 async def pause(call: Call) -> int:
     endpoint, target = await _named(call)
-    return await _print(call, endpoint["slug"], await call.api.pause_target(endpoint["slug"], target["id"]))
+    return await _send(call, endpoint.slug, AsyncTargets.pause(endpoint.slug, target.id))
 
 
 async def resume(call: Call) -> int:
     endpoint, target = await _named(call)
-    return await _print(call, endpoint["slug"], await call.api.resume_target(endpoint["slug"], target["id"]))
+    return await _send(call, endpoint.slug, AsyncTargets.resume(endpoint.slug, target.id))
 
 
 async def remove(call: Call) -> int:
     endpoint, target = await _named(call)
-    queued = count_of(target["queued"], "queued delivery", "queued deliveries")
-    lost = f" {queued} will not be sent." if target["queued"] else ""
-    confirm_delete(call.options, f"Delete the target {target['url']} of {endpoint['name']}?{lost}")
-    await call.api.remove_target(endpoint["slug"], target["id"])
+    queued = count_of(target.queued, "queued delivery", "queued deliveries")
+    lost = f" {queued} will not be sent." if target.queued else ""
+    confirm_delete(call.options, f"Delete the target {target.url} of {endpoint.name}?{lost}")
+    await call.api.targets.delete(endpoint.slug, target.id)
     if call.out.as_json:
-        call.out.json({"deleted": target["id"]})
+        call.out.json({"deleted": target.id})
     else:
-        call.out.line(f"Deleted the target {target['url']} of {endpoint['name']}.")
+        call.out.line(f"Deleted the target {target.url} of {endpoint.name}.")
     return Exit.DONE
 
 
-async def _named(call: Call) -> tuple[EndpointView, TargetView]:
+async def _named(call: Call) -> tuple[Endpoint, Target]:
     return await target_named(call.api, call.options.which)
 
 
-async def _print(call: Call, slug: str, target: TargetView) -> int:
-    if call.out.as_json:
-        call.out.json(target)
-        return Exit.DONE
-    call.out.field("Target", str(target["id"]))
-    call.out.field("Endpoint", slug)
+async def _send(call: Call, slug: str, asked: ApiCall[Target]) -> int:
+    return call.show(await call.api.answer(asked), partial(_describe, slug))
+
+
+def _describe(slug: str, out: Output, target: Target) -> None:
+    out.field("Target", str(target.id))
+    out.field("Endpoint", slug)
     for name, value in described(target):
-        call.out.field(name, value)
-    return Exit.DONE
+        out.field(name, value)

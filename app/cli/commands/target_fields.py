@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from app.cli.argument_types import seconds_between, whole_number
 from app.cli.commands.endpoint_fields import header_of
-from app.cli.views import TargetFields
 from app.core.rules import (
     PARALLEL_MAX,
     PAUSE_AFTER_MAX,
@@ -177,9 +177,9 @@ def _switch(parser: argparse.ArgumentParser, field: str, option: str, text: str)
     group.add_argument(no, action="store_const", const=False, dest=field, help=f"the opposite of {option}")
 
 
-def given_fields(options: argparse.Namespace) -> TargetFields:
+def given_fields(options: argparse.Namespace) -> dict[str, Any]:
     """The target fields given on the command line; CliError when a value cannot be read."""
-    fields: TargetFields = {name: getattr(options, name) for name in FLAT if hasattr(options, name)}
+    fields: dict[str, Any] = {name: getattr(options, name) for name in FLAT if hasattr(options, name)}
     if hasattr(options, "host_header"):
         fields["host"] = options.host_header
     for verb in ("set", "add"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -12,14 +13,15 @@ from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import SLUG_HELP, slug_given
 from app.cli.noun import Noun
-from app.cli.output import GREEN, RED, JsonList, Output
-from app.cli.table import Column, Table
+from app.cli.output import GREEN, RED, Output
+from app.cli.table import Column, Row, Table
 from app.cli.text import brief_time, when_text
-from app.cli.tunnel_views import ProbeView, TunnelProgramView, TunnelView, reason_of
 from app.core.resources import tunnel_ids
 from app.core.text import ms_text
 from app.core.tunnel.program import is_ssh
 from app.core.tunnel.tunnel import CONNECTED, DOWN, url_mark
+from hookline.client.tunnel import AsyncTunnelControl
+from hookline.records import Probe, Tunnel, TunnelProgram, TunnelUrl
 
 HELP = "make the capture port reachable from the internet"
 POLL_S = 0.2
@@ -82,35 +84,36 @@ def _add_program(parser: argparse.ArgumentParser) -> None:
 
 
 async def list_programs(call: Call) -> int:
-    programs = await call.api.tunnel_programs()
-    if call.out.as_json:
-        call.out.json(programs)
+    answer, out = await call.api.answer(AsyncTunnelControl.programs()), call.out
+    if out.as_json:
+        out.json(answer.json["items"])
         return Exit.DONE
-    with Table(call.out, LIST_COLUMNS) as table:
+    programs = answer.value
+    with Table(out, LIST_COLUMNS) as table:
         for program in programs:
-            path = program["path"]
+            path = program.path
             table.row(
-                program["id"],
+                program.id,
                 "no" if path is None else "via ssh" if is_ssh(path) else "yes",
-                "yes" if program["fixed_url"] else "no",
-                program["summary"],
+                "yes" if program.fixed_url else "no",
+                program.summary,
                 _options_text(program),
                 codes=("", GREEN if path is not None else ""),
             )
-    missing = [program for program in programs if program["path"] is None and program["id"] != "own"]
-    if missing and call.out.terminal:
-        call.out.line()
+    missing = [program for program in programs if program.path is None and program.id != "own"]
+    if missing and out.terminal:
+        out.line()
         for program in missing:
-            call.out.line(f"To install {program['id']}: {program['install']}")
+            out.line(f"To install {program.id}: {program.install}")
     return Exit.DONE
 
 
-def _options_text(program: TunnelProgramView) -> str:
+def _options_text(program: TunnelProgram) -> str:
     texts = []
-    for option in program["options"]:
-        value = option["value"] if option["value"] is not None else "(saved)" if option["is_set"] else option["default"]
-        needed = " (required)" if option["required"] and not value else ""
-        texts.append(f"{option['name']}={value}{needed}")
+    for option in program.options:
+        value = option.value if option.value is not None else "(saved)" if option.is_set else option.default
+        needed = " (required)" if option.required and not value else ""
+        texts.append(f"{option.name}={value}{needed}")
     return ", ".join(texts)
 
 
@@ -120,123 +123,112 @@ async def start(call: Call) -> int:
     options = call.options
     values = _given(options.values)
     if values:
-        await call.api.set_tunnel_options(options.program, values)
-    tunnel = await call.api.start_tunnel(options.program)
+        await call.api.tunnel.set_options(options.program, values)
+    answer = await call.api.answer(AsyncTunnelControl.start(options.program))
     if call.out.terminal:
         await _print_warnings(call, options.program)
-    while tunnel["state"] in WORKING:
+    while answer.value.state in WORKING:
         await asyncio.sleep(POLL_S)
-        tunnel = await call.api.tunnel()
-    if tunnel["state"] not in CONNECTED:
-        raise CliError(tunnel["problem"] or "The tunnel was stopped before it had a URL.", Exit.ENVIRONMENT)
-    if tunnel["state"] != "up":
+        answer = await call.api.answer(AsyncTunnelControl.get())
+    tunnel = answer.value
+    if tunnel.state not in CONNECTED:
+        raise CliError(tunnel.problem or "The tunnel was stopped before it had a URL.", Exit.ENVIRONMENT)
+    if tunnel.state != "up":
         call.out.message(
-            f"The URL is not known to work yet ({url_mark(tunnel['state'])}). Check it: hookline tunnel probe"
+            f"The URL is not known to work yet ({url_mark(tunnel.state)}). Check it: hookline tunnel probe"
         )
-    if call.out.as_json:
-        call.out.json(tunnel)
-    else:
-        call.out.line(tunnel["url"] or "")
-        _show_outdated(call.out, tunnel)
-    return Exit.DONE
+    return call.show(answer, _started)
+
+
+def _started(out: Output, tunnel: Tunnel) -> None:
+    out.line(tunnel.url or "")
+    _show_outdated(out, tunnel)
 
 
 async def _print_warnings(call: Call, program_id: str) -> None:
-    for program in await call.api.tunnel_programs():
-        if program["id"] == program_id:
-            for warning in program["warnings"]:
+    for program in await call.api.tunnel.programs():
+        if program.id == program_id:
+            for warning in program.warnings:
                 call.out.message(warning)
 
 
 async def stop(call: Call) -> int:
-    before = await call.api.tunnel()
-    tunnel = await call.api.stop_tunnel()
-    if call.out.as_json:
-        call.out.json(tunnel)
-    else:
-        call.out.line("Stopped." if before["state"] != "off" else "No tunnel is running.")
-    return Exit.DONE
+    before = await call.api.tunnel.get()
+
+    def stopped(out: Output, _: Tunnel) -> None:
+        out.line("Stopped." if before.state != "off" else "No tunnel is running.")
+
+    return call.show(await call.api.answer(AsyncTunnelControl.stop()), stopped)
 
 
 async def show_status(call: Call) -> int:
     """Exit code 1 if the tunnel failed, or the last probe did."""
-    tunnel, out = await call.api.tunnel(), call.out
-    if out.as_json:
-        out.json(tunnel)
-    else:
-        _print_status(out, tunnel)
-    is_wrong = tunnel["state"] in DOWN or (tunnel["state"] == "checking" and reason_of(tunnel))
+    answer = await call.api.answer(AsyncTunnelControl.get())
+    call.show(answer, _print_status)
+    tunnel = answer.value
+    is_wrong = tunnel.state in DOWN or (tunnel.state == "checking" and tunnel.reason)
     return Exit.FAILURE if is_wrong else Exit.DONE
 
 
-def _print_status(out: Output, tunnel: TunnelView) -> None:
-    again = f" at {when_text(tunnel['restart_at'])}" if tunnel["restart_at"] else ""
-    out.field("Tunnel", tunnel["state"] + again)
-    if tunnel["program"] and tunnel["state"] != "off":
-        out.field("Program", tunnel["program"])
-    if tunnel["url"]:
-        out.field("URL", tunnel["url"])
-    if tunnel["up_since"]:
-        out.field("Since", when_text(tunnel["up_since"]))
-    if tunnel["restarts"]:
-        out.field("Restarts", str(tunnel["restarts"]))
-    if tunnel["probe"]:
-        out.field("Last check", f"{_probe_text(tunnel['probe'])} ({when_text(tunnel['probe']['at'])})")
-    if tunnel["problem"] and (tunnel["probe"] is None or tunnel["problem"] != tunnel["probe"]["problem"]):
-        out.field("Problem", tunnel["problem"])
+def _print_status(out: Output, tunnel: Tunnel) -> None:
+    again = f" at {when_text(tunnel.restart_at)}" if tunnel.restart_at else ""
+    out.field("Tunnel", tunnel.state + again)
+    if tunnel.program and tunnel.state != "off":
+        out.field("Program", tunnel.program)
+    if tunnel.url:
+        out.field("URL", tunnel.url)
+    if tunnel.up_since:
+        out.field("Since", when_text(tunnel.up_since))
+    if tunnel.restarts:
+        out.field("Restarts", str(tunnel.restarts))
+    if tunnel.probe:
+        out.field("Last check", f"{_probe_text(tunnel.probe)} ({when_text(tunnel.probe.at)})")
+    if tunnel.problem and (tunnel.probe is None or tunnel.problem != tunnel.probe.problem):
+        out.field("Problem", tunnel.problem)
     _show_outdated(out, tunnel)
-    if tunnel["state"] in ("failed", "restarting"):
-        for line in tunnel["output"]:
+    if tunnel.state in ("failed", "restarting"):
+        for line in tunnel.output:
             out.line(f"  {line}")
 
 
 async def probe(call: Call) -> int:
     """Exit code 1 if the URL does not reach Hookline."""
-    result = await call.api.probe_tunnel()
-    if call.out.as_json:
-        call.out.json(result)
-    else:
-        worked = result["problem"] is None
-        call.out.marked("✓" if worked else "✗", GREEN if worked else RED, _probe_text(result))
-    return Exit.DONE if result["problem"] is None else Exit.FAILURE
+    answer = await call.api.answer(AsyncTunnelControl.probe())
+    call.show(answer, _print_probe)
+    return Exit.DONE if answer.value.problem is None else Exit.FAILURE
+
+
+def _print_probe(out: Output, result: Probe) -> None:
+    worked = result.problem is None
+    out.marked("✓" if worked else "✗", GREEN if worked else RED, _probe_text(result))
 
 
 async def show_history(call: Call) -> int:
-    found = call.api.tunnel_history(call.options.count)
-    if call.out.as_json:
-        array = JsonList(call.out)
-        async for one in found:
-            array.add(one)
-        array.end()
-        return Exit.DONE
-    printed = 0
-    with Table(call.out, HISTORY_COLUMNS) as table:
-        async for one in found:
-            until = when_text(one["until"]) if one["until"] else "now"
-            table.row(when_text(one["since"]), until, one["program"], one["url"])
-            printed += 1
-    if not printed:
+    found = call.api.answers(AsyncTunnelControl.history(call.options.count))
+    if not await call.show_list(found, HISTORY_COLUMNS, _history_rows) and not call.out.as_json:
         call.out.message("There has been no tunnel yet.")
     return Exit.DONE
 
 
+async def _history_rows(found: AsyncIterator[TunnelUrl]) -> AsyncIterator[Row]:
+    async for one in found:
+        until = when_text(one.until) if one.until else "now"
+        yield (when_text(one.since), until, one.program, one.url), ()
+
+
 async def set_options(call: Call) -> int:
-    program = await call.api.set_tunnel_options(call.options.program, _given(call.options.values))
-    if call.out.as_json:
-        call.out.json(program)
-    else:
-        call.out.line(_options_text(program))
-    return Exit.DONE
+    asked = AsyncTunnelControl.set_options(call.options.program, _given(call.options.values))
+    return call.show(await call.api.answer(asked), lambda out, program: out.line(_options_text(program)))
 
 
 async def mark_updated(call: Call) -> int:
-    tunnel = await call.api.tunnel_updated(slug_given(call.options.slug))
-    if call.out.as_json:
-        call.out.json(tunnel)
-    else:
-        call.out.line(f"Marked the URL of {call.options.slug} as updated.")
-        _show_outdated(call.out, tunnel)
-    return Exit.DONE
+    slug = slug_given(call.options.slug)
+
+    def marked(out: Output, tunnel: Tunnel) -> None:
+        out.line(f"Marked the URL of {slug} as updated.")
+        _show_outdated(out, tunnel)
+
+    return call.show(await call.api.answer(AsyncTunnelControl.updated(slug)), marked)
 
 
 def _given(texts: list[str]) -> dict[str, str]:
@@ -258,11 +250,11 @@ def _read(file: str) -> str:
         raise CliError(f"{file} cannot be read: {reason}.", Exit.ENVIRONMENT) from error
 
 
-def _probe_text(probe: ProbeView) -> str:
-    return probe["problem"] or f"The public URL works, in {ms_text(probe['ms'] or 0)}."
+def _probe_text(probe: Probe) -> str:
+    return probe.problem or f"The public URL works, in {ms_text(probe.ms or 0)}."
 
 
-def _show_outdated(out: Output, tunnel: TunnelView) -> None:
-    for one in tunnel["outdated"]:
-        new = f" with {one['new_url']}" if one["new_url"] else ""
-        out.field("Outdated", f"{one['url']}: update it at the provider{new}")
+def _show_outdated(out: Output, tunnel: Tunnel) -> None:
+    for one in tunnel.outdated:
+        new = f" with {one.new_url}" if one.new_url else ""
+        out.field("Outdated", f"{one.url}: update it at the provider{new}")

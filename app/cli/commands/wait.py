@@ -54,6 +54,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 async def wait(call: LocalCall) -> int:
     from app.cli.client import ApiClient  # start-up time: httpx is for commands that run
     from app.cli.live import RunningProgram  # as above
+    from hookline.client.requests import wait_call  # as above
 
     options, query = call.options, checked_query(call.options.query)
     program = RunningProgram(call.folder, call.out)
@@ -68,14 +69,15 @@ async def wait(call: LocalCall) -> int:
                 # The first call only asks for the position: without it, a restart would leave a gap.
                 left_s = max(0.0, until - time.monotonic()) if after is not None else 0.0
                 begins = after is None
-                found, after = await api.wait(options.slug, query, after, min(left_s, CALL_S))
+                answer = await api.answer(wait_call(options.slug, query, after, min(left_s, CALL_S), body=False))
+                found, after = answer.value
             except UnavailableError:
                 address = await program.again(until)
                 continue
             program.connected()
             if found is not None:
                 if call.out.as_json:
-                    call.out.json(found)
+                    call.out.json(answer.json)
                 else:
                     await print_request(Call(options=options, out=call.out, api=api), found)
                 return Exit.DONE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Annotated, Literal, cast
+from typing import Annotated, Literal
 from urllib.parse import unquote
 
 import httpx
@@ -14,9 +14,8 @@ from app.cli.identifiers import request_id
 from app.cli.mcp.serializers import Serializer
 from app.cli.mcp.shapes import EndpointShape, ReplayResults, SentShape
 from app.cli.mcp.tools import RESPONSE_BYTES, Connect, ReadTools, RequestId, calling
-from app.cli.transport import path_of
-from app.cli.views import FullDeliveryView
 from app.core.hop_by_hop import FRAMING
+from hookline.client.requests import ReplayRequestFields
 
 _SEND_S = 60.0
 _DOTS = frozenset({".", ".."})
@@ -37,10 +36,9 @@ class ActingTools:
     ) -> ReplayResults:
         """Send a captured request again, wait for the responses, and return the result of each delivery."""
         async with calling(self._connect) as api:
-            path = path_of("requests", await request_id(api, request), "replay")
-            fields = {} if url is None else {"url": url}
-            made = await api.json("POST", path, fields, timeout_s=None)  # each target has its own
-        deliveries = [await self._read.full_delivery(cast(FullDeliveryView, one)) for one in made["deliveries"]]
+            fields: ReplayRequestFields = {} if url is None else {"url": url}
+            made = await api.requests.replay(await request_id(api, request), **fields)
+        deliveries = [await self._read.full_delivery(one) for one in made.deliveries]
         return ReplayResults(deliveries)
 
     async def send_request(
@@ -56,8 +54,8 @@ class ActingTools:
         """Send a request to an endpoint of this Hookline, as a provider would, to try the code behind it. Returns the
         status and the first 4 KiB of the response's body."""
         async with calling(self._connect) as api:
-            slug = (await api.endpoint(endpoint))["slug"]
-            base = (await api.status())["capture_url"]
+            slug = (await api.endpoints.get(endpoint)).slug
+            base = (await api.status()).capture_url
         if base is None:
             raise ToolError("Hookline does not capture now. Start it with hookline, or hookline serve.")
         _check(path, headers or {})
@@ -81,9 +79,9 @@ class ActingTools:
         ] = 7,
     ) -> EndpointShape:
         """Create an endpoint, and return it with its capture URL."""
-        fields = {"name": name, "forward_url": forward_url, "retention_days": retention_days}
         async with calling(self._connect) as api:
-            return self._serializer.endpoint(await api.create(fields))
+            made = await api.endpoints.create(name, forward_url=forward_url, retention_days=retention_days)
+            return self._serializer.endpoint(made)
 
 
 def _check(path: str, headers: dict[str, str]) -> None:

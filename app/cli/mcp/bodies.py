@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import codecs
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 
 from app.cli.mcp.shapes import BodyShape
@@ -17,7 +17,7 @@ REDACTED_MAX = 1024 * 1024
 TOO_LONG = "Without secrets, only the first 1 MiB of a body can be read."
 _PIECE = 64 * 1024
 
-Headers = list[tuple[str, str]]
+Headers = Sequence[tuple[str, str]]
 
 
 async def part_as_sent(pieces: AsyncGenerator[bytes, None], size: int, limit: int, offset: int) -> BodyShape:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import overload
 
 from app.cli.mcp.shapes import (
     AttemptShape,
@@ -14,11 +16,12 @@ from app.cli.mcp.shapes import (
     StatusShape,
     SummaryShape,
 )
-from app.cli.views import AttemptView, DeliveryView, EndpointView, RequestView, StatusView, SummaryView
+from app.core.clock import microseconds, rfc3339
 from app.core.delivery_text import reason_text
 from app.core.gist.words import MORE, shortened
 from app.core.redaction.headers import redacted_headers
 from app.core.redaction.in_text import redacted_text, redacted_url
+from hookline.records import Attempt, Delivery, Endpoint, RequestHead, Status, Summary
 
 TEXT_MAX = 2_000
 """Characters of a text; in a list `LISTED_MAX`."""
@@ -46,7 +49,7 @@ class Serializer:
         """A text that somebody wrote."""
         return self._shortened(text, redacted_text, most)
 
-    def headers(self, headers: Sequence[Sequence[str]], secret: str = "") -> list[tuple[str, str]]:
+    def headers(self, headers: Sequence[tuple[str, str]], secret: str = "") -> list[tuple[str, str]]:
         """The first headers, with a line that counts the others if they are too long. `secret` names a secret one."""
         shown: list[tuple[str, str]] = []
         free = HEADERS_MAX
@@ -60,103 +63,103 @@ class Serializer:
         left = len(headers) - len(shown)
         return [*shown, (MORE, f"{left} more headers")] if left else shown
 
-    def status(self, status: StatusView) -> StatusShape:
-        problems = [*status["warnings"], *([status["storage"]] if status["storage"] != "ok" else [])]
+    def status(self, status: Status) -> StatusShape:
+        problems = [*status.warnings, *([status.storage] if status.storage != "ok" else [])]
         return StatusShape(
-            version=status["version"],
-            running=status["capture_url"] is not None,
-            capture_url=status["capture_url"],
-            base_url=status["base_url"],
-            tunnel=status["tunnel"],
-            plan=status["plan"],
-            requests=status["counts"]["requests"],
+            version=status.version,
+            running=status.capture_url is not None,
+            capture_url=status.capture_url,
+            base_url=status.base_url,
+            tunnel=status.tunnel,
+            plan=status.plan,
+            requests=status.counts.requests,
             problems=[self.text(problem) for problem in problems],
         )
 
-    def endpoint(self, endpoint: EndpointView) -> EndpointShape:
+    def endpoint(self, endpoint: Endpoint) -> EndpointShape:
         return EndpointShape(
-            slug=endpoint["slug"],
-            name=self.text(endpoint["name"]),
-            description=self.text(endpoint["description"], LISTED_MAX),
-            url=endpoint["url"],
-            tunnel=endpoint["tunnel"],
-            active=endpoint["active"],
-            retention_days=endpoint["retention_days"],
-            request_count=endpoint["request_count"],
-            last_request_at=endpoint["last_request_at"],
-            targets=[self.url(target["url"], LISTED_MAX) for target in endpoint["targets"][:TARGETS_MAX]],
+            slug=endpoint.slug,
+            name=self.text(endpoint.name),
+            description=self.text(endpoint.description, LISTED_MAX),
+            url=endpoint.url,
+            tunnel=endpoint.tunnel,
+            active=endpoint.active,
+            retention_days=endpoint.retention_days,
+            request_count=endpoint.request_count,
+            last_request_at=_time(endpoint.last_request_at),
+            targets=[self.url(target.url, LISTED_MAX) for target in endpoint.targets[:TARGETS_MAX]],
         )
 
-    def summary(self, row: SummaryView) -> SummaryShape:
+    def summary(self, row: Summary) -> SummaryShape:
         return SummaryShape(
-            id=row["id"],
-            endpoint=row["endpoint"],
-            received_at=row["received_at"],
-            method=row["method"],
-            target=self.url(row["target"], LISTED_MAX),
-            content_type=self.text(row["content_type"], LISTED_MAX),
-            size=row["size"],
-            response_status=row["response"]["status"],
-            delivery=row["delivery"],
-            provider=row["provider"],
-            event=self._optional(row["event"]),
-            summary=self._optional(row["gist"]),
-            note=self._optional(row["note"]),
+            id=row.id,
+            endpoint=row.endpoint,
+            received_at=_time(row.received_at),
+            method=row.method,
+            target=self.url(row.target, LISTED_MAX),
+            content_type=self.text(row.content_type, LISTED_MAX),
+            size=row.size,
+            response_status=row.response.status,
+            delivery=row.delivery,
+            provider=row.provider,
+            event=self._optional(row.event),
+            summary=self._optional(row.gist),
+            note=self._optional(row.note),
         )
 
-    def request(self, found: RequestView, body: BodyShape, secret: str) -> RequestShape:
+    def request(self, found: RequestHead, body: BodyShape, secret: str) -> RequestShape:
         """`secret` is the name of the header that the endpoint asks senders for, or empty."""
-        deliveries = found["deliveries"]
+        deliveries = found.deliveries
         return RequestShape(
-            id=found["id"],
-            endpoint=found["endpoint"],
-            received_at=found["received_at"],
-            method=found["method"],
-            target=self.url(found["target"], HEADERS_MAX),
-            http_version=found["http_version"],
-            source_address=found["source"]["address"],
-            complete=found["complete"],
-            headers=self.headers(found["headers"], secret),
+            id=found.id,
+            endpoint=found.endpoint,
+            received_at=_time(found.received_at),
+            method=found.method,
+            target=self.url(found.target, HEADERS_MAX),
+            http_version=found.http_version,
+            source_address=found.source.address,
+            complete=found.complete,
+            headers=self.headers(found.headers.pairs, secret),
             body=body,
-            response_status=found["response"]["status"],
-            provider=found["provider"],
-            event=self._optional(found["event"]),
-            note=None if found["note"] is None else self.text(found["note"]),
+            response_status=found.response.status,
+            provider=found.provider,
+            event=self._optional(found.event),
+            note=None if found.note is None else self.text(found.note),
             delivery_count=len(deliveries),
             deliveries=[self.delivery(one) for one in deliveries[-DELIVERIES_MAX:]],
             redacted=not self.show_secrets,
         )
 
-    def delivery(self, row: DeliveryView) -> DeliveryShape:
+    def delivery(self, row: Delivery) -> DeliveryShape:
         return DeliveryShape(
-            id=row["id"],
-            request=row["request"],
-            endpoint=row["endpoint"],
-            url=self.url(row["url"], LISTED_MAX),
-            state=row["state"],
-            attempts=row["attempt_count"],
-            status=row["status"],
-            ms=row["ms"],
-            error=self._optional(reason_text(self._unquoted(row["error"]), row["next_step"]) or None),
-            replay=row["replay"] is not None,
-            queued_at=row["queued_at"],
-            next_attempt_at=row["due_at"],
+            id=row.id,
+            request=row.request,
+            endpoint=row.endpoint,
+            url=self.url(row.url, LISTED_MAX),
+            state=row.state,
+            attempts=row.attempt_count,
+            status=row.status,
+            ms=row.ms,
+            error=self._optional(reason_text(self._unquoted(row.error), row.next_step) or None),
+            replay=row.replay is not None,
+            queued_at=_time(row.queued_at),
+            next_attempt_at=_time(row.due_at),
         )
 
-    def attempt(self, row: AttemptView, secret: str) -> AttemptShape:
+    def attempt(self, row: Attempt, secret: str) -> AttemptShape:
         """`secret` as in `request`."""
         return AttemptShape(
-            number=row["number"],
-            trigger=row["trigger"],
-            started_at=row["started_at"],
-            ms=row["ms"],
-            method=row["method"],
-            url=self.url(row["url"]),
-            headers=self.headers(row["headers"], secret),
-            status=row["status"],
-            response_headers=self.headers(row["response_headers"]),
-            response_size=row["response_size"],
-            error=None if row["error"] is None else self.text(self._unquoted(row["error"]) or ""),
+            number=row.number,
+            trigger=row.trigger,
+            started_at=_time(row.started_at),
+            ms=row.ms,
+            method=row.method,
+            url=self.url(row.url),
+            headers=self.headers(row.headers.pairs, secret),
+            status=row.status,
+            response_headers=self.headers(row.response_headers.pairs),
+            response_size=row.response_size,
+            error=None if row.error is None else self.text(self._unquoted(row.error) or ""),
         )
 
     def _unquoted(self, error: str | None) -> str | None:
@@ -169,3 +172,19 @@ class Serializer:
     def _shortened(self, text: str, redact: Callable[[str], str], most: int) -> str:
         # No more than can be shown is read, and what shows a secret by what follows it.
         return shortened(text if self.show_secrets else redact(text[: 4 * most]), most)
+
+
+@overload
+def _time(moment: datetime) -> str: ...
+
+
+@overload
+def _time(moment: None) -> None: ...
+
+
+@overload
+def _time(moment: datetime | None) -> str | None: ...
+
+
+def _time(moment: datetime | None) -> str | None:
+    return None if moment is None else rfc3339(microseconds(moment))

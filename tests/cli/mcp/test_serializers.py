@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
+
+import msgspec
 
 from app.cli.mcp.serializers import HEADERS_MAX, LISTED_MAX, TEXT_MAX, Serializer
-from app.cli.views import DeliveryView, SummaryView
+from hookline.calls import decoded
+from hookline.records import Delivery, Summary
 
 LONG = "x" * 60_000
 
 
-def summary(**changed: Any) -> SummaryView:
+def summary(**changed: Any) -> Summary:
     """A request in a list."""
     plain = {
         "id": "01", "endpoint": "orders", "received_at": "2026-11-20T09:00:00Z", "method": "GET", "target": "/",
         "content_type": "", "size": 0, "complete": True, "response": {"status": 200, "ms": 1.0}, "delivery": "none",
-        "starred": False, "note": None, "provider": None, "event": None, "gist": None,
+        "read": False, "starred": False, "note": None, "provider": None, "event": None, "gist": "",
     }  # fmt: skip
-    return cast(SummaryView, {**plain, **changed})
+    return msgspec.convert({**plain, **changed}, Summary)
 
 
 def test_long_texts_of_a_list_are_shortened() -> None:
@@ -43,11 +46,13 @@ def test_an_error_does_not_quote_what_the_target_sent() -> None:
     delivery = {
         "id": "1", "request": "1", "endpoint": "a", "url": "http://a/", "state": "failed", "attempt_count": 1,
         "status": None, "ms": 1.0, "error": error, "next_step": "It is not tried again.", "replay": None,
-        "queued_at": "", "due_at": None,
+        "queued_at": "2026-11-20T09:00:00Z", "due_at": None, "method": "GET", "started_at": None, "target": None,
+        "responded": False, "waits_for": None, "response_headers": [], "response_size": 0, "response_truncated": False,
     }  # fmt: skip
-    shown = Serializer(show_secrets=False).delivery(cast(DeliveryView, delivery)).error or ""
+    sent = decoded(msgspec.json.encode(delivery), Delivery)
+    shown = Serializer(show_secrets=False).delivery(sent).error or ""
     assert shown.endswith("illegal chunk header. It is not tried again.")
-    assert "hunter2" in (Serializer(show_secrets=True).delivery(cast(DeliveryView, delivery)).error or "")
+    assert "hunter2" in (Serializer(show_secrets=True).delivery(sent).error or "")
 
 
 def test_a_secret_is_redacted_where_a_long_text_is_cut_off() -> None:
