@@ -30,7 +30,7 @@ from app.core.model import (
     StorageUse,
     Summary,
 )
-from app.core.redaction.headers import SecretHeaders
+from app.core.redaction.secret import SecretHeaders
 from app.core.search.query import Query
 from app.core.target import Target
 from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl

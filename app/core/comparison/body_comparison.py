@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from difflib import SequenceMatcher
 from typing import Any, NamedTuple
 
 from msgspec.structs import replace
@@ -38,6 +37,8 @@ def text_differences(first: str, second: str) -> Iterator[Difference]:
         old, new = (_quoted_lines(lines, column) for lines in (some, others))
         yield difference("body", _lines(begin, 1), old, new, f"Differs from line {begin + 1:,} on")
         return
+    from difflib import SequenceMatcher  # start-up time
+
     for kind, low, high, other_low, other_high in SequenceMatcher(None, some, others).get_opcodes():
         if kind != "equal":
             yield _replaced(some[low:high], others[other_low:other_high], begin + low, begin + other_low)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from app.core.redaction.in_text import redacted_text
 from app.core.redaction.names import is_secret_header
 from app.core.redaction.secret import REDACTED, without_secret
-
-SecretHeaders = Mapping[int, str]
-"""The names of the headers in which endpoints ask senders for a secret, by the endpoints' ids."""
 
 
 def redacted_headers(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -12,6 +12,8 @@ REDACTED = "[redacted]"
 HOLE = "\x7f"
 """What a search has in the place of a secret: one byte in all charsets that bodies are redacted in, and allowed in
 JSON."""
+SecretHeaders = Mapping[int, str]
+"""The names of the headers in which endpoints ask senders for a secret, by the endpoints' ids."""
 _SCHEME = re.compile(r"(?:basic|bearer|digest|token) ", re.IGNORECASE)
 
 

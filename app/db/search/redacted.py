@@ -10,17 +10,15 @@ from functools import cached_property
 from typing import Any
 
 import msgspec
-from msgspec.structs import replace
 from peewee import SqliteDatabase
 
 from app.core.gist.gist import gist
 from app.core.model import Description
 from app.core.record import Headers
 from app.core.redaction.body import AFTER_BYTES, Searchable, redacted_body, searchable_body
-from app.core.redaction.headers import SecretHeaders, redacted_headers
+from app.core.redaction.headers import redacted_headers
 from app.core.redaction.in_text import redacted_url
-from app.core.redaction.secret import HOLE
-from app.core.search.query import Filter, JsonTest, Leaf, Not, Query, Term, Word, flatten
+from app.core.redaction.secret import HOLE, SecretHeaders
 from app.db.insert import decode_headers
 from app.db.raw_sql import raw
 from app.db.schema import PARTS_PER_BODY
@@ -33,7 +31,6 @@ _ROWS = (
     f" FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
     " WHERE capture.id IN (SELECT value FROM json_each(?))"
 )
-_SHOWN_EVENT = "shown event"
 
 
 class RedactedCandidate(Candidate):
@@ -96,34 +93,6 @@ class RedactedCandidate(Candidate):
     @property
     def _json_text(self) -> str:
         return body_text(self.content_type, self._searchable.json).text
-
-
-def shown_events(query: Query) -> Query:
-    """The query with `event:` as a condition on what is shown: SQLite looks at the column."""
-    return replace(query, terms=tuple(map(_shown, query.terms)))
-
-
-def _shown(term: Term) -> Term:
-    if isinstance(term, Word):
-        return term
-    if isinstance(term, Filter):
-        return replace(term, name=_SHOWN_EVENT) if term.name == "event" else term
-    if isinstance(term, Not):
-        return replace(term, term=_shown(term.term))
-    return replace(term, terms=tuple(map(_shown, term.terms)))
-
-
-def indexed_terms(query: Query) -> tuple[Term, ...]:
-    """The terms that the search index, which knows the secrets, may narrow a search by: what matches without the
-    secrets matches with them. That is not so of exclusions, and of a text with a hole."""
-    if HOLE in query.text:
-        return ()
-    return tuple(term for term in query.terms if not any(map(_excludes, flatten((term,)))))
-
-
-def _excludes(leaf: Leaf) -> bool:
-    condition = leaf.term.condition if isinstance(leaf.term, Filter) else None
-    return leaf.negated or (isinstance(condition, JsonTest) and condition.operator == "!=")
 
 
 def describe(database: SqliteDatabase, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:

@@ -15,13 +15,12 @@ from app.core.deletion import Hidden
 from app.core.ids import first_id
 from app.core.model import PageKey, Summary
 from app.core.record import Record
-from app.core.redaction.headers import SecretHeaders
+from app.core.redaction.secret import SecretHeaders
 from app.db.queries import not_hidden_sql
 from app.db.raw_sql import raw
 from app.db.records import SUMMARY
 from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import Candidate, UnpackBudget
-from app.db.search.redacted import RedactedCandidate
 from app.db.search.row_filter import meets_all
 from app.db.search.sql_filter import Sql, SqlFilter
 
@@ -178,6 +177,8 @@ class Scan(Record, frozen=True):
                 budget=self.budget,
             )
         else:
+            from app.db.search.redacted import RedactedCandidate  # start-up time, as in `row_filter.py`
+
             candidate = RedactedCandidate(
                 target=row[_TARGET],
                 event=row[_EVENT],

@@ -16,7 +16,7 @@ from peewee import SqliteDatabase
 from app.core.clock import now_us
 from app.core.deletion import Hidden
 from app.core.model import PageKey, Summary
-from app.core.redaction.headers import SecretHeaders
+from app.core.redaction.secret import SecretHeaders
 from app.core.search.query import Query, Term
 from app.db.queries import numbers_of
 from app.db.raw_sql import raw
@@ -25,7 +25,7 @@ from app.db.search.candidate import UnpackBudget
 from app.db.search.index.entries import oldest_above
 from app.db.search.index.index import Index
 from app.db.search.index.planner import to_index_query
-from app.db.search.redacted import indexed_terms, shown_events
+from app.db.search.redacted_query import indexed_terms, shown_events
 from app.db.search.scan import FEW, NEWEST, STEP_S, ListSection, Scan, place_before
 from app.db.search.sql_filter import SqlFilter, to_sql_filter
 

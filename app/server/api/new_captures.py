@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from app.core.model import Summary
-from app.core.redaction.headers import SecretHeaders
+from app.core.redaction.secret import SecretHeaders
 from app.core.repositories import CapturePositions
 from app.core.search.query import Query
 from app.server.api.event_log import EventLog, Position

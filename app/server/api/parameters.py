@@ -16,7 +16,7 @@ from app.core.deletion import Mark
 from app.core.ids import BEGINNING_MIN, first_id, id_beginning, uuid7_us
 from app.core.model import Endpoint, PageKey
 from app.core.record import Record
-from app.core.redaction.headers import SecretHeaders
+from app.core.redaction.secret import SecretHeaders
 from app.core.rules import SLUG_MAX, SLUG_MIN, SLUG_PATTERN
 from app.core.search.parse import parse
 from app.core.search.query import Query, QueryError

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from app.core.clock import rfc3339
 from app.core.model import Capture, DeliveryState, Endpoint, PageKey, Summary
 from app.core.record import Record
-from app.core.redaction.headers import SecretHeaders
+from app.core.redaction.secret import SecretHeaders
 from app.core.search.parse import parse
 from app.server.api.body import send_body, short_body
 from app.server.api.inputs import RequestPatch

@@ -22,7 +22,7 @@ from app.core.model import (
     Plan,
     Summary,
 )
-from app.core.redaction.headers import SecretHeaders
+from app.core.redaction.secret import SecretHeaders
 from app.core.repositories import (
     AccountRepository,
     ActivityRepository,
