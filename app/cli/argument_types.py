@@ -37,6 +37,18 @@ def whole_number(text: str) -> int:
     return _whole(text, "one such as 7")
 
 
+def whole_number_between(least: int, most: int) -> Callable[[str], int]:
+    """A whole number whose field has another name than the option."""
+
+    def value(text: str) -> int:
+        given = whole_number(text)
+        if not least <= given <= most:
+            raise argparse.ArgumentTypeError(f"{text} is out of range; use {least} to {most}")
+        return given
+
+    return value
+
+
 def seconds_between(least_ms: int, most_ms: int) -> Callable[[str], int]:
     """Seconds within these bounds, converted to whole milliseconds."""
 

@@ -160,7 +160,7 @@ def test_nothing_to_send_and_nothing_that_could_capture(run: Run, ids: list[str]
         ("@last --drop much", 2, "'much' is not a share"),
         ("@last --drop 101%", 2, "'101%' is not a share from 0% to 100%; use one such as 5% or 0.05"),
         ("@last --duplicate 5", 2, "'5' is not a share from 0% to 100%"),
-        ("@last --parallel 0", 2, "Concurrency must be 1 to 64"),
+        ("@last --parallel 0", 2, "Argument --parallel: 0 is out of range; use 1 to 64. See"),
         ("--endpoint orders --after noon", 2, "“noon” is not a time"),
         ("--endpoint orders -q size:x", 2, "size"),
         ("--endpoint orders", 2, "has no active target"),

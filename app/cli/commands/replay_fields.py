@@ -8,7 +8,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from app.cli.argument_types import moment, number, scale, seconds_between, share, whole_number
+from app.cli.argument_types import (
+    moment,
+    number,
+    scale,
+    seconds_between,
+    share,
+    whole_number,
+    whole_number_between,
+)
 from app.cli.commands.endpoint_fields import header_of
 from app.cli.commands.requests import QUERY_HELP
 from app.cli.errors import CliError, Exit
@@ -86,7 +94,7 @@ def _add_pace(group: Any) -> None:
     group.add_argument(
         "--parallel",
         dest="concurrency",
-        type=whole_number,
+        type=whole_number_between(1, CONCURRENCY_MAX),
         metavar="N",
         help=f"how many are sent at once, 1 to {CONCURRENCY_MAX}; 1 keeps their order (1)",
     )
