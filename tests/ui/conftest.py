@@ -12,7 +12,7 @@ if os.environ.setdefault("QT_QPA_PLATFORM", "offscreen") == "offscreen" and os.n
 
 import asyncio
 import gc
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any
 
@@ -23,10 +23,13 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.ui.loop import new_loop
+from app.ui.shell.main_window import MainWindow
 from app.ui.theme import fonts
 from app.ui.undo import pending_delete
 from app.ui.widgets.badge import method_font
 from tests.fonts import FILES, NARROW, WIDE, configuration
+from tests.ui.desk import Desk, open_desk, shown_over
+from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.stock_qasync import DEPRECATED, STOCK_QASYNC
 
 
@@ -127,6 +130,27 @@ def an_empty_clipboard_at_the_end(qapp: QApplication) -> Iterator[None]:
     """The offscreen platform deletes what is copied when the process exits, long after Python ended, which crashes."""
     yield
     qapp.clipboard().clear()
+
+
+@pytest.fixture
+async def desk(tmp_path: Path) -> AsyncIterator[Desk]:
+    """Over an empty store in `tmp_path`. For one with endpoints in it there is `open_desk`."""
+    async with open_desk(tmp_path) as desk:
+        yield desk
+
+
+@pytest.fixture
+async def window(desk: Desk) -> AsyncIterator[MainWindow]:
+    """The program's window over `desk`, shown. For one with endpoints in it there is `tests.ui.desk.shown`."""
+    async with shown_over(desk) as window:
+        yield window
+
+
+@pytest.fixture
+async def shown(tmp_path: Path) -> AsyncIterator[PageDesk]:
+    """The page of an endpoint without requests. For an endpoint of a certain kind there is `open_page`."""
+    async with open_page(tmp_path) as shown:
+        yield shown
 
 
 @pytest.fixture

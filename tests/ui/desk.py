@@ -189,16 +189,22 @@ async def open_desk(folder: Path, *, endpoints: int = 0, plan: Plan = Plan.FREE)
 
 @asynccontextmanager
 async def shown(folder: Path, **store: Any) -> AsyncIterator[tuple[Desk, MainWindow]]:
-    """A window over a desk, shown; closed again, with its tasks ended, at the end."""
-    async with open_desk(folder, **store) as desk:
-        window = desk.window()
-        window.show()
-        await activate(window)
+    """A window over a desk of its own."""
+    async with open_desk(folder, **store) as desk, shown_over(desk) as window:
+        yield desk, window
+
+
+@asynccontextmanager
+async def shown_over(desk: Desk) -> AsyncIterator[MainWindow]:
+    """The desk's window, shown; closed again, with its tasks ended, at the end."""
+    window = desk.window()
+    window.show()
+    await activate(window)
+    await settle()
+    try:
+        yield window
+    finally:
+        window.close()
+        await desk.tasks.cancel_all()
+        window.deleteLater()
         await settle()
-        try:
-            yield desk, window
-        finally:
-            window.close()
-            await desk.tasks.cancel_all()
-            window.deleteLater()
-            await settle()

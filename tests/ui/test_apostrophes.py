@@ -10,7 +10,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QLabel
 
 from app.ui.settings.dialog import SettingsDialog
-from tests.ui.desk import shown
+from app.ui.shell.main_window import MainWindow
 from tests.ui.waiting import until
 
 ROOT = Path(__file__).parents[2] / "app"
@@ -38,10 +38,9 @@ def test_no_text_of_the_window_has_a_straight_apostrophe() -> None:
     assert {name: lines for name, lines in found.items() if lines} == {}
 
 
-async def test_nor_has_a_setting_whose_words_the_api_shares(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (_, window):
-        window.open_settings()
-        await until(lambda: window.findChildren(SettingsDialog))
-        dialog = window.findChildren(SettingsDialog)[-1]
-        assert [one.text() for one in dialog.findChildren(QLabel) if STRAIGHT.search(one.text())] == []
-        dialog.reject()
+async def test_nor_has_a_setting_whose_words_the_api_shares(window: MainWindow) -> None:
+    window.open_settings()
+    await until(lambda: window.findChildren(SettingsDialog))
+    dialog = window.findChildren(SettingsDialog)[-1]
+    assert [one.text() for one in dialog.findChildren(QLabel) if STRAIGHT.search(one.text())] == []
+    dialog.reject()

@@ -118,18 +118,17 @@ async def test_a_question_deleted_with_its_dialog(tmp_path: Path) -> None:
         assert shown.stored == [A]
 
 
-async def test_reading_the_list_of_replays(tmp_path: Path) -> None:
-    async with open_desk(tmp_path) as desk:
-        held = Held(desk.replays)
-        services = desk.with_services(replays=held)
-        over = QWidget()
-        tracker = ReplayTracker(services, desk.tasks, over)
-        await until(lambda: not desk.tasks.running())
-        held.go.clear()
-        dialog = ReplaysDialog(tracker, services, desk.theme, desk.tasks, over)
-        dialog.open()
-        assert await close(desk, dialog, held.go.set) == []
-        over.deleteLater()
+async def test_reading_the_list_of_replays(desk: Desk) -> None:
+    held = Held(desk.replays)
+    services = desk.with_services(replays=held)
+    over = QWidget()
+    tracker = ReplayTracker(services, desk.tasks, over)
+    await until(lambda: not desk.tasks.running())
+    held.go.clear()
+    dialog = ReplaysDialog(tracker, services, desk.theme, desk.tasks, over)
+    dialog.open()
+    assert await close(desk, dialog, held.go.set) == []
+    over.deleteLater()
 
 
 async def test_saving_a_qr_code(tmp_path: Path) -> None:

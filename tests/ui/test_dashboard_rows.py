@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from app.core.model import Endpoint
 from app.ui.dashboard.row import HEIGHT, Columns
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
-from tests.ui.desk import shown
+from tests.ui.desk import Desk
 from tests.ui.waiting import settle, until
 
 
@@ -25,10 +23,9 @@ async def target_is_empty(window: MainWindow, endpoint: Endpoint) -> bool:
     )
 
 
-async def test_the_target_column_is_empty_without_a_forward_url(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        plain = await desk.endpoint(name="Plain")
-        forwarding = await desk.endpoint(name="Forwarding", forward_url="http://127.0.0.1:9/x")
-        window.show_page(DASHBOARD)
-        assert await target_is_empty(window, plain)
-        assert not await target_is_empty(window, forwarding)
+async def test_the_target_column_is_empty_without_a_forward_url(desk: Desk, window: MainWindow) -> None:
+    plain = await desk.endpoint(name="Plain")
+    forwarding = await desk.endpoint(name="Forwarding", forward_url="http://127.0.0.1:9/x")
+    window.show_page(DASHBOARD)
+    assert await target_is_empty(window, plain)
+    assert not await target_is_empty(window, forwarding)

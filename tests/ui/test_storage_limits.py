@@ -19,7 +19,7 @@ from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.question import Question
 from tests import factories
-from tests.ui.desk import Desk, open_desk, shown
+from tests.ui.desk import Desk, shown
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 from tests.ui.waiting import until
 
@@ -41,76 +41,73 @@ async def fill(desk: Desk, endpoint: Endpoint, number: int = 15, size: int = 100
 
 
 class TestForm:
-    async def test_a_size_is_typed_checked_and_saved(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            form = (dialog := open_dialog(desk, window)).form
-            QTest.keyClicks(form.name, "Orders")
-            assert not form.storage.when_full.isEnabled()
-            for typed, told in (
-                ("5 XB", "such as 500 MB"),
-                ("1 kB", "1 MiB to 1024 TiB, not 1 kB"),
-                ("0", "0"),
-            ):
-                form.storage.limit.clear()
-                QTest.keyClicks(form.storage.limit, typed)
-                assert told in errors_shown(dialog)["storage_limit"]
-                assert not dialog.submit_button.isEnabled()
+    async def test_a_size_is_typed_checked_and_saved(self, window: QWidget, desk: Desk) -> None:
+        form = (dialog := open_dialog(desk, window)).form
+        QTest.keyClicks(form.name, "Orders")
+        assert not form.storage.when_full.isEnabled()
+        for typed, told in (
+            ("5 XB", "such as 500 MB"),
+            ("1 kB", "1 MiB to 1024 TiB, not 1 kB"),
+            ("0", "0"),
+        ):
             form.storage.limit.clear()
-            QTest.keyClicks(form.storage.limit, "1.5 gib")
-            form.storage.when_full.setCurrentIndex(1)
-            assert errors_shown(dialog) == {}
-            dialog.submit()
-            await until(desk.store.endpoints.all)
-            (made,) = desk.store.endpoints.all()
-            assert (made.storage_limit, made.when_full) == (GIB + GIB // 2, "stop_capturing")
+            QTest.keyClicks(form.storage.limit, typed)
+            assert told in errors_shown(dialog)["storage_limit"]
+            assert not dialog.submit_button.isEnabled()
+        form.storage.limit.clear()
+        QTest.keyClicks(form.storage.limit, "1.5 gib")
+        form.storage.when_full.setCurrentIndex(1)
+        assert errors_shown(dialog) == {}
+        dialog.submit()
+        await until(desk.store.endpoints.all)
+        (made,) = desk.store.endpoints.all()
+        assert (made.storage_limit, made.when_full) == (GIB + GIB // 2, "stop_capturing")
 
     async def test_editing_something_else_keeps_the_limit_and_emptying_it_removes_it(
-        self, window: QWidget, tmp_path: Path
+        self, window: QWidget, desk: Desk
     ) -> None:
-        async with open_desk(tmp_path) as desk:
-            made = await desk.endpoint(storage_limit=123_456_789, when_full="stop_capturing")
-            dialog = open_dialog(desk, window, made)
-            assert dialog.form.storage.limit.text() == "123456789 B"
-            QTest.keyClicks(dialog.form.name, "New name")
-            dialog.submit()
-            await until(lambda: desk.store.endpoints.all()[0].name != made.name)
-            (changed,) = desk.store.endpoints.all()
-            assert (changed.storage_limit, changed.when_full) == (123_456_789, "stop_capturing")
-            dialog = open_dialog(desk, window, changed)
-            dialog.form.storage.limit.clear()
-            dialog.submit()
-            await until(lambda: desk.store.endpoints.all()[0].storage_limit is None)
+        made = await desk.endpoint(storage_limit=123_456_789, when_full="stop_capturing")
+        dialog = open_dialog(desk, window, made)
+        assert dialog.form.storage.limit.text() == "123456789 B"
+        QTest.keyClicks(dialog.form.name, "New name")
+        dialog.submit()
+        await until(lambda: desk.store.endpoints.all()[0].name != made.name)
+        (changed,) = desk.store.endpoints.all()
+        assert (changed.storage_limit, changed.when_full) == (123_456_789, "stop_capturing")
+        dialog = open_dialog(desk, window, changed)
+        dialog.form.storage.limit.clear()
+        dialog.submit()
+        await until(lambda: desk.store.endpoints.all()[0].storage_limit is None)
 
 
 class TestSettings:
-    async def test_limit_and_choice_are_saved_and_use_is_shown(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            await desk.apply(Settings())
-            await fill(desk, await desk.endpoint(), 3)
-            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-            dialog.open()
-            storage = dialog.storage.limit
-            assert storage.limit.text() == "20 GiB"
-            assert storage.used.text() == "296 KiB of 20 GiB stored"
-            assert not storage.reached.isVisibleTo(dialog)
-            for typed, told in (("much", "such as 500 MB"), ("3 MiB", "16 MiB to 1024 TiB, not 3 MiB")):
-                storage.limit.clear()
-                QTest.keyClicks(storage.limit, typed)
-                assert told in storage.row("storage_limit").error()
-                assert not dialog.save_button.isEnabled()
+    async def test_limit_and_choice_are_saved_and_use_is_shown(self, window: QWidget, desk: Desk) -> None:
+        await desk.apply(Settings())
+        await fill(desk, await desk.endpoint(), 3)
+        dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
+        dialog.open()
+        storage = dialog.storage.limit
+        assert storage.limit.text() == "20 GiB"
+        assert storage.used.text() == "296 KiB of 20 GiB stored"
+        assert not storage.reached.isVisibleTo(dialog)
+        for typed, told in (("much", "such as 500 MB"), ("3 MiB", "16 MiB to 1024 TiB, not 3 MiB")):
             storage.limit.clear()
-            QTest.keyClicks(storage.limit, "30 MB")
-            storage.when_full.setCurrentIndex(1)
-            assert storage.row("storage_limit").error() == ""
-            dialog.save_button.click()
-            await until(lambda: desk.settings.storage_limit == 30_000_000)
-            assert desk.settings.when_full == "stop_capturing"
-            await until(lambda: storage.used.text() == "296 KiB of 30 MB stored")
-            storage.limit.clear()
-            storage.limit.textEdited.emit("")
-            dialog.save_button.click()
-            await until(lambda: desk.settings.storage_limit is None)
-            dialog.reject()
+            QTest.keyClicks(storage.limit, typed)
+            assert told in storage.row("storage_limit").error()
+            assert not dialog.save_button.isEnabled()
+        storage.limit.clear()
+        QTest.keyClicks(storage.limit, "30 MB")
+        storage.when_full.setCurrentIndex(1)
+        assert storage.row("storage_limit").error() == ""
+        dialog.save_button.click()
+        await until(lambda: desk.settings.storage_limit == 30_000_000)
+        assert desk.settings.when_full == "stop_capturing"
+        await until(lambda: storage.used.text() == "296 KiB of 30 MB stored")
+        storage.limit.clear()
+        storage.limit.textEdited.emit("")
+        dialog.save_button.click()
+        await until(lambda: desk.settings.storage_limit is None)
+        dialog.reject()
 
 
 class TestWindow:
@@ -166,23 +163,22 @@ class TestWindow:
 
 
 class TestQuestion:
-    async def test_a_limit_below_what_is_stored_is_asked_about_first(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            made = await desk.endpoint()
-            await fill(desk, made)
-            dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window, made)
-            dialog.open()
-            dialog.form.more_button.setChecked(True)
-            QTest.keyClicks(dialog.form.storage.limit, "1 MiB")
-            for agreed in (False, True):
-                dialog.submit()
-                await until(lambda: dialog.findChildren(Question))
-                (question,) = dialog.findChildren(Question)
-                assert "A limit of 1 MiB deletes at least 457 KiB of the 1.4 MiB stored" in question.text.text()
-                assert desk.store.captures.counts(made.id).total == 15
-                (question.confirm if agreed else question.cancel).click()
-                if not agreed:
-                    await until(dialog.submit_button.isEnabled)
-                    assert dialog.isVisible()
-                    await until(lambda: not dialog.findChildren(Question))
-            await until(lambda: desk.store.captures.counts(made.id).total < 12)
+    async def test_a_limit_below_what_is_stored_is_asked_about_first(self, window: QWidget, desk: Desk) -> None:
+        made = await desk.endpoint()
+        await fill(desk, made)
+        dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window, made)
+        dialog.open()
+        dialog.form.more_button.setChecked(True)
+        QTest.keyClicks(dialog.form.storage.limit, "1 MiB")
+        for agreed in (False, True):
+            dialog.submit()
+            await until(lambda: dialog.findChildren(Question))
+            (question,) = dialog.findChildren(Question)
+            assert "A limit of 1 MiB deletes at least 457 KiB of the 1.4 MiB stored" in question.text.text()
+            assert desk.store.captures.counts(made.id).total == 15
+            (question.confirm if agreed else question.cancel).click()
+            if not agreed:
+                await until(dialog.submit_button.isEnabled)
+                assert dialog.isVisible()
+                await until(lambda: not dialog.findChildren(Question))
+        await until(lambda: desk.store.captures.counts(made.id).total < 12)

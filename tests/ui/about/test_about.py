@@ -41,33 +41,31 @@ def open_about(desk: Desk, window: QWidget) -> AboutDialog:
 
 
 class TestAbout:
-    async def test_it_says_what_runs_and_where(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_about(desk, window)
-            assert dialog.version.text() == "Version 1.2.3"
-            assert dialog.folder.path.text() == str(tmp_path)
-            assert dialog.base_url.text() == BASE
-            assert dialog.installation.text() == "from source, /home/ann/hookline"
-            assert dialog.built_on.text().startswith("Python 3.11.7 · Qt 6.")
-            assert dialog.built_on.text().endswith(" · SQLite 3.40.1")
-            plain = Qt.TextFormat.PlainText
-            assert {shown.textFormat() for shown in dialog.findChildren(QLabel) if shown.text()} == {plain}
-            dialog.reject()
+    async def test_it_says_what_runs_and_where(self, window: QWidget, tmp_path: Path, desk: Desk) -> None:
+        dialog = open_about(desk, window)
+        assert dialog.version.text() == "Version 1.2.3"
+        assert dialog.folder.path.text() == str(tmp_path)
+        assert dialog.base_url.text() == BASE
+        assert dialog.installation.text() == "from source, /home/ann/hookline"
+        assert dialog.built_on.text().startswith("Python 3.11.7 · Qt 6.")
+        assert dialog.built_on.text().endswith(" · SQLite 3.40.1")
+        plain = Qt.TextFormat.PlainText
+        assert {shown.textFormat() for shown in dialog.findChildren(QLabel) if shown.text()} == {plain}
+        dialog.reject()
 
-    async def test_diagnostics_are_copied_and_that_is_said(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_about(desk, window)
-            dialog.copy_button.setFocus()
-            for _ in range(2):
-                dialog.copy_button.click()
-            await until(dialog.status.text)
-            text = QGuiApplication.clipboard().text()
-            assert text.startswith("Hookline 1.2.3\n")
-            assert "  Platform plugin  offscreen\n" in text
-            assert dialog.status.text() == "Copied the diagnostics. They contain no secrets."
-            assert dialog.copy_button.accessibleDescription() == "Copied the diagnostics. They contain no secrets."
-            assert dialog.focusWidget() is dialog.copy_button
-            dialog.reject()
+    async def test_diagnostics_are_copied_and_that_is_said(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_about(desk, window)
+        dialog.copy_button.setFocus()
+        for _ in range(2):
+            dialog.copy_button.click()
+        await until(dialog.status.text)
+        text = QGuiApplication.clipboard().text()
+        assert text.startswith("Hookline 1.2.3\n")
+        assert "  Platform plugin  offscreen\n" in text
+        assert dialog.status.text() == "Copied the diagnostics. They contain no secrets."
+        assert dialog.copy_button.accessibleDescription() == "Copied the diagnostics. They contain no secrets."
+        assert dialog.focusWidget() is dialog.copy_button
+        dialog.reject()
 
     async def test_what_went_wrong_is_said_in_the_dialog(self, window: QWidget, tmp_path: Path) -> None:
         class Broken(DeskAbout):
@@ -107,37 +105,34 @@ class TestAbout:
             assert not folder.problem.isVisible()
 
     @pytest.mark.usefixtures("each_font")
-    async def test_a_long_path_cuts_nothing_off(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            desk.services = desk.with_services(data_folder=tmp_path / ("long-" * 40))
-            dialog = open_about(desk, window)
-            await settle()
-            assert dialog.width() < 600
-            for shown in (dialog.folder, dialog.installation, dialog.built_on):
-                assert shown.height() >= shown.sizeHint().height()
-            dialog.reject()
+    async def test_a_long_path_cuts_nothing_off(self, window: QWidget, tmp_path: Path, desk: Desk) -> None:
+        desk.services = desk.with_services(data_folder=tmp_path / ("long-" * 40))
+        dialog = open_about(desk, window)
+        await settle()
+        assert dialog.width() < 600
+        for label in (dialog.folder, dialog.installation, dialog.built_on):
+            assert label.height() >= label.sizeHint().height()
+        dialog.reject()
 
-    async def test_tab_goes_down_the_dialog_and_esc_closes_it(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_about(desk, window)
-            await activate(dialog)
-            await settle()
-            seen = []
-            for _ in range(6):
-                QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
-                widget = dialog.focusWidget()
-                seen.append(getattr(widget, "text", str)() or widget.accessibleName())
-            assert seen == ["Copy path", "Open", "Copy URL", "Licences", "Copy diagnostics", "Close"]
-            QTest.keyClick(dialog, Qt.Key.Key_Escape)
-            assert not dialog.isVisible()
+    async def test_tab_goes_down_the_dialog_and_esc_closes_it(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_about(desk, window)
+        await activate(dialog)
+        await settle()
+        seen = []
+        for _ in range(6):
+            QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
+            widget = dialog.focusWidget()
+            seen.append(getattr(widget, "text", str)() or widget.accessibleName())
+        assert seen == ["Copy path", "Open", "Copy URL", "Licences", "Copy diagnostics", "Close"]
+        QTest.keyClick(dialog, Qt.Key.Key_Escape)
+        assert not dialog.isVisible()
 
-    async def test_it_closes_while_diagnostics_are_collected(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_about(desk, window)
-            dialog.copy_button.click()
-            dialog.reject()
-            await until(lambda: not desk.tasks.running())
-            assert desk.messages.waiting() == ()
+    async def test_it_closes_while_diagnostics_are_collected(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_about(desk, window)
+        dialog.copy_button.click()
+        dialog.reject()
+        await until(lambda: not desk.tasks.running())
+        assert desk.messages.waiting() == ()
 
     async def test_the_sidebar_opens_it_once_and_settings_lead_there(self, tmp_path: Path) -> None:
         async with shown(tmp_path) as (_, window):
@@ -164,105 +159,103 @@ def listed(dialog: LicencesDialog) -> list[str]:
 
 
 class TestLicences:
-    async def test_the_list_is_searched_by_name_and_licence(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            about = open_about(desk, window)
-            about.licences_button.click()
-            (dialog,) = about.findChildren(LicencesDialog)
-            await until(dialog.list.count)
-            assert listed(dialog) == ["Hookline 1.2.3", "Qt 6.11.3", "msgspec 0.22.0"]
-            assert dialog.text.toPlainText() == "<b>Permission</b> is granted\n"
-            dialog.search.setText("LGPL")
-            assert listed(dialog) == ["Qt 6.11.3"]
-            assert dialog.name.text() == "Qt 6.11.3"
-            assert dialog.licence.text() == "LGPL-3.0-only"
-            assert dialog.text.toPlainText() == "GNU LESSER GENERAL PUBLIC LICENSE\n"
-            assert dialog.text.isReadOnly()
-            dialog.search.setText("no such thing")
-            assert listed(dialog) == []
-            assert dialog.no_matches.isVisible()
-            assert dialog.text.toPlainText() == ""
-            dialog.search.clear()
-            assert dialog.name.text() == "Hookline 1.2.3"
-            QTest.keyClick(dialog.search, Qt.Key.Key_Down)
-            assert dialog.name.text() == "Qt 6.11.3"
-            QTest.keyClick(dialog.search, Qt.Key.Key_Return)
-            assert dialog.isVisible()
-            QTest.keyClick(dialog.search, Qt.Key.Key_Escape)
-            assert not dialog.isVisible()
-            assert about.isVisible()
-            about.reject()
+    async def test_the_list_is_searched_by_name_and_licence(self, window: QWidget, desk: Desk) -> None:
+        about = open_about(desk, window)
+        about.licences_button.click()
+        (dialog,) = about.findChildren(LicencesDialog)
+        await until(dialog.list.count)
+        assert listed(dialog) == ["Hookline 1.2.3", "Qt 6.11.3", "msgspec 0.22.0"]
+        assert dialog.text.toPlainText() == "<b>Permission</b> is granted\n"
+        dialog.search.setText("LGPL")
+        assert listed(dialog) == ["Qt 6.11.3"]
+        assert dialog.name.text() == "Qt 6.11.3"
+        assert dialog.licence.text() == "LGPL-3.0-only"
+        assert dialog.text.toPlainText() == "GNU LESSER GENERAL PUBLIC LICENSE\n"
+        assert dialog.text.isReadOnly()
+        dialog.search.setText("no such thing")
+        assert listed(dialog) == []
+        assert dialog.no_matches.isVisible()
+        assert dialog.text.toPlainText() == ""
+        dialog.search.clear()
+        assert dialog.name.text() == "Hookline 1.2.3"
+        QTest.keyClick(dialog.search, Qt.Key.Key_Down)
+        assert dialog.name.text() == "Qt 6.11.3"
+        QTest.keyClick(dialog.search, Qt.Key.Key_Return)
+        assert dialog.isVisible()
+        QTest.keyClick(dialog.search, Qt.Key.Key_Escape)
+        assert not dialog.isVisible()
+        assert about.isVisible()
+        about.reject()
 
-    async def test_a_part_without_a_text_says_so(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = LicencesDialog(DeskAbout(), desk.theme, desk.tasks, window)
-            dialog.show_components([Component(name="x", version="", licence="MIT", text="")])
-            assert dialog.name.text() == "x"
-            assert "not included" in dialog.text.toPlainText()
-            await until(lambda: dialog.list.count() == len(DeskAbout.parts))
-            dialog.deleteLater()
+    async def test_a_part_without_a_text_says_so(self, window: QWidget, desk: Desk) -> None:
+        dialog = LicencesDialog(DeskAbout(), desk.theme, desk.tasks, window)
+        dialog.show_components([Component(name="x", version="", licence="MIT", text="")])
+        assert dialog.name.text() == "x"
+        assert "not included" in dialog.text.toPlainText()
+        await until(lambda: dialog.list.count() == len(DeskAbout.parts))
+        dialog.deleteLater()
 
 
 class TestStartAtSignIn:
-    async def test_the_switch_writes_the_entry_and_is_read_afresh(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            entry = desk.services.autostart
-            for on in (True, False):
-                dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-                dialog.open()
-                start = dialog.window_section.start
-                await until(start.switch.isEnabled)
-                assert start.switch.isChecked() is not on
-                start.switch.click()
-                await until(lambda: not desk.tasks.running())
-                assert start.switch.isChecked() is on
-                assert entry.enabled() is on
-                dialog.reject()
-
-    async def test_what_fails_is_said_and_the_switch_goes_back(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            (tmp_path / "autostart").write_text("in the way")
+    async def test_the_switch_writes_the_entry_and_is_read_afresh(self, window: QWidget, desk: Desk) -> None:
+        entry = desk.services.autostart
+        for on in (True, False):
             dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
             dialog.open()
             start = dialog.window_section.start
             await until(start.switch.isEnabled)
-            start.switch.setFocus()
+            assert start.switch.isChecked() is not on
             start.switch.click()
             await until(lambda: not desk.tasks.running())
-            assert "hookline.desktop cannot be written" in start.error()
-            assert not start.switch.isChecked()
-            assert dialog.focusWidget() is start.switch
-            (tmp_path / "autostart").unlink()
-            start.switch.click()
-            await until(lambda: start.error() == "")
-            assert start.switch.isChecked()
-            assert desk.messages.waiting() == ()
+            assert start.switch.isChecked() is on
+            assert entry.enabled() is on
             dialog.reject()
 
-    async def test_where_it_cannot_be_the_reason_stands_beside_it(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            desk.services = desk.with_services(autostart=Portable(tmp_path / "hookline.portable"))
-            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-            dialog.open()
-            start = dialog.window_section.start
-            await until(lambda: "portable mode" in start.text.text())
-            assert not start.switch.isEnabled()
-            assert "portable mode" in start.switch.accessibleDescription()
-            dialog.reject()
+    async def test_what_fails_is_said_and_the_switch_goes_back(
+        self, window: QWidget, tmp_path: Path, desk: Desk
+    ) -> None:
+        (tmp_path / "autostart").write_text("in the way")
+        dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
+        dialog.open()
+        start = dialog.window_section.start
+        await until(start.switch.isEnabled)
+        start.switch.setFocus()
+        start.switch.click()
+        await until(lambda: not desk.tasks.running())
+        assert "hookline.desktop cannot be written" in start.error()
+        assert not start.switch.isChecked()
+        assert dialog.focusWidget() is start.switch
+        (tmp_path / "autostart").unlink()
+        start.switch.click()
+        await until(lambda: start.error() == "")
+        assert start.switch.isChecked()
+        assert desk.messages.waiting() == ()
+        dialog.reject()
 
-    async def test_another_program_in_its_place_is_named(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            other = "/home/ann/Downloads/" + "very-long-name-" * 12 + "hookline"
-            DesktopEntry(tmp_path / "autostart", StartCommand([other])).set(True)
-            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-            dialog.open()
-            start = dialog.window_section.start
-            await until(start.switch.isEnabled)
-            assert not start.switch.isChecked()
-            assert start.text.text().startswith("Another command starts at sign-in: /home/ann/Downloads/")
-            assert other in start.text.toolTip().replace("\n", "")
-            start.switch.click()
-            await until(lambda: not desk.tasks.running())
-            assert start.switch.isChecked()
-            assert start.text.toolTip() == ""
-            dialog.reject()
+    async def test_where_it_cannot_be_the_reason_stands_beside_it(
+        self, window: QWidget, tmp_path: Path, desk: Desk
+    ) -> None:
+        desk.services = desk.with_services(autostart=Portable(tmp_path / "hookline.portable"))
+        dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
+        dialog.open()
+        start = dialog.window_section.start
+        await until(lambda: "portable mode" in start.text.text())
+        assert not start.switch.isEnabled()
+        assert "portable mode" in start.switch.accessibleDescription()
+        dialog.reject()
+
+    async def test_another_program_in_its_place_is_named(self, window: QWidget, tmp_path: Path, desk: Desk) -> None:
+        other = "/home/ann/Downloads/" + "very-long-name-" * 12 + "hookline"
+        DesktopEntry(tmp_path / "autostart", StartCommand([other])).set(True)
+        dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
+        dialog.open()
+        start = dialog.window_section.start
+        await until(start.switch.isEnabled)
+        assert not start.switch.isChecked()
+        assert start.text.text().startswith("Another command starts at sign-in: /home/ann/Downloads/")
+        assert other in start.text.toolTip().replace("\n", "")
+        start.switch.click()
+        await until(lambda: not desk.tasks.running())
+        assert start.switch.isChecked()
+        assert start.text.toolTip() == ""
+        dialog.reject()

@@ -111,13 +111,12 @@ class TestAllThere:
     NAMED = ("Ctrl+N", "Ctrl+K", "Ctrl+F", "/", "J", "K", "Up", "Down", "Return", "C", "U", "Del", "Ctrl+1", "Ctrl+9")
     """The keys that the window's design names, of features that are there."""
 
-    async def test_every_key_that_is_promised(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (_, window):
-            registry = window.commands.registry
-            commands = [*registry.all(), *(one for series in registry.series for one in series.commands)]
-            there = {key.toString(PORTABLE) for command in commands for key in command.shortcuts()}
-            there |= {QKeySequence(key).toString(PORTABLE) for other in EXTRA_SHORTCUTS for key in other.keys}
-            assert [key for key in self.NAMED if key not in there] == []
+    async def test_every_key_that_is_promised(self, window: MainWindow) -> None:
+        registry = window.commands.registry
+        commands = [*registry.all(), *(one for series in registry.series for one in series.commands)]
+        there = {key.toString(PORTABLE) for command in commands for key in command.shortcuts()}
+        there |= {QKeySequence(key).toString(PORTABLE) for other in EXTRA_SHORTCUTS for key in other.keys}
+        assert [key for key in self.NAMED if key not in there] == []
 
     async def test_every_command_of_the_registry_does_something(self, tmp_path: Path) -> None:
         """Each is connected, and has a name."""

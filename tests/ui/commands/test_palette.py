@@ -185,20 +185,19 @@ class TestFinding:
             assert await run_first(window, "setti") == "Settings"
             await until(lambda: window.findChildren(SettingsDialog))
 
-    async def test_only_what_would_do_something_is_offered(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            palette = await press_open(window)
-            names = texts(palette)
-            assert "New endpoint" in names
-            for name in ("Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"):
-                assert name not in names
-            palette.dismiss()
-            endpoint = await desk.endpoint()
-            window.show_endpoint(endpoint.id)
-            names = texts(await press_open(window))
-            assert {"Edit endpoint…", "Delete endpoint…", "Next endpoint", "Switch endpoint off"} <= set(names)
-            assert "Mark all as read" not in names
-            assert "Command palette" not in names
+    async def test_only_what_would_do_something_is_offered(self, desk: Desk, window: MainWindow) -> None:
+        palette = await press_open(window)
+        names = texts(palette)
+        assert "New endpoint" in names
+        for name in ("Dashboard", "Filter", "Find in body", "Edit endpoint…", "Next endpoint", "Theme: light"):
+            assert name not in names
+        palette.dismiss()
+        endpoint = await desk.endpoint()
+        window.show_endpoint(endpoint.id)
+        names = texts(await press_open(window))
+        assert {"Edit endpoint…", "Delete endpoint…", "Next endpoint", "Switch endpoint off"} <= set(names)
+        assert "Mark all as read" not in names
+        assert "Command palette" not in names
 
     async def test_endpoints_are_found_by_name_and_slug_and_shown_plain(self, tmp_path: Path) -> None:
         async with shown(tmp_path, plan=Plan.PRO, endpoints=10) as (desk, window):
@@ -321,15 +320,14 @@ class TestLook:
                 assert 24 <= place.y() < window.height() // 4
                 assert place.y() + palette.panel.height() < window.height()
 
-    async def test_matched_letters_take_the_accent_in_both_themes(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            palette = await press_open(window)
-            for theme in ("light", "dark"):
-                desk.theme.set_choice(theme)
-                palette.field.setText("")
-                plain = _strongest(palette, desk.theme.tokens.accent_text)
-                palette.field.setText("refused")
-                assert _strongest(palette, desk.theme.tokens.accent_text) > plain + 10
+    async def test_matched_letters_take_the_accent_in_both_themes(self, desk: Desk, window: MainWindow) -> None:
+        palette = await press_open(window)
+        for theme in ("light", "dark"):
+            desk.theme.set_choice(theme)
+            palette.field.setText("")
+            plain = _strongest(palette, desk.theme.tokens.accent_text)
+            palette.field.setText("refused")
+            assert _strongest(palette, desk.theme.tokens.accent_text) > plain + 10
 
     async def test_a_screen_reader_hears_the_row(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (_, window):

@@ -57,15 +57,14 @@ class TestOpening:
             QTest.keyClick(line, Qt.Key.Key_F1)
             assert sheets(window)
 
-    async def test_the_sidebar_leads_there_once(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (_, window):
-            for _ in range(3):
-                window.sidebar.keys_button.click()
-            assert len(sheets(window)) == 1
-            sheets(window)[0].reject()
-            await settle()
+    async def test_the_sidebar_leads_there_once(self, window: MainWindow) -> None:
+        for _ in range(3):
             window.sidebar.keys_button.click()
-            assert len(sheets(window)) == 1
+        assert len(sheets(window)) == 1
+        sheets(window)[0].reject()
+        await settle()
+        window.sidebar.keys_button.click()
+        assert len(sheets(window)) == 1
 
 
 class TestContent:
@@ -168,22 +167,21 @@ class TestUnnamed:
 
 
 class TestScrolling:
-    async def test_its_keys_scroll_while_the_line_has_the_keyboard(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (_, window):
-            window.resize(960, 600)
-            window.commands.shortcuts.open()
-            dialog = sheets(window)[0]
-            await settle()
-            bar, key = dialog.area.verticalScrollBar(), Qt.Key
-            assert bar.maximum() > 0
-            QTest.keyClick(dialog.search, key.Key_PageDown)
-            assert bar.value() > 0
-            QTest.keyClick(dialog.search, key.Key_PageUp)
-            assert bar.value() == 0
-            QTest.keyClick(dialog.search, key.Key_End)
-            assert bar.value() == bar.maximum()
-            QTest.keyClick(dialog.search, key.Key_Home)
-            assert bar.value() == 0
-            dialog.search.setText("e")
-            QTest.keyClick(dialog.search, key.Key_Home)
-            assert dialog.search.cursorPosition() == 0
+    async def test_its_keys_scroll_while_the_line_has_the_keyboard(self, window: MainWindow) -> None:
+        window.resize(960, 600)
+        window.commands.shortcuts.open()
+        dialog = sheets(window)[0]
+        await settle()
+        bar, key = dialog.area.verticalScrollBar(), Qt.Key
+        assert bar.maximum() > 0
+        QTest.keyClick(dialog.search, key.Key_PageDown)
+        assert bar.value() > 0
+        QTest.keyClick(dialog.search, key.Key_PageUp)
+        assert bar.value() == 0
+        QTest.keyClick(dialog.search, key.Key_End)
+        assert bar.value() == bar.maximum()
+        QTest.keyClick(dialog.search, key.Key_Home)
+        assert bar.value() == 0
+        dialog.search.setText("e")
+        QTest.keyClick(dialog.search, key.Key_Home)
+        assert dialog.search.cursorPosition() == 0

@@ -133,23 +133,22 @@ async def test_an_ignored_field_no_longer_counts_and_is_remembered(tmp_path: Pat
         assert QGuiApplication.clipboard().text() == command(dialog, endpoint)
 
 
-async def test_a_header_is_ignored_from_its_menu(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        endpoint = await deliveries.two_targets(desk.store)
-        for version, row in enumerate(await deliveries.queued(desk.store, endpoint)):
-            headers = (("X-Version", str(version)), ("Server", "a"), ("Date", str(version)))
-            await deliveries.respond(desk.store, row, headers=headers)
-        dialog = await opened(window, endpoint)
-        await until(lambda: dialog.right.currentWidget() is dialog.responses)
-        table = dialog.responses.headers
-        marks = [table.rows.index(row, 0).data() for row in range(table.rows.rowCount())]
-        assert marks == ["≠", "", "~"]
-        assert table.menu(1) is None
-        menu = table.menu(0)
-        assert menu is not None
-        assert menu.actions()[0].text() == "Ignore this field: X-Version"
-        menu.actions()[0].trigger()
-        await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
+async def test_a_header_is_ignored_from_its_menu(desk: Desk, window: MainWindow) -> None:
+    endpoint = await deliveries.two_targets(desk.store)
+    for version, row in enumerate(await deliveries.queued(desk.store, endpoint)):
+        headers = (("X-Version", str(version)), ("Server", "a"), ("Date", str(version)))
+        await deliveries.respond(desk.store, row, headers=headers)
+    dialog = await opened(window, endpoint)
+    await until(lambda: dialog.right.currentWidget() is dialog.responses)
+    table = dialog.responses.headers
+    marks = [table.rows.index(row, 0).data() for row in range(table.rows.rowCount())]
+    assert marks == ["≠", "", "~"]
+    assert table.menu(1) is None
+    menu = table.menu(0)
+    assert menu is not None
+    assert menu.actions()[0].text() == "Ignore this field: X-Version"
+    menu.actions()[0].trigger()
+    await until(lambda: dialog.progress.text() == "1 request: 0 different · 1 same")
 
 
 async def test_ignored_fields_are_edited_as_text(tmp_path: Path) -> None:
@@ -258,27 +257,26 @@ async def test_late_results_of_other_targets_are_not_listed(tmp_path: Path, monk
         assert ["id: 4 → 3" in listed(dialog)[0], "id: 2 → 1" in listed(dialog)[1]] == [True, True]
 
 
-async def test_it_needs_two_targets_and_closes_without_them(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        alone = await desk.endpoint(forward_url=deliveries.URL)
-        current = [alone]
-        commands = EndpointCommands(lambda: current[0], window.services, window.endpoint_actions, desk.theme, window)
-        assert (commands.compare.isEnabled(), commands.compare.reason) == (False, TOO_FEW)
-        window.show_endpoint(alone.id)
-        names = {entry.text: entry.detail for entry in window.commands.sources.entries()}
-        assert names["Compare targets…"] == TOO_FEW
-        await desk.store.targets.create(alone.id, TargetDraft(url="http://127.0.0.1:9/new"))
-        found = desk.store.endpoints.by_id(alone.id)
-        assert found is not None
-        current[0] = found
-        commands.refresh()
-        assert commands.compare.isEnabled()
-        commands.compare.run()
-        dialog = window.findChildren(ComparisonDialog)[0]
-        assert dialog.isVisible()
-        assert not dialog.isModal()
-        await desk.store.targets.delete(found.targets[1].id)
-        await until(lambda: not window.findChildren(ComparisonDialog))
+async def test_it_needs_two_targets_and_closes_without_them(desk: Desk, window: MainWindow) -> None:
+    alone = await desk.endpoint(forward_url=deliveries.URL)
+    current = [alone]
+    commands = EndpointCommands(lambda: current[0], window.services, window.endpoint_actions, desk.theme, window)
+    assert (commands.compare.isEnabled(), commands.compare.reason) == (False, TOO_FEW)
+    window.show_endpoint(alone.id)
+    names = {entry.text: entry.detail for entry in window.commands.sources.entries()}
+    assert names["Compare targets…"] == TOO_FEW
+    await desk.store.targets.create(alone.id, TargetDraft(url="http://127.0.0.1:9/new"))
+    found = desk.store.endpoints.by_id(alone.id)
+    assert found is not None
+    current[0] = found
+    commands.refresh()
+    assert commands.compare.isEnabled()
+    commands.compare.run()
+    dialog = window.findChildren(ComparisonDialog)[0]
+    assert dialog.isVisible()
+    assert not dialog.isModal()
+    await desk.store.targets.delete(found.targets[1].id)
+    await until(lambda: not window.findChildren(ComparisonDialog))
 
 
 async def test_lines_are_coloured_as_they_come_into_view(tmp_path: Path) -> None:

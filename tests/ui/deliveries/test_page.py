@@ -59,247 +59,239 @@ def states(window: MainWindow) -> list[str]:
 
 
 class TestRows:
-    async def test_a_request_without_a_path_is_named_by_its_event_or_gist(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            for fields in ({"gist": "JSON · id"}, {"gist": "JSON · id", "event": "invoice.paid"}, {}):
-                await deliver(desk, endpoint, target="/catch/x", **fields)
-            await open_with(window, 3)
-            model = window.deliveries.model
-            assert [model.index(row, REQUEST).data() for row in range(3)] == ["/", "invoice.paid", "JSON · id"]
+    async def test_a_request_without_a_path_is_named_by_its_event_or_gist(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        for fields in ({"gist": "JSON · id"}, {"gist": "JSON · id", "event": "invoice.paid"}, {}):
+            await deliver(desk, endpoint, target="/catch/x", **fields)
+        await open_with(window, 3)
+        model = window.deliveries.model
+        assert [model.index(row, REQUEST).data() for row in range(3)] == ["/", "invoice.paid", "JSON · id"]
 
-    async def test_what_was_deleted_before_it_was_sent_is_listed_with_the_reason(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            await open_with(window, 0)
-            await expired(desk.store, endpoint, 2)
-            await open_with(window, 2)
-            model = window.deliveries.model
-            assert states(window) == ["Not sent"] * 2
-            assert (model.index(0, METHOD).data(), model.index(0, REQUEST).data()) == ("POST", "/orders")
-            tooltip = str(model.index(0, DETAIL).data(Qt.ItemDataRole.ToolTipRole))
-            assert tooltip.replace("\n", " ").endswith("deleted before it was sent: its retention ended.")
-            assert no_retry(model.delivery(0), desk.store.targets.by_id) == REQUEST_DELETED
-            (message,) = desk.messages.waiting()
-            assert message.text == "2 requests were deleted before they were sent."
-            await expired(desk.store, endpoint, 1)
-            await until(lambda: desk.messages.waiting()[0].text.startswith("3 requests"))
-            desk.messages.withdraw(message.key)
+    async def test_what_was_deleted_before_it_was_sent_is_listed_with_the_reason(
+        self, desk: Desk, window: MainWindow
+    ) -> None:
+        endpoint = await forwarding(desk)
+        await open_with(window, 0)
+        await expired(desk.store, endpoint, 2)
+        await open_with(window, 2)
+        model = window.deliveries.model
+        assert states(window) == ["Not sent"] * 2
+        assert (model.index(0, METHOD).data(), model.index(0, REQUEST).data()) == ("POST", "/orders")
+        tooltip = str(model.index(0, DETAIL).data(Qt.ItemDataRole.ToolTipRole))
+        assert tooltip.replace("\n", " ").endswith("deleted before it was sent: its retention ended.")
+        assert no_retry(model.delivery(0), desk.store.targets.by_id) == REQUEST_DELETED
+        (message,) = desk.messages.waiting()
+        assert message.text == "2 requests were deleted before they were sent."
+        await expired(desk.store, endpoint, 1)
+        await until(lambda: desk.messages.waiting()[0].text.startswith("3 requests"))
+        desk.messages.withdraw(message.key)
 
-    async def test_a_row_says_what_went_where_and_what_came_back(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk, name="Billing")
-            await deliver(desk, endpoint, FAILED, target="/catch/x/orders/7?a=1", method="PUT")
-            await deliver(desk, endpoint, QUEUED)
-            await open_with(window, 2)
-            model = window.deliveries.model
-            assert states(window) == ["Waiting", "Failed"]
-            failed = {column: model.index(1, column).data() for column in range(len(TITLES))}
-            assert failed[ENDPOINT] == "Billing"
-            assert (failed[METHOD], failed[REQUEST]) == ("PUT", "/orders/7")
-            assert (failed[TARGET], failed[STATUS]) == ("127.0.0.1:9/hook", "500")
-            assert failed[DETAIL] == "Internal Server Error"
-            tooltip = model.index(1, DETAIL).data(Qt.ItemDataRole.ToolTipRole)
-            assert tooltip == "The target responded with 500."
-            assert model.index(0, DETAIL).data() == "First attempt now"
-            await until(lambda: window.deliveries.count.text() == "2 deliveries")
-            assert not window.deliveries.grab().isNull()
+    async def test_a_row_says_what_went_where_and_what_came_back(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk, name="Billing")
+        await deliver(desk, endpoint, FAILED, target="/catch/x/orders/7?a=1", method="PUT")
+        await deliver(desk, endpoint, QUEUED)
+        await open_with(window, 2)
+        model = window.deliveries.model
+        assert states(window) == ["Waiting", "Failed"]
+        failed = {column: model.index(1, column).data() for column in range(len(TITLES))}
+        assert failed[ENDPOINT] == "Billing"
+        assert (failed[METHOD], failed[REQUEST]) == ("PUT", "/orders/7")
+        assert (failed[TARGET], failed[STATUS]) == ("127.0.0.1:9/hook", "500")
+        assert failed[DETAIL] == "Internal Server Error"
+        tooltip = model.index(1, DETAIL).data(Qt.ItemDataRole.ToolTipRole)
+        assert tooltip == "The target responded with 500."
+        assert model.index(0, DETAIL).data() == "First attempt now"
+        await until(lambda: window.deliveries.count.text() == "2 deliveries")
+        assert not window.deliveries.grab().isNull()
 
-    async def test_a_paused_target_shows_at_its_waiting_deliveries(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            await deliver(desk, endpoint, QUEUED)
-            await open_with(window, 1)
-            await desk.store.targets.pause(endpoint.targets[0].id)
-            await until(lambda: states(window) == ["Paused"])
-            assert window.deliveries.model.index(0, DETAIL).data() == "Target is paused"
+    async def test_a_paused_target_shows_at_its_waiting_deliveries(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        await deliver(desk, endpoint, QUEUED)
+        await open_with(window, 1)
+        await desk.store.targets.pause(endpoint.targets[0].id)
+        await until(lambda: states(window) == ["Paused"])
+        assert window.deliveries.model.index(0, DETAIL).data() == "Target is paused"
 
-    async def test_all_columns_fit(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            for _ in range(40):
-                await deliver(desk, endpoint, FAILED, target="/catch/x/" + "long" * 60)
-            table = window.deliveries.table
-            for width in (960, 1366, 1920):
-                window.show_page(DASHBOARD)
-                window.resize(width, 720)
-                await open_with(window, 40)
-                await settle(10)
-                widths = [0 if table.isColumnHidden(at) else table.columnWidth(at) for at in range(len(TITLES))]
-                assert sum(widths) <= table.viewport().width()
-                assert widths[REQUEST] >= 120
-                assert widths[DETAIL] >= 120
+    async def test_all_columns_fit(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        for _ in range(40):
+            await deliver(desk, endpoint, FAILED, target="/catch/x/" + "long" * 60)
+        table = window.deliveries.table
+        for width in (960, 1366, 1920):
+            window.show_page(DASHBOARD)
+            window.resize(width, 720)
+            await open_with(window, 40)
+            await settle(10)
+            widths = [0 if table.isColumnHidden(at) else table.columnWidth(at) for at in range(len(TITLES))]
+            assert sum(widths) <= table.viewport().width()
+            assert widths[REQUEST] >= 120
+            assert widths[DETAIL] >= 120
 
     @pytest.mark.parametrize(("width", "fits"), [(894, "Nothing is listening"), (1366, REFUSED[:34]), (1920, REFUSED)])
     @pytest.mark.usefixtures("each_font")
     async def test_the_details_have_the_room_that_requests_and_targets_leave(
-        self, tmp_path: Path, width: int, fits: str
+        self, width: int, fits: str, desk: Desk, window: MainWindow
     ) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk, forward_url="http://127.0.0.1:9/webhooks/stripe")
-            capture = await desk.capture(endpoint, target="/catch/x/11")
-            (delivery,) = await desk.store.deliveries.of_capture(capture.id)
-            refused = attempt(delivery, status=None, error=REFUSED)
-            await finish(desk.store, delivery, FAILED, refused, next_step="Gave up.")
-            window.resize(width, 768)
-            await open_with(window, 1)
-            await settle(10)
-            table, model = window.deliveries.table, window.deliveries.model
-            details = model.index(0, DETAIL)
-            assert details.data() == details.data(Qt.ItemDataRole.ToolTipRole) == f"{REFUSED} Gave up."
-            assert table.fontMetrics().horizontalAdvance(fits) <= table.columnWidth(DETAIL) - 16
-            for column in (REQUEST, TARGET) if width > 1900 else (REQUEST,):
-                needed = table.fontMetrics().horizontalAdvance(model.index(0, column).data())
-                assert needed <= table.columnWidth(column) - 16
-            await deliver(desk, endpoint, FAILED)
-            before = [table.columnWidth(column) for column in range(len(TITLES))]
-            for _ in range(30):
-                await deliver(desk, endpoint, FAILED, target="/catch/x/" + "long" * 20)
-            await until(lambda: model.rowCount() == 32)
-            await settle(10)
-            assert [table.columnWidth(column) for column in range(len(TITLES) - 1)] == before[:-1]
-            window.show_page(DASHBOARD)
-            await open_with(window, 32)
-            await until(lambda: table.columnWidth(REQUEST) > before[REQUEST])
+        endpoint = await forwarding(desk, forward_url="http://127.0.0.1:9/webhooks/stripe")
+        capture = await desk.capture(endpoint, target="/catch/x/11")
+        (delivery,) = await desk.store.deliveries.of_capture(capture.id)
+        refused = attempt(delivery, status=None, error=REFUSED)
+        await finish(desk.store, delivery, FAILED, refused, next_step="Gave up.")
+        window.resize(width, 768)
+        await open_with(window, 1)
+        await settle(10)
+        table, model = window.deliveries.table, window.deliveries.model
+        details = model.index(0, DETAIL)
+        assert details.data() == details.data(Qt.ItemDataRole.ToolTipRole) == f"{REFUSED} Gave up."
+        assert table.fontMetrics().horizontalAdvance(fits) <= table.columnWidth(DETAIL) - 16
+        for column in (REQUEST, TARGET) if width > 1900 else (REQUEST,):
+            needed = table.fontMetrics().horizontalAdvance(model.index(0, column).data())
+            assert needed <= table.columnWidth(column) - 16
+        await deliver(desk, endpoint, FAILED)
+        before = [table.columnWidth(column) for column in range(len(TITLES))]
+        for _ in range(30):
+            await deliver(desk, endpoint, FAILED, target="/catch/x/" + "long" * 20)
+        await until(lambda: model.rowCount() == 32)
+        await settle(10)
+        assert [table.columnWidth(column) for column in range(len(TITLES) - 1)] == before[:-1]
+        window.show_page(DASHBOARD)
+        await open_with(window, 32)
+        await until(lambda: table.columnWidth(REQUEST) > before[REQUEST])
 
-    async def test_requests_have_the_room_that_short_details_leave(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            await deliver(desk, endpoint, DELIVERED, target="/catch/x/" + "long" * 20)
-            window.resize(1366, 768)
-            await open_with(window, 1)
-            await settle(10)
-            table = window.deliveries.table
-            without = table.columnWidth(REQUEST)
-            capture = await desk.capture(endpoint, target="/catch/x/" + "long" * 20)
-            (delivery,) = await desk.store.deliveries.of_capture(capture.id)
-            await finish(desk.store, delivery, FAILED, attempt(delivery, status=None, error=REFUSED))
-            window.show_page(DASHBOARD)
-            await open_with(window, 2)
-            await until(lambda: table.columnWidth(REQUEST) < without)
+    async def test_requests_have_the_room_that_short_details_leave(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        await deliver(desk, endpoint, DELIVERED, target="/catch/x/" + "long" * 20)
+        window.resize(1366, 768)
+        await open_with(window, 1)
+        await settle(10)
+        table = window.deliveries.table
+        without = table.columnWidth(REQUEST)
+        capture = await desk.capture(endpoint, target="/catch/x/" + "long" * 20)
+        (delivery,) = await desk.store.deliveries.of_capture(capture.id)
+        await finish(desk.store, delivery, FAILED, attempt(delivery, status=None, error=REFUSED))
+        window.show_page(DASHBOARD)
+        await open_with(window, 2)
+        await until(lambda: table.columnWidth(REQUEST) < without)
 
-    async def test_rows_show_when_they_were_queued_in_that_order(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            first = await deliver(desk, endpoint, QUEUED)
-            await deliver(desk, endpoint, QUEUED)
-            late = first.queued_at + 3_600_000_000  # its attempt is newer than all that was queued since
-            await finish(desk.store, first, FAILED, attempt(first, started_at=late, **STATUS_500))
-            await open_with(window, 2)
-            model = window.deliveries.model
-            assert model.headerData(QUEUED_COLUMN, Qt.Orientation.Horizontal) == "Queued"
-            queued = [model.delivery(row).queued_at for row in range(2)]
-            assert [model.index(row, QUEUED_COLUMN).data() for row in range(2)] == [
-                clock_time(at)[:8] if day_text(at, now_us()) == "Today" else day_text(at, now_us()) for at in queued
+    async def test_rows_show_when_they_were_queued_in_that_order(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        first = await deliver(desk, endpoint, QUEUED)
+        await deliver(desk, endpoint, QUEUED)
+        late = first.queued_at + 3_600_000_000  # its attempt is newer than all that was queued since
+        await finish(desk.store, first, FAILED, attempt(first, started_at=late, **STATUS_500))
+        await open_with(window, 2)
+        model = window.deliveries.model
+        assert model.headerData(QUEUED_COLUMN, Qt.Orientation.Horizontal) == "Queued"
+        queued = [model.delivery(row).queued_at for row in range(2)]
+        assert [model.index(row, QUEUED_COLUMN).data() for row in range(2)] == [
+            clock_time(at)[:8] if day_text(at, now_us()) == "Today" else day_text(at, now_us()) for at in queued
+        ]
+        assert queued == sorted(queued, reverse=True)
+        tip = model.index(1, QUEUED_COLUMN).data(Qt.ItemDataRole.ToolTipRole)
+        assert tip == f"Queued {exact_time(first.queued_at)}\nLast attempt {exact_time(late)}"
+
+    async def test_the_state_stands_level_with_the_other_cells(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk, name="Delivered")
+        for _ in range(2):
+            await deliver(desk, endpoint)
+        window.resize(1366, 768)
+        await open_with(window, 2)
+        await settle(10)
+        table, model = window.deliveries.table, window.deliveries.model
+        image = table.viewport().grab().toImage()
+        bottoms = []
+        for column, skipped in ((STATE, 34), (ENDPOINT, 8)):
+            rect = table.visualRect(model.index(1, column)).adjusted(skipped, 0, 0, -1)
+            empty = image.pixel(rect.topLeft())
+            ink = [
+                y
+                for y in range(rect.top(), rect.bottom() + 1)
+                if any(image.pixel(x, y) != empty for x in range(rect.left(), rect.right() + 1))
             ]
-            assert queued == sorted(queued, reverse=True)
-            tip = model.index(1, QUEUED_COLUMN).data(Qt.ItemDataRole.ToolTipRole)
-            assert tip == f"Queued {exact_time(first.queued_at)}\nLast attempt {exact_time(late)}"
+            bottoms.append(ink[-1])
+        assert bottoms[0] == bottoms[1]
 
-    async def test_the_state_stands_level_with_the_other_cells(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk, name="Delivered")
-            for _ in range(2):
-                await deliver(desk, endpoint)
-            window.resize(1366, 768)
-            await open_with(window, 2)
-            await settle(10)
-            table, model = window.deliveries.table, window.deliveries.model
-            image = table.viewport().grab().toImage()
-            bottoms = []
-            for column, skipped in ((STATE, 34), (ENDPOINT, 8)):
-                rect = table.visualRect(model.index(1, column)).adjusted(skipped, 0, 0, -1)
-                empty = image.pixel(rect.topLeft())
-                ink = [
-                    y
-                    for y in range(rect.top(), rect.bottom() + 1)
-                    if any(image.pixel(x, y) != empty for x in range(rect.left(), rect.right() + 1))
-                ]
-                bottoms.append(ink[-1])
-            assert bottoms[0] == bottoms[1]
+    async def test_without_deliveries_the_page_says_what_makes_some(self, desk: Desk, window: MainWindow) -> None:
+        await open_with(window, 0)
+        page = window.deliveries
+        await until(page.empty.isVisible)
+        assert page.empty.title.text() == "No deliveries yet"
+        assert page.empty.button is not None
+        assert not page.empty.button.isVisible()
+        endpoint = await forwarding(desk)
+        await deliver(desk, endpoint)
+        await until(lambda: states(window) == ["Delivered"])
+        page.filters.set_state(FAILED)
+        await until(page.empty.button.isVisible)
+        assert page.empty.title.text() == "No deliveries match"
+        page.empty.button.click()
+        await until(lambda: states(window) == ["Delivered"])
 
-    async def test_without_deliveries_the_page_says_what_makes_some(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            await open_with(window, 0)
-            page = window.deliveries
-            await until(page.empty.isVisible)
-            assert page.empty.title.text() == "No deliveries yet"
-            assert page.empty.button is not None
-            assert not page.empty.button.isVisible()
-            endpoint = await forwarding(desk)
-            await deliver(desk, endpoint)
-            await until(lambda: states(window) == ["Delivered"])
-            page.filters.set_state(FAILED)
-            await until(page.empty.button.isVisible)
-            assert page.empty.title.text() == "No deliveries match"
-            page.empty.button.click()
-            await until(lambda: states(window) == ["Delivered"])
+    async def test_what_was_not_sent_has_its_reason_and_is_retried_only_when_selected(
+        self, desk: Desk, window: MainWindow
+    ) -> None:
+        endpoint = await forwarding(desk)
+        await deliver(desk, endpoint)
+        await not_sent(desk.store, await deliver(desk, endpoint, QUEUED))
+        await open_with(window, 2)
+        page = window.deliveries
+        page.filters.set_state(DeliveryState.NOT_SENT)
+        await until(lambda: states(window) == ["Not sent"])
+        assert page.model.index(0, DETAIL).data() == NOT_SENT
+        assert not page.retry_button.isEnabled()
+        page.table.selectRow(0)
+        await until(page.retry_selected.isEnabled)
+        page.retry_selected.click()
+        await until(lambda: not states(window))
 
-    async def test_what_was_not_sent_has_its_reason_and_is_retried_only_when_selected(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            await deliver(desk, endpoint)
-            await not_sent(desk.store, await deliver(desk, endpoint, QUEUED))
-            await open_with(window, 2)
-            page = window.deliveries
-            page.filters.set_state(DeliveryState.NOT_SENT)
-            await until(lambda: states(window) == ["Not sent"])
-            assert page.model.index(0, DETAIL).data() == NOT_SENT
-            assert not page.retry_button.isEnabled()
-            page.table.selectRow(0)
-            await until(page.retry_selected.isEnabled)
-            page.retry_selected.click()
-            await until(lambda: not states(window))
-
-    async def test_what_waits_says_for_what_and_the_first_is_sent_now(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            first, _ = [await deliver(desk, endpoint, QUEUED) for _ in range(2)]
-            due_at = now_us() + 3_600_000_000
-            await finish(desk.store, first, QUEUED, attempt(first, **STATUS_500), due_at=due_at)
-            await open_with(window, 2)
-            page, send = window.deliveries, window.deliveries.commands.send_now
-            older = clock_time(uuid7_us(first.capture_id))[:8]
-            assert page.model.index(0, DETAIL).data() == f"Waits for the request of {older}, in order"
-            page.table.selectRow(0)
-            assert not send.isEnabled()
-            assert "send that one now" in send.toolTip()
-            page.table.selectRow(1)
-            await until(send.isEnabled)
-            send.trigger()
-            await until(lambda: page.model.index(1, DETAIL).data().endswith("now"))
-            await finish(desk.store, first, DELIVERED, attempt(first, 2))
-            await until(lambda: page.model.index(0, DETAIL).data() == "First attempt now")
+    async def test_what_waits_says_for_what_and_the_first_is_sent_now(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        first, _ = [await deliver(desk, endpoint, QUEUED) for _ in range(2)]
+        due_at = now_us() + 3_600_000_000
+        await finish(desk.store, first, QUEUED, attempt(first, **STATUS_500), due_at=due_at)
+        await open_with(window, 2)
+        page, send = window.deliveries, window.deliveries.commands.send_now
+        older = clock_time(uuid7_us(first.capture_id))[:8]
+        assert page.model.index(0, DETAIL).data() == f"Waits for the request of {older}, in order"
+        page.table.selectRow(0)
+        assert not send.isEnabled()
+        assert "send that one now" in send.toolTip()
+        page.table.selectRow(1)
+        await until(send.isEnabled)
+        send.trigger()
+        await until(lambda: page.model.index(1, DETAIL).data().endswith("now"))
+        await finish(desk.store, first, DELIVERED, attempt(first, 2))
+        await until(lambda: page.model.index(0, DETAIL).data() == "First attempt now")
 
 
 class TestFollowing:
-    async def test_new_and_changed_deliveries_show_and_the_selection_stays(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            waiting = await deliver(desk, endpoint, QUEUED)
-            await open_with(window, 1)
-            page = window.deliveries
-            page.table.selectRow(0)
-            await deliver(desk, endpoint)
-            await until(lambda: states(window) == ["Delivered", "Waiting"])
-            await finish(desk.store, waiting, FAILED, attempt(waiting, **STATUS_500))
-            await until(lambda: states(window) == ["Delivered", "Failed"])
-            assert [one.id for one in page.selected()] == [waiting.id]
-            await until(lambda: page.count.text() == "2 deliveries")
-            await desk.store.captures.delete([waiting.capture_id])
-            await until(lambda: states(window) == ["Delivered"])
+    async def test_new_and_changed_deliveries_show_and_the_selection_stays(
+        self, desk: Desk, window: MainWindow
+    ) -> None:
+        endpoint = await forwarding(desk)
+        waiting = await deliver(desk, endpoint, QUEUED)
+        await open_with(window, 1)
+        page = window.deliveries
+        page.table.selectRow(0)
+        await deliver(desk, endpoint)
+        await until(lambda: states(window) == ["Delivered", "Waiting"])
+        await finish(desk.store, waiting, FAILED, attempt(waiting, **STATUS_500))
+        await until(lambda: states(window) == ["Delivered", "Failed"])
+        assert [one.id for one in page.selected()] == [waiting.id]
+        await until(lambda: page.count.text() == "2 deliveries")
+        await desk.store.captures.delete([waiting.capture_id])
+        await until(lambda: states(window) == ["Delivered"])
 
-    async def test_a_row_that_no_longer_matches_goes(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            failed = [await deliver(desk, endpoint, FAILED) for _ in range(2)]
-            await open_with(window, 2)
-            window.deliveries.filters.set_state(FAILED)
-            await until(lambda: states(window) == ["Failed"] * 2)
-            await desk.store.deliveries.retry(DeliveryFilter(delivery_ids=(failed[0].id,)))
-            await until(lambda: states(window) == ["Failed"])
-            await deliver(desk, endpoint, FAILED)
-            await until(lambda: states(window) == ["Failed"] * 2)
+    async def test_a_row_that_no_longer_matches_goes(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        failed = [await deliver(desk, endpoint, FAILED) for _ in range(2)]
+        await open_with(window, 2)
+        window.deliveries.filters.set_state(FAILED)
+        await until(lambda: states(window) == ["Failed"] * 2)
+        await desk.store.deliveries.retry(DeliveryFilter(delivery_ids=(failed[0].id,)))
+        await until(lambda: states(window) == ["Failed"])
+        await deliver(desk, endpoint, FAILED)
+        await until(lambda: states(window) == ["Failed"] * 2)
 
     async def test_older_pages_are_read_as_the_user_scrolls(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -328,79 +320,74 @@ class TestFollowing:
             await until(lambda: page.model.rowCount() == 151)
             assert page.model.delivery(page.table.rowAt(0)).id == top
 
-    async def test_what_is_about_to_be_deleted_is_not_listed(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            made = [await deliver(desk, endpoint) for _ in range(3)]
-            await open_with(window, 3)
-            await window.services.captures.delete([made[1].capture_id])
-            await until(lambda: window.deliveries.model.rowCount() == 2)
-            window.pending.undo()
-            await until(lambda: window.deliveries.model.rowCount() == 3)
+    async def test_what_is_about_to_be_deleted_is_not_listed(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        made = [await deliver(desk, endpoint) for _ in range(3)]
+        await open_with(window, 3)
+        await window.services.captures.delete([made[1].capture_id])
+        await until(lambda: window.deliveries.model.rowCount() == 2)
+        window.pending.undo()
+        await until(lambda: window.deliveries.model.rowCount() == 3)
 
-    async def test_nothing_is_read_while_another_page_is_shown(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            await open_with(window, 0)
-            window.show_page(DASHBOARD)
-            await deliver(desk, endpoint)
-            await settle(10)
-            assert window.deliveries.model.rowCount() == 0
-            await open_with(window, 1)
+    async def test_nothing_is_read_while_another_page_is_shown(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        await open_with(window, 0)
+        window.show_page(DASHBOARD)
+        await deliver(desk, endpoint)
+        await settle(10)
+        assert window.deliveries.model.rowCount() == 0
+        await open_with(window, 1)
 
 
 class TestFilters:
-    async def test_endpoint_target_and_state_narrow_the_list(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            one, two = await forwarding(desk, name="One"), await forwarding(desk, name="Two")
-            await deliver(desk, one, FAILED)
-            await deliver(desk, two)
-            await open_with(window, 2)
-            filters = window.deliveries.filters
-            filters.endpoint.setCurrentIndex(filters.endpoint.findData(two.id))
-            filters.endpoint.activated.emit(0)
-            await until(lambda: states(window) == ["Delivered"])
-            assert [filters.target.itemData(at) for at in range(filters.target.count())] == [None, two.targets[0].id]
-            filters.replays.setCurrentIndex(2)
-            filters.replays.activated.emit(2)
-            await until(lambda: window.deliveries.pager.ready and not states(window))
-            await desk.store.endpoints.delete(two.id)
-            await until(lambda: filters.endpoint.currentData() is None)
-            filters.reset.click()
-            await until(lambda: states(window) == ["Failed"])
-            assert not filters.reset.isVisible()
+    async def test_endpoint_target_and_state_narrow_the_list(self, desk: Desk, window: MainWindow) -> None:
+        one, two = await forwarding(desk, name="One"), await forwarding(desk, name="Two")
+        await deliver(desk, one, FAILED)
+        await deliver(desk, two)
+        await open_with(window, 2)
+        filters = window.deliveries.filters
+        filters.endpoint.setCurrentIndex(filters.endpoint.findData(two.id))
+        filters.endpoint.activated.emit(0)
+        await until(lambda: states(window) == ["Delivered"])
+        assert [filters.target.itemData(at) for at in range(filters.target.count())] == [None, two.targets[0].id]
+        filters.replays.setCurrentIndex(2)
+        filters.replays.activated.emit(2)
+        await until(lambda: window.deliveries.pager.ready and not states(window))
+        await desk.store.endpoints.delete(two.id)
+        await until(lambda: filters.endpoint.currentData() is None)
+        filters.reset.click()
+        await until(lambda: states(window) == ["Failed"])
+        assert not filters.reset.isVisible()
 
     @pytest.mark.usefixtures("each_font")
     @pytest.mark.parametrize("width", [860, 894, 1366, 1920])  # 894: 1366 pixels at 150 %, less the frame of a window
-    async def test_each_filter_shows_its_words(self, tmp_path: Path, width: int) -> None:
-        async with shown(tmp_path) as (desk, window):
-            await deliver(desk, await forwarding(desk), FAILED)
-            window.resize(width, 466)
-            await open_with(window, 1)
-            filters = window.deliveries.filters
-            scrolling = window.pages.parentWidget().parentWidget()
-            assert isinstance(scrolling, QScrollArea)
-            for state in (None, FAILED):
-                filters.set_state(state)
-                await settle(10)
-                for box in (filters.endpoint, filters.target, filters.replays):
-                    words, room = box.currentText(), box.width() - BESIDE_TEXT
-                    assert box.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, room) == words
-                    assert filters.rect().contains(box.geometry())
-                assert filters.reset.isVisible() == (state is FAILED)
-                assert filters.rect().contains(filters.reset.geometry())
-                two_lines = filters.endpoint.y() > filters.state.geometry().bottom()
-                assert not (two_lines and width > 1000)
-                assert scrolling.horizontalScrollBar().maximum() == 0
+    async def test_each_filter_shows_its_words(self, width: int, desk: Desk, window: MainWindow) -> None:
+        await deliver(desk, await forwarding(desk), FAILED)
+        window.resize(width, 466)
+        await open_with(window, 1)
+        filters = window.deliveries.filters
+        scrolling = window.pages.parentWidget().parentWidget()
+        assert isinstance(scrolling, QScrollArea)
+        for state in (None, FAILED):
+            filters.set_state(state)
+            await settle(10)
+            for box in (filters.endpoint, filters.target, filters.replays):
+                words, room = box.currentText(), box.width() - BESIDE_TEXT
+                assert box.fontMetrics().elidedText(words, Qt.TextElideMode.ElideRight, room) == words
+                assert filters.rect().contains(box.geometry())
+            assert filters.reset.isVisible() == (state is FAILED)
+            assert filters.rect().contains(filters.reset.geometry())
+            two_lines = filters.endpoint.y() > filters.state.geometry().bottom()
+            assert not (two_lines and width > 1000)
+            assert scrolling.horizontalScrollBar().maximum() == 0
 
-    async def test_filters_that_are_arranged_ask_for_no_other_layout(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            await deliver(desk, await forwarding(desk))
-            await open_with(window, 1)
-            await settle(20)
-            counter = LayoutCounter(window.deliveries.filters)
-            await settle(20)
-            assert counter.requests == 0
+    async def test_filters_that_are_arranged_ask_for_no_other_layout(self, desk: Desk, window: MainWindow) -> None:
+        await deliver(desk, await forwarding(desk))
+        await open_with(window, 1)
+        await settle(20)
+        counter = LayoutCounter(window.deliveries.filters)
+        await settle(20)
+        assert counter.requests == 0
 
 
 class LayoutCounter(QObject):
@@ -417,21 +404,20 @@ class LayoutCounter(QObject):
 
 
 class TestCommands:
-    async def test_the_selected_failed_deliveries_are_retried(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            for state in (FAILED, FAILED, DELIVERED):
-                await deliver(desk, endpoint, state)
-            await open_with(window, 3)
-            page = window.deliveries
-            page.table.selectRow(0)
-            assert page.commands.retry.reason == NOT_FAILED
-            assert not page.retry_selected.isVisible()
-            page.table.selectAll()
-            assert page.retry_selected.text() == "Retry 2 deliveries"
-            page.retry_selected.click()
-            await until(lambda: states(window) == ["Delivered", "Waiting", "Waiting"])
-            await until(window.toast.isVisible)
+    async def test_the_selected_failed_deliveries_are_retried(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        for state in (FAILED, FAILED, DELIVERED):
+            await deliver(desk, endpoint, state)
+        await open_with(window, 3)
+        page = window.deliveries
+        page.table.selectRow(0)
+        assert page.commands.retry.reason == NOT_FAILED
+        assert not page.retry_selected.isVisible()
+        page.table.selectAll()
+        assert page.retry_selected.text() == "Retry 2 deliveries"
+        page.retry_selected.click()
+        await until(lambda: states(window) == ["Delivered", "Waiting", "Waiting"])
+        await until(window.toast.isVisible)
 
     async def test_all_that_match_are_counted_and_many_only_retried_after_a_question(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -460,74 +446,73 @@ class TestCommands:
             page.filters.set_state(DELIVERED)
             assert not page.retry_button.isEnabled()
 
-    async def test_the_palette_retries_what_is_listed_and_all_from_another_page(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
+    async def test_the_palette_retries_what_is_listed_and_all_from_another_page(
+        self, desk: Desk, window: MainWindow
+    ) -> None:
 
-            def question() -> Question | None:
-                return next((box for box in window.findChildren(Question) if box.isVisible()), None)
+        def question() -> Question | None:
+            return next((box for box in window.findChildren(Question) if box.isVisible()), None)
 
-            async def retry_from_palette() -> None:
-                QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
-                await until(window.commands.palette.isVisible)
-                QTest.keyClicks(window.commands.palette.field, "retry all")
-                QTest.keyClick(window.commands.palette.field, Qt.Key.Key_Return)
+        async def retry_from_palette() -> None:
+            QTest.keyClick(window, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+            await until(window.commands.palette.isVisible)
+            QTest.keyClicks(window.commands.palette.field, "retry all")
+            QTest.keyClick(window.commands.palette.field, Qt.Key.Key_Return)
 
-            one, two = await forwarding(desk), await forwarding(desk)
-            for endpoint in (one, two):
-                await deliver(desk, endpoint, FAILED)
-            await open_with(window, 2)
-            filters = window.deliveries.filters
-            filters.endpoint.setCurrentIndex(filters.endpoint.findData(one.id))
-            filters.endpoint.activated.emit(1)
-            await until(lambda: len(states(window)) == 1)
-            await retry_from_palette()
-            await until(lambda: states(window) == ["Waiting"])
-            filters.set_state(DELIVERED)
-            window.enter_page(DASHBOARD)
-            await retry_from_palette()
-            await until(question)
-            asked = question()
-            assert asked is not None
-            assert asked.title.text() == "Retry 1 delivery?"
-            assert asked.text.text().startswith("1 delivery failed in all endpoints together.")
-            asked.confirm.click()
-            await until(lambda: not question())
-            which = DeliveryFilter(state=QUEUED)
-            window.enter_page(ALL_DELIVERIES)
-            filters.set_state(QUEUED)
-            filters.clear()
-            await until(lambda: states(window) == ["Waiting"] * 2)
-            assert await desk.store.deliveries.count(which) == 2
+        one, two = await forwarding(desk), await forwarding(desk)
+        for endpoint in (one, two):
+            await deliver(desk, endpoint, FAILED)
+        await open_with(window, 2)
+        filters = window.deliveries.filters
+        filters.endpoint.setCurrentIndex(filters.endpoint.findData(one.id))
+        filters.endpoint.activated.emit(1)
+        await until(lambda: len(states(window)) == 1)
+        await retry_from_palette()
+        await until(lambda: states(window) == ["Waiting"])
+        filters.set_state(DELIVERED)
+        window.enter_page(DASHBOARD)
+        await retry_from_palette()
+        await until(question)
+        asked = question()
+        assert asked is not None
+        assert asked.title.text() == "Retry 1 delivery?"
+        assert asked.text.text().startswith("1 delivery failed in all endpoints together.")
+        asked.confirm.click()
+        await until(lambda: not question())
+        which = DeliveryFilter(state=QUEUED)
+        window.enter_page(ALL_DELIVERIES)
+        filters.set_state(QUEUED)
+        filters.clear()
+        await until(lambda: states(window) == ["Waiting"] * 2)
+        assert await desk.store.deliveries.count(which) == 2
 
-    async def test_enter_opens_the_request_with_its_deliveries(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            delivery = await deliver(desk, await forwarding(desk))
-            await open_with(window, 1)
-            window.deliveries.table.selectRow(0)
-            QTest.keyClick(window.deliveries.table, Qt.Key.Key_Return)
-            detail = window.requests.detail
-            await until(lambda: detail.capture is not None and detail.capture.id == delivery.capture_id)
-            assert detail.tabs.currentIndex() == DELIVERIES
-            assert window.requests.endpoint_id == delivery.endpoint_id
+    async def test_enter_opens_the_request_with_its_deliveries(self, desk: Desk, window: MainWindow) -> None:
+        delivery = await deliver(desk, await forwarding(desk))
+        await open_with(window, 1)
+        window.deliveries.table.selectRow(0)
+        QTest.keyClick(window.deliveries.table, Qt.Key.Key_Return)
+        detail = window.requests.detail
+        await until(lambda: detail.capture is not None and detail.capture.id == delivery.capture_id)
+        assert detail.tabs.currentIndex() == DELIVERIES
+        assert window.requests.endpoint_id == delivery.endpoint_id
 
-    async def test_rows_are_copied_and_the_menu_fits_the_selection(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await forwarding(desk)
-            for _ in range(2):
-                await deliver(desk, endpoint, target="/catch/x/a")
-            await open_with(window, 2)
-            page = window.deliveries
-            page.table.selectRow(0)
-            menu = page.commands.menu(page.selected())
-            verbs = [one.text().partition("\t")[0] for one in menu.actions() if not one.isSeparator()]
-            assert verbs == ["Open request", "Retry", "Send now", "Copy target URL", "Copy row"]
-            page.commands.copy_url.trigger()
-            assert QGuiApplication.clipboard().text() == "http://127.0.0.1:9/hook/a"
-            page.table.selectAll()
-            page.commands.copy_row.trigger()
-            rows = QGuiApplication.clipboard().text().splitlines()
-            assert len(rows) == 2
-            assert "Delivered" in rows[0].split("\t")
+    async def test_rows_are_copied_and_the_menu_fits_the_selection(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await forwarding(desk)
+        for _ in range(2):
+            await deliver(desk, endpoint, target="/catch/x/a")
+        await open_with(window, 2)
+        page = window.deliveries
+        page.table.selectRow(0)
+        menu = page.commands.menu(page.selected())
+        verbs = [one.text().partition("\t")[0] for one in menu.actions() if not one.isSeparator()]
+        assert verbs == ["Open request", "Retry", "Send now", "Copy target URL", "Copy row"]
+        page.commands.copy_url.trigger()
+        assert QGuiApplication.clipboard().text() == "http://127.0.0.1:9/hook/a"
+        page.table.selectAll()
+        page.commands.copy_row.trigger()
+        rows = QGuiApplication.clipboard().text().splitlines()
+        assert len(rows) == 2
+        assert "Delivered" in rows[0].split("\t")
 
     async def test_the_key_shows_the_page_and_it_is_shown_again_at_the_next_start(self, tmp_path: Path) -> None:
         async with shown(tmp_path) as (_, window):

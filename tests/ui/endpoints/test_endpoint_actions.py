@@ -20,7 +20,7 @@ from app.ui.shell.sidebar import DASHBOARD
 from app.ui.shell.sidebar_rows import EndpointRow
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.question import Question
-from tests.ui.desk import shown
+from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
 
 MARKUP = '<b>bold</b><img src="http://127.0.0.1:1/x.png">'
@@ -32,34 +32,32 @@ async def dialog_of(window: MainWindow, kind: type[Any]) -> Any:
 
 
 class TestFirstRun:
-    async def test_one_click_makes_an_endpoint_and_shows_it(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            empty = window.dashboard.empty
-            assert empty.isVisible()
-            assert empty.button is not None
-            empty.button.click()
-            await until(desk.store.endpoints.all)
-            await until(lambda: window.pages.currentWidget() is window.requests)
-            endpoint = desk.store.endpoints.all()[0]
-            assert endpoint.name == FIRST_NAME
-            assert window.requests.endpoint_id == endpoint.id
-            assert window.sidebar.row(endpoint.id).isChecked()
-            window.show_page(DASHBOARD)
-            assert not empty.isVisible()
-            assert window.dashboard.rows.isVisible()
+    async def test_one_click_makes_an_endpoint_and_shows_it(self, desk: Desk, window: MainWindow) -> None:
+        empty = window.dashboard.empty
+        assert empty.isVisible()
+        assert empty.button is not None
+        empty.button.click()
+        await until(desk.store.endpoints.all)
+        await until(lambda: window.pages.currentWidget() is window.requests)
+        endpoint = desk.store.endpoints.all()[0]
+        assert endpoint.name == FIRST_NAME
+        assert window.requests.endpoint_id == endpoint.id
+        assert window.sidebar.row(endpoint.id).isChecked()
+        window.show_page(DASHBOARD)
+        assert not empty.isVisible()
+        assert window.dashboard.rows.isVisible()
 
 
 class TestEndpoints:
-    async def test_create_by_key_and_form(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-            edits = [edit for edit in window.findChildren(QLineEdit) if edit.placeholderText() == "Stripe test"]
-            QTest.keyClicks(edits[0], "GitHub")
-            QTest.keyClick(edits[0], Qt.Key.Key_Return)
-            await until(desk.store.endpoints.all)
-            await until(lambda: window.pages.currentWidget() is window.requests)
-            endpoint = desk.store.endpoints.all()[0]
-            assert window.sidebar.row(endpoint.id).text() == "GitHub"
+    async def test_create_by_key_and_form(self, desk: Desk, window: MainWindow) -> None:
+        QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+        edits = [edit for edit in window.findChildren(QLineEdit) if edit.placeholderText() == "Stripe test"]
+        QTest.keyClicks(edits[0], "GitHub")
+        QTest.keyClick(edits[0], Qt.Key.Key_Return)
+        await until(desk.store.endpoints.all)
+        await until(lambda: window.pages.currentWidget() is window.requests)
+        endpoint = desk.store.endpoints.all()[0]
+        assert window.sidebar.row(endpoint.id).text() == "GitHub"
 
     async def test_a_switch_in_the_sidebar_and_on_the_dashboard_is_the_same(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=2) as (desk, window):
@@ -89,26 +87,25 @@ class TestEndpoints:
             assert window.error_bar.isVisible()
 
     @pytest.mark.usefixtures("no_time_to_undo")
-    async def test_deleting_asks_naming_what_goes(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await desk.endpoint(name="Stripe")
-            for _ in range(3):
-                await desk.capture(endpoint)
-            window.show_endpoint(endpoint.id)
-            window.endpoint_actions.delete(endpoint)
-            window.endpoint_actions.delete(endpoint)
-            question = await dialog_of(window, Question)
-            assert question.title.text() == "Delete “Stripe” and its 3 requests?"
-            question.cancel.click()
-            await settle()
-            assert desk.store.endpoints.all() == (endpoint,)
-            await until(lambda: not window.findChildren(Question))
-            window.endpoint_actions.delete(endpoint)
-            (await dialog_of(window, Question)).confirm.click()
-            await until(lambda: not desk.store.endpoints.all())
-            await until(lambda: window.pages.currentWidget() is window.dashboard)
-            await until(lambda: not window.sidebar.findChildren(EndpointRow))
-            assert window.dashboard.empty.isVisible()
+    async def test_deleting_asks_naming_what_goes(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await desk.endpoint(name="Stripe")
+        for _ in range(3):
+            await desk.capture(endpoint)
+        window.show_endpoint(endpoint.id)
+        window.endpoint_actions.delete(endpoint)
+        window.endpoint_actions.delete(endpoint)
+        question = await dialog_of(window, Question)
+        assert question.title.text() == "Delete “Stripe” and its 3 requests?"
+        question.cancel.click()
+        await settle()
+        assert desk.store.endpoints.all() == (endpoint,)
+        await until(lambda: not window.findChildren(Question))
+        window.endpoint_actions.delete(endpoint)
+        (await dialog_of(window, Question)).confirm.click()
+        await until(lambda: not desk.store.endpoints.all())
+        await until(lambda: window.pages.currentWidget() is window.dashboard)
+        await until(lambda: not window.sidebar.findChildren(EndpointRow))
+        assert window.dashboard.empty.isVisible()
 
     async def test_the_menu_does_what_it_says(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=1) as (desk, window):
@@ -179,8 +176,7 @@ class TestEndpoints:
             assert rich == []
 
 
-async def test_the_menu_of_an_endpoint_that_is_off_offers_to_switch_it_on(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        endpoint = await desk.endpoint(active=False)
-        menu = window.endpoint_menus.menu(endpoint)
-        assert "Switch on" in [action.text() for action in menu.actions()]
+async def test_the_menu_of_an_endpoint_that_is_off_offers_to_switch_it_on(desk: Desk, window: MainWindow) -> None:
+    endpoint = await desk.endpoint(active=False)
+    menu = window.endpoint_menus.menu(endpoint)
+    assert "Switch on" in [action.text() for action in menu.actions()]

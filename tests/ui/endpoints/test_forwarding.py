@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
@@ -15,7 +13,8 @@ from app.core.target import PausedBy, TargetDraft
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.requests.page.header import facts_of
-from tests.ui.desk import Desk, shown
+from app.ui.shell.main_window import MainWindow
+from tests.ui.desk import Desk
 from tests.ui.waiting import settle, until
 
 A, B, C = "http://127.0.0.1:1/a", "http://127.0.0.1:1/b", "http://127.0.0.1:1/c"
@@ -47,141 +46,133 @@ async def pause_by_failures(desk: Desk, endpoint: Endpoint) -> None:
 
 
 class TestPage:
-    async def test_a_target_paused_by_failures_is_resumed_with_one_click(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await endpoint_with(desk, A)
-            window.show_endpoint(endpoint.id)
-            notice = window.requests.paused_notice
-            assert not notice.isVisible()
-            await pause_by_failures(desk, endpoint)
-            for _ in range(3):
-                await desk.capture(endpoint)
-            await until(notice.isVisible)
-            text = f"Forwarding to {A} is paused after 10 failed deliveries in a row. 3 deliveries are waiting."
-            await until(lambda: notice.accessibleName() == text)
-            assert notice.text.text().replace("\u200b", "") == text
+    async def test_a_target_paused_by_failures_is_resumed_with_one_click(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await endpoint_with(desk, A)
+        window.show_endpoint(endpoint.id)
+        notice = window.requests.paused_notice
+        assert not notice.isVisible()
+        await pause_by_failures(desk, endpoint)
+        for _ in range(3):
             await desk.capture(endpoint)
-            await until(lambda: "4 deliveries are waiting" in notice.accessibleName())
-            assert not notice.deliveries.isVisible()
-            notice.offer_deliveries()
-            asked: list[object] = []
-            notice.deliveries_requested.connect(asked.append)
-            notice.deliveries.click()
-            assert asked == [endpoint.id]
-            notice.resume.click()
-            await until(lambda: current(desk, endpoint).targets[0].paused is None)
-            await until(lambda: not notice.isVisible())
+        await until(notice.isVisible)
+        text = f"Forwarding to {A} is paused after 10 failed deliveries in a row. 3 deliveries are waiting."
+        await until(lambda: notice.accessibleName() == text)
+        assert notice.text.text().replace("\u200b", "") == text
+        await desk.capture(endpoint)
+        await until(lambda: "4 deliveries are waiting" in notice.accessibleName())
+        assert not notice.deliveries.isVisible()
+        notice.offer_deliveries()
+        asked: list[object] = []
+        notice.deliveries_requested.connect(asked.append)
+        notice.deliveries.click()
+        assert asked == [endpoint.id]
+        notice.resume.click()
+        await until(lambda: current(desk, endpoint).targets[0].paused is None)
+        await until(lambda: not notice.isVisible())
 
-    async def test_it_belongs_to_the_endpoint_that_is_shown(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint, other = await endpoint_with(desk, A), await endpoint_with(desk, B)
-            await pause_by_failures(desk, endpoint)
-            notice = window.requests.paused_notice
-            for shown_id, visible in ((endpoint.id, True), (other.id, False), (None, False), (endpoint.id, True)):
-                window.requests.show_endpoint(shown_id)
-                window.pages.setCurrentWidget(window.requests)
-                await settle()
-                assert notice.isVisible() is visible
+    async def test_it_belongs_to_the_endpoint_that_is_shown(self, desk: Desk, window: MainWindow) -> None:
+        endpoint, other = await endpoint_with(desk, A), await endpoint_with(desk, B)
+        await pause_by_failures(desk, endpoint)
+        notice = window.requests.paused_notice
+        for shown_id, visible in ((endpoint.id, True), (other.id, False), (None, False), (endpoint.id, True)):
+            window.requests.show_endpoint(shown_id)
+            window.pages.setCurrentWidget(window.requests)
+            await settle()
+            assert notice.isVisible() is visible
 
-    async def test_commands_pause_and_resume_all_and_say_why_not(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            none, endpoint = await endpoint_with(desk), await endpoint_with(desk, A, B)
-            off = current(desk, endpoint).targets[1]
-            await desk.store.targets.update(off.id, TargetDraft(url=B, active=False))
-            commands = window.requests.endpoint_commands
-            pause, resume = commands.pause_forwarding, commands.resume_forwarding
-            window.show_endpoint(none.id)
-            assert (pause.reason, resume.reason) == ("The endpoint has no targets.",) * 2
-            assert (pause.isVisible(), resume.isVisible()) == (True, False)
-            window.show_endpoint(endpoint.id)
-            assert (pause.reason, resume.reason) == ("", "Forwarding is not paused.")
-            pause.run()
-            await until(lambda: current(desk, endpoint).targets[0].paused is PausedBy.USER)
-            await until(lambda: pause.reason == "Forwarding is already paused.")
-            assert (pause.isVisible(), resume.isVisible()) == (False, True)
-            assert current(desk, endpoint).targets[1].paused is None
-            resume.run()
-            await until(lambda: current(desk, endpoint).targets[0].paused is None)
-            target = current(desk, endpoint).targets[0]
-            await desk.store.targets.update(target.id, TargetDraft(url=A, active=False))
-            await until(lambda: pause.reason == "All targets are switched off.")
+    async def test_commands_pause_and_resume_all_and_say_why_not(self, desk: Desk, window: MainWindow) -> None:
+        none, endpoint = await endpoint_with(desk), await endpoint_with(desk, A, B)
+        off = current(desk, endpoint).targets[1]
+        await desk.store.targets.update(off.id, TargetDraft(url=B, active=False))
+        commands = window.requests.endpoint_commands
+        pause, resume = commands.pause_forwarding, commands.resume_forwarding
+        window.show_endpoint(none.id)
+        assert (pause.reason, resume.reason) == ("The endpoint has no targets.",) * 2
+        assert (pause.isVisible(), resume.isVisible()) == (True, False)
+        window.show_endpoint(endpoint.id)
+        assert (pause.reason, resume.reason) == ("", "Forwarding is not paused.")
+        pause.run()
+        await until(lambda: current(desk, endpoint).targets[0].paused is PausedBy.USER)
+        await until(lambda: pause.reason == "Forwarding is already paused.")
+        assert (pause.isVisible(), resume.isVisible()) == (False, True)
+        assert current(desk, endpoint).targets[1].paused is None
+        resume.run()
+        await until(lambda: current(desk, endpoint).targets[0].paused is None)
+        target = current(desk, endpoint).targets[0]
+        await desk.store.targets.update(target.id, TargetDraft(url=A, active=False))
+        await until(lambda: pause.reason == "All targets are switched off.")
 
     @pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
-    async def test_the_key_and_the_palette_open_the_dialog(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await endpoint_with(desk, A)
-            window.show_endpoint(endpoint.id)
-            window.requests.take_focus()
-            focused = QApplication.focusWidget()
-            assert focused is not None
-            QTest.keyClick(focused, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
-            window.requests.endpoint_commands.targets.run()
-            (dialog,) = window.findChildren(TargetsDialog)
-            dialog.reject()
-            await until(lambda: not window.findChildren(TargetsDialog))
-            window.requests.endpoint_commands.targets.run()
-            (dialog,) = window.findChildren(TargetsDialog)
-            dialog.reject()
+    async def test_the_key_and_the_palette_open_the_dialog(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await endpoint_with(desk, A)
+        window.show_endpoint(endpoint.id)
+        window.requests.take_focus()
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        QTest.keyClick(focused, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier)
+        window.requests.endpoint_commands.targets.run()
+        (dialog,) = window.findChildren(TargetsDialog)
+        dialog.reject()
+        await until(lambda: not window.findChildren(TargetsDialog))
+        window.requests.endpoint_commands.targets.run()
+        (dialog,) = window.findChildren(TargetsDialog)
+        dialog.reject()
 
-    async def test_more_targets_are_counted_where_the_first_is_named(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await endpoint_with(desk, A, B, C)
-            assert facts_of(endpoint) == ("Kept 7 days · forwards to", f"{A} and 2 more targets")
-            row = window.dashboard.rows.row(endpoint.id)
-            assert row is not None
-            await until(lambda: row.contents.endpoint.targets == endpoint.targets)
-            assert row.tooltip_at(row._columns().target.center()).startswith(f"{A}\n{B}\n{C}\n")
-            assert not row.grab().isNull()
+    async def test_more_targets_are_counted_where_the_first_is_named(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await endpoint_with(desk, A, B, C)
+        assert facts_of(endpoint) == ("Kept 7 days · forwards to", f"{A} and 2 more targets")
+        row = window.dashboard.rows.row(endpoint.id)
+        assert row is not None
+        await until(lambda: row.contents.endpoint.targets == endpoint.targets)
+        assert row.tooltip_at(row._columns().target.center()).startswith(f"{A}\n{B}\n{C}\n")
+        assert not row.grab().isNull()
 
 
 class TestForm:
-    async def test_the_first_target_follows_what_the_dialog_saved(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await endpoint_with(desk, A, B)
-            window.endpoint_actions.edit(endpoint)
-            (dialog,) = window.findChildren(EndpointDialog)
-            form = dialog.form
-            assert "first of 2 targets" in form.fields["forward_url"].help_text()
-            form.description.setPlainText("Kept")
-            QTest.keyClicks(form.forward_url, "x")
-            assert not form.forwarding.targets.isEnabled()
-            assert form.forwarding.targets.toolTip() == "Save the forward URL and its timeout first."
-            form.forward_url.selectAll()
-            QTest.keyClick(form.forward_url, Qt.Key.Key_Delete)
-            help_text = form.fields["forward_url"].help_text()
-            assert help_text == "Saving removes this target; the others stay."
-            QTest.keyClicks(form.forward_url, A)
-            form.show_more(True)
-            form.forwarding.targets.click()
-            (targets,) = dialog.findChildren(TargetsDialog)
-            targets.column.down.click()
-            targets.save_button.click()
-            await until(lambda: form.forward_url.text() == B)
-            dialog.submit()
-            await until(lambda: current(desk, endpoint).description == "Kept")
-            assert [target.url for target in current(desk, endpoint).targets] == [B, A]
+    async def test_the_first_target_follows_what_the_dialog_saved(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await endpoint_with(desk, A, B)
+        window.endpoint_actions.edit(endpoint)
+        (dialog,) = window.findChildren(EndpointDialog)
+        form = dialog.form
+        assert "first of 2 targets" in form.fields["forward_url"].help_text()
+        form.description.setPlainText("Kept")
+        QTest.keyClicks(form.forward_url, "x")
+        assert not form.forwarding.targets.isEnabled()
+        assert form.forwarding.targets.toolTip() == "Save the forward URL and its timeout first."
+        form.forward_url.selectAll()
+        QTest.keyClick(form.forward_url, Qt.Key.Key_Delete)
+        help_text = form.fields["forward_url"].help_text()
+        assert help_text == "Saving removes this target; the others stay."
+        QTest.keyClicks(form.forward_url, A)
+        form.show_more(True)
+        form.forwarding.targets.click()
+        (targets,) = dialog.findChildren(TargetsDialog)
+        targets.column.down.click()
+        targets.save_button.click()
+        await until(lambda: form.forward_url.text() == B)
+        dialog.submit()
+        await until(lambda: current(desk, endpoint).description == "Kept")
+        assert [target.url for target in current(desk, endpoint).targets] == [B, A]
 
-    async def test_a_new_endpoint_has_no_targets_to_edit_yet(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (_, window):
-            window.endpoint_actions.create()
-            (dialog,) = window.findChildren(EndpointDialog)
-            dialog.form.show_more(True)
-            assert not dialog.form.forwarding.targets.isVisible()
-            dialog.done(0)
+    async def test_a_new_endpoint_has_no_targets_to_edit_yet(self, window: MainWindow) -> None:
+        window.endpoint_actions.create()
+        (dialog,) = window.findChildren(EndpointDialog)
+        dialog.form.show_more(True)
+        assert not dialog.form.forwarding.targets.isVisible()
+        dialog.done(0)
 
-    async def test_the_targets_response_is_chosen_with_the_time_to_wait(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            endpoint = await endpoint_with(desk, A)
-            window.endpoint_actions.edit(endpoint)
-            (dialog,) = window.findChildren(EndpointDialog)
-            dialog.form.show_more(True)
-            section = dialog.form.response
-            assert not section.wait.isVisible()
-            section.from_target.click()
-            assert section.wait.isVisible()
-            section.wait.set_value(5)
-            assert dialog.form.fields["response.wait_ms"].error() == "Wait must be 100 to 30,000 ms, not 5."
-            section.wait.set_value(5_000)
-            dialog.submit()
-            await until(lambda: current(desk, endpoint).response.from_target)
-            assert current(desk, endpoint).response == ResponseSettings(from_target=True, wait_ms=5_000)
+    async def test_the_targets_response_is_chosen_with_the_time_to_wait(self, desk: Desk, window: MainWindow) -> None:
+        endpoint = await endpoint_with(desk, A)
+        window.endpoint_actions.edit(endpoint)
+        (dialog,) = window.findChildren(EndpointDialog)
+        dialog.form.show_more(True)
+        section = dialog.form.response
+        assert not section.wait.isVisible()
+        section.from_target.click()
+        assert section.wait.isVisible()
+        section.wait.set_value(5)
+        assert dialog.form.fields["response.wait_ms"].error() == "Wait must be 100 to 30,000 ms, not 5."
+        section.wait.set_value(5_000)
+        dialog.submit()
+        await until(lambda: current(desk, endpoint).response.from_target)
+        assert current(desk, endpoint).response == ResponseSettings(from_target=True, wait_ms=5_000)

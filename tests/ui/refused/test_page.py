@@ -65,162 +65,153 @@ def choose(window: MainWindow, text: str) -> None:
 
 class TestColumns:
     @pytest.mark.usefixtures("each_font")
-    async def test_the_target_is_the_widest_and_all_fits(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            for _ in range(40):
-                refuse(desk, LONG)
-            table = window.refused.table
-            for width in (1280, 1366, 960):
-                window.show_page(DASHBOARD)
-                window.resize(width, 720)
-                await open_at(desk, window, 0)
-                await settle(10)
-                widths = [0 if table.isColumnHidden(at) else table.columnWidth(at) for at in range(len(TITLES))]
-                assert sum(widths) <= table.viewport().width()
-                assert widths[TARGET] >= 180
-                if width > 960:
-                    assert max(widths) == widths[TARGET]
-                assert table.isColumnHidden(SOURCE) == (width == 960)
-
-    async def test_the_reason_shares_the_room_with_the_target(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
+    async def test_the_target_is_the_widest_and_all_fits(self, desk: Desk, window: MainWindow) -> None:
+        for _ in range(40):
             refuse(desk, LONG)
+        table = window.refused.table
+        for width in (1280, 1366, 960):
+            window.show_page(DASHBOARD)
+            window.resize(width, 720)
             await open_at(desk, window, 0)
-            table = window.refused.table
-            window.resize(960, 540)
             await settle(10)
-            assert table.columnWidth(REASON) > 210 > table.columnWidth(TARGET) >= 180
-            for width in (1280, 1366, 1500):
-                window.resize(width, 720)
-                await settle(10)
-                assert 0 <= table.columnWidth(TARGET) - table.columnWidth(REASON) <= 1, width
-            window.resize(2400, 720)
-            await settle(10)
-            assert table.columnWidth(REASON) == 400
-            assert table.columnWidth(TARGET) > 900
+            widths = [0 if table.isColumnHidden(at) else table.columnWidth(at) for at in range(len(TITLES))]
+            assert sum(widths) <= table.viewport().width()
+            assert widths[TARGET] >= 180
+            if width > 960:
+                assert max(widths) == widths[TARGET]
+            assert table.isColumnHidden(SOURCE) == (width == 960)
 
-    async def test_a_reason_of_the_users_width_keeps_it(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            refuse(desk, LONG)
-            await open_at(desk, window, 0)
-            window.resize(1366, 720)
+    async def test_the_reason_shares_the_room_with_the_target(self, desk: Desk, window: MainWindow) -> None:
+        refuse(desk, LONG)
+        await open_at(desk, window, 0)
+        table = window.refused.table
+        window.resize(960, 540)
+        await settle(10)
+        assert table.columnWidth(REASON) > 210 > table.columnWidth(TARGET) >= 180
+        for width in (1280, 1366, 1500):
+            window.resize(width, 720)
             await settle(10)
-            window.refused.table.horizontalHeader().resizeSection(REASON, 300)
-            window.resize(1500, 720)
-            await settle(10)
-            assert window.refused.table.columnWidth(REASON) == 300
+            assert 0 <= table.columnWidth(TARGET) - table.columnWidth(REASON) <= 1, width
+        window.resize(2400, 720)
+        await settle(10)
+        assert table.columnWidth(REASON) == 400
+        assert table.columnWidth(TARGET) > 900
 
-    async def test_the_pane_below_does_not_cover_the_selected_row(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            for _ in range(40):
-                refuse(desk, "/x")
-            window.resize(960, 540)
-            await open_at(desk, window, 0)
-            window.refused.table.clearSelection()
-            await until(lambda: not window.refused.raw.isVisible())
-            await settle(10)
-            table = window.refused.table
-            row = table.rowAt(table.viewport().height() - 60)
-            table.selectRow(row)
-            await until(window.refused.raw.isVisible)
-            await settle(10)
-            assert table.viewport().rect().contains(table.visualRect(window.refused.model.index(row, TIME)))
+    async def test_a_reason_of_the_users_width_keeps_it(self, desk: Desk, window: MainWindow) -> None:
+        refuse(desk, LONG)
+        await open_at(desk, window, 0)
+        window.resize(1366, 720)
+        await settle(10)
+        window.refused.table.horizontalHeader().resizeSection(REASON, 300)
+        window.resize(1500, 720)
+        await settle(10)
+        assert window.refused.table.columnWidth(REASON) == 300
+
+    async def test_the_pane_below_does_not_cover_the_selected_row(self, desk: Desk, window: MainWindow) -> None:
+        for _ in range(40):
+            refuse(desk, "/x")
+        window.resize(960, 540)
+        await open_at(desk, window, 0)
+        window.refused.table.clearSelection()
+        await until(lambda: not window.refused.raw.isVisible())
+        await settle(10)
+        table = window.refused.table
+        row = table.rowAt(table.viewport().height() - 60)
+        table.selectRow(row)
+        await until(window.refused.raw.isVisible)
+        await settle(10)
+        assert table.viewport().rect().contains(table.visualRect(window.refused.model.index(row, TIME)))
 
     @pytest.mark.usefixtures("each_font")
-    async def test_a_target_has_room_where_columns_are_hidden(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            refuse(desk, LONG)
-            await open_at(desk, window, 0)
-            for width in range(900, 1400, 20):
-                window.resize(width, 720)
-                await settle()
-                assert window.refused.table.columnWidth(TARGET) >= 130, width
+    async def test_a_target_has_room_where_columns_are_hidden(self, desk: Desk, window: MainWindow) -> None:
+        refuse(desk, LONG)
+        await open_at(desk, window, 0)
+        for width in range(900, 1400, 20):
+            window.resize(width, 720)
+            await settle()
+            assert window.refused.table.columnWidth(TARGET) >= 130, width
 
-    async def test_the_badges_stand_level_with_the_text(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            for _ in range(2):
-                refuse(desk, "/x")
-            window.resize(1280, 720)
-            await open_at(desk, window, 0)
-            await settle(10)
-            image = window.refused.table.viewport().grab().toImage()
-            table, model = window.refused.table, window.refused.model
-            middles = []
-            for column in (TIME, STATUS, METHOD):
-                rect = table.visualRect(model.index(1, column)).adjusted(8, 0, 0, -1)
-                empty = image.pixel(rect.topLeft())
-                ink = [
-                    y
-                    for y in range(rect.top(), rect.bottom() + 1)
-                    if any(image.pixel(x, y) != empty for x in range(rect.left(), rect.right() + 1))
-                ]
-                middles.append((ink[0] + ink[-1]) / 2)
-            assert max(middles) - min(middles) <= 1
+    async def test_the_badges_stand_level_with_the_text(self, desk: Desk, window: MainWindow) -> None:
+        for _ in range(2):
+            refuse(desk, "/x")
+        window.resize(1280, 720)
+        await open_at(desk, window, 0)
+        await settle(10)
+        image = window.refused.table.viewport().grab().toImage()
+        table, model = window.refused.table, window.refused.model
+        middles = []
+        for column in (TIME, STATUS, METHOD):
+            rect = table.visualRect(model.index(1, column)).adjusted(8, 0, 0, -1)
+            empty = image.pixel(rect.topLeft())
+            ink = [
+                y
+                for y in range(rect.top(), rect.bottom() + 1)
+                if any(image.pixel(x, y) != empty for x in range(rect.left(), rect.right() + 1))
+            ]
+            middles.append((ink[0] + ink[-1]) / 2)
+        assert max(middles) - min(middles) <= 1
 
-    async def test_the_endpoint_is_named_as_it_is_now(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            made = await desk.endpoint(name="Stripe", slug="stripe")
-            for target in ("/favicon.ico", "/catch/other/x", LONG, "http://h:1/catch/stripe?x"):
-                refuse(desk, target)
-            await open_at(desk, window, 0)
-            model, page = window.refused.model, window.refused
+    async def test_the_endpoint_is_named_as_it_is_now(self, desk: Desk, window: MainWindow) -> None:
+        made = await desk.endpoint(name="Stripe", slug="stripe")
+        for target in ("/favicon.ico", "/catch/other/x", LONG, "http://h:1/catch/stripe?x"):
+            refuse(desk, target)
+        await open_at(desk, window, 0)
+        model, page = window.refused.model, window.refused
 
-            def names() -> list[str]:
-                return [model.index(row, ENDPOINT).data() for row in range(4)]
+        def names() -> list[str]:
+            return [model.index(row, ENDPOINT).data() for row in range(4)]
 
-            assert names() == ["Stripe", "Stripe", "", ""]
-            assert page.raw.caption.text().endswith("from 203.0.113.7 port 5000 · for “Stripe”")
-            changed: list[object] = []
-            model.dataChanged.connect(lambda *places: changed.append(places))
-            await desk.store.endpoints.delete(made.id)
-            await until(lambda: changed)
-            assert names() == [""] * 4
+        assert names() == ["Stripe", "Stripe", "", ""]
+        assert page.raw.caption.text().endswith("from 203.0.113.7 port 5000 · for “Stripe”")
+        changed: list[object] = []
+        model.dataChanged.connect(lambda *places: changed.append(places))
+        await desk.store.endpoints.delete(made.id)
+        await until(lambda: changed)
+        assert names() == [""] * 4
 
 
 class TestMenu:
-    async def test_copies_and_leads_to_the_endpoint(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            made = await desk.endpoint(name="Stripe", slug="stripe")
-            refuse(desk, LONG)
-            await open_at(desk, window, 0)
-            page, clipboard = window.refused, QGuiApplication.clipboard()
-            assert verbs(page.commands.menu(page.selected())) == {
-                "Show as received": True,
-                "Copy target": True,
-                "Copy source address": True,
-                "Copy as curl": True,
-                "Copy row": True,
-                "Open endpoint": True,
-            }
-            choose(window, "Copy target")
-            assert clipboard.text() == LONG
-            assert window.toast.isVisible()
-            choose(window, "Copy source address")
-            assert clipboard.text() == "203.0.113.7"
-            choose(window, "Copy as curl")
-            command = clipboard.text()
-            assert command.startswith("curl ")
-            for part in (f"http://127.0.0.1:8787{LONG}", "X-A: b", "--data-raw hi"):
-                assert part in command
-            choose(window, "Show as received")
-            assert page.raw.view.code.hasFocus()
-            choose(window, "Open endpoint")
-            assert window.requests.endpoint_id == made.id
+    async def test_copies_and_leads_to_the_endpoint(self, desk: Desk, window: MainWindow) -> None:
+        made = await desk.endpoint(name="Stripe", slug="stripe")
+        refuse(desk, LONG)
+        await open_at(desk, window, 0)
+        page, clipboard = window.refused, QGuiApplication.clipboard()
+        assert verbs(page.commands.menu(page.selected())) == {
+            "Show as received": True,
+            "Copy target": True,
+            "Copy source address": True,
+            "Copy as curl": True,
+            "Copy row": True,
+            "Open endpoint": True,
+        }
+        choose(window, "Copy target")
+        assert clipboard.text() == LONG
+        assert window.toast.isVisible()
+        choose(window, "Copy source address")
+        assert clipboard.text() == "203.0.113.7"
+        choose(window, "Copy as curl")
+        command = clipboard.text()
+        assert command.startswith("curl ")
+        for part in (f"http://127.0.0.1:8787{LONG}", "X-A: b", "--data-raw hi"):
+            assert part in command
+        choose(window, "Show as received")
+        assert page.raw.view.code.hasFocus()
+        choose(window, "Open endpoint")
+        assert window.requests.endpoint_id == made.id
 
-    async def test_what_is_malformed_or_cut_is_no_curl_command(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            refuse(desk, "/catch/a", b"POST /catch/a HTTP/1.1\r\nContent-Length: 3\r\n\r\nhi", 503)
-            refuse(desk, "/catch/a", b"POST /catch/a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 413)
-            refuse(desk, "/catch/a", b"", 503)
-            refuse(desk, "", b"GE T\r\n\r\n", 400)
-            await open_at(desk, window, 0)
-            page = window.refused
-            for row in range(4):
-                page.table.selectRow(row)
-                offered = verbs(page.commands.menu(page.selected()))
-                assert not offered["Copy as curl"]
-                assert offered["Copy target"] == (row > 0)
-            assert not verbs(page.commands.menu(page.selected())).get("Open endpoint")
+    async def test_what_is_malformed_or_cut_is_no_curl_command(self, desk: Desk, window: MainWindow) -> None:
+        refuse(desk, "/catch/a", b"POST /catch/a HTTP/1.1\r\nContent-Length: 3\r\n\r\nhi", 503)
+        refuse(desk, "/catch/a", b"POST /catch/a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n", 413)
+        refuse(desk, "/catch/a", b"", 503)
+        refuse(desk, "", b"GE T\r\n\r\n", 400)
+        await open_at(desk, window, 0)
+        page = window.refused
+        for row in range(4):
+            page.table.selectRow(row)
+            offered = verbs(page.commands.menu(page.selected()))
+            assert not offered["Copy as curl"]
+            assert offered["Copy target"] == (row > 0)
+        assert not verbs(page.commands.menu(page.selected())).get("Open endpoint")
 
     async def test_an_unknown_slug_can_be_made_an_endpoint(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=9) as (desk, window):
@@ -255,33 +246,32 @@ class TestMenu:
 
 class TestKeys:
     @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # said when a menu opens
-    async def test_menu_key_copy_and_enter(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            for number in range(3):
-                refuse(desk, f"/catch/a/{number}")
-            await open_at(desk, window, 1)
-            page = window.refused
-            QTest.keySequence(page.table, QKeySequence("Ctrl+C"))
-            assert QGuiApplication.clipboard().text().split("\t")[1:] == [
-                "503",
-                "POST",
-                "/catch/a/1",
-                "",
-                "A reason.",
-                "203.0.113.7",
-            ]
-            asked = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(-1, -1), QPoint(-1, -1))
-            QApplication.sendEvent(page.table.viewport(), asked)
-            menu = QApplication.activePopupWidget()
-            assert isinstance(menu, QMenu)
-            assert "Copy target" in verbs(menu)
-            row = page.table.visualRect(page.model.index(1, 0))
-            top = page.table.viewport().mapToGlobal(row.bottomLeft()).y()
-            assert abs(menu.y() - top) <= 4
-            QTest.keyClick(menu, Qt.Key.Key_Escape)
-            page.table.selectAll()
-            menu = page.commands.menu(page.selected())
-            assert verbs(menu) == {"Copy 3 rows": True}
-            QTest.keySequence(page.table, QKeySequence("Ctrl+C"))
-            assert len(QGuiApplication.clipboard().text().splitlines()) == 3
-            QTest.keyClick(page.table, Qt.Key.Key_Home)  # or Ctrl would count as held
+    async def test_menu_key_copy_and_enter(self, desk: Desk, window: MainWindow) -> None:
+        for number in range(3):
+            refuse(desk, f"/catch/a/{number}")
+        await open_at(desk, window, 1)
+        page = window.refused
+        QTest.keySequence(page.table, QKeySequence("Ctrl+C"))
+        assert QGuiApplication.clipboard().text().split("\t")[1:] == [
+            "503",
+            "POST",
+            "/catch/a/1",
+            "",
+            "A reason.",
+            "203.0.113.7",
+        ]
+        asked = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(-1, -1), QPoint(-1, -1))
+        QApplication.sendEvent(page.table.viewport(), asked)
+        menu = QApplication.activePopupWidget()
+        assert isinstance(menu, QMenu)
+        assert "Copy target" in verbs(menu)
+        row = page.table.visualRect(page.model.index(1, 0))
+        top = page.table.viewport().mapToGlobal(row.bottomLeft()).y()
+        assert abs(menu.y() - top) <= 4
+        QTest.keyClick(menu, Qt.Key.Key_Escape)
+        page.table.selectAll()
+        menu = page.commands.menu(page.selected())
+        assert verbs(menu) == {"Copy 3 rows": True}
+        QTest.keySequence(page.table, QKeySequence("Ctrl+C"))
+        assert len(QGuiApplication.clipboard().text().splitlines()) == 3
+        QTest.keyClick(page.table, Qt.Key.Key_Home)  # or Ctrl would count as held

@@ -10,8 +10,9 @@ from PySide6.QtTest import QTest
 
 from app.core.model import REFUSED_RAW_MAX, Refusal
 from app.ui.request.tabs.tabs import HEADERS
+from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import REFUSED
-from tests.ui.desk import Desk, shown
+from tests.ui.desk import Desk
 from tests.ui.requests.page_desk import open_body, open_page
 from tests.ui.waiting import settle, until
 
@@ -33,52 +34,50 @@ def refuse(desk: Desk, raw: bytes = b"") -> None:
     )
 
 
-async def test_what_came_of_the_chosen_one_is_shown_escaped_or_as_hexadecimal(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        window.show_page(REFUSED)
-        page = window.refused
-        refuse(desk)
-        refuse(desk, ODD)
-        await until(lambda: page.model.rowCount() == 2)
-        assert not page.raw.isVisible()
-        page.table.selectRow(0)
-        await until(lambda: page.raw.isVisible() and "GET /" in page.raw.view.code.toPlainText())
-        assert "X: a\\x1b[31m\\x00b" in page.raw.view.code.toPlainText()
-        page.table.setFocus()
-        QTest.keyClick(page.table, Qt.Key.Key_Tab)
-        assert page.raw.isAncestorOf(page.focusWidget())
-        assert page.raw.caption.text() == f"The head, {len(ODD)} B, as received · from ::1 port 1"
-        assert page.raw.reason.text() == page.model.refusal(0).reason
-        refuse(desk, b"POST")
-        await until(lambda: page.model.rowCount() == 3)
-        assert "X: a" in page.raw.view.code.toPlainText()
-        page.raw.view.views.set_current("hex")
-        page.raw.view.views.activated.emit("hex")
-        await until(page.raw.view.hex.isVisible)
-        page.raw.view.views.activated.emit("text")
-        page.table.selectRow(2)
-        await until(page.raw.view.nothing.isVisible)
-        page.table.setFocus()
-        page.table.selectRow(1)
-        await until(page.raw.view.code.isVisible)
-        QTest.keyClick(page.table, Qt.Key.Key_Return)
-        assert page.raw.view.code.hasFocus()
-        page.clear_button.click()
-        assert not page.raw.isVisible()
+async def test_what_came_of_the_chosen_one_is_shown_escaped_or_as_hexadecimal(desk: Desk, window: MainWindow) -> None:
+    window.show_page(REFUSED)
+    page = window.refused
+    refuse(desk)
+    refuse(desk, ODD)
+    await until(lambda: page.model.rowCount() == 2)
+    assert not page.raw.isVisible()
+    page.table.selectRow(0)
+    await until(lambda: page.raw.isVisible() and "GET /" in page.raw.view.code.toPlainText())
+    assert "X: a\\x1b[31m\\x00b" in page.raw.view.code.toPlainText()
+    page.table.setFocus()
+    QTest.keyClick(page.table, Qt.Key.Key_Tab)
+    assert page.raw.isAncestorOf(page.focusWidget())
+    assert page.raw.caption.text() == f"The head, {len(ODD)} B, as received · from ::1 port 1"
+    assert page.raw.reason.text() == page.model.refusal(0).reason
+    refuse(desk, b"POST")
+    await until(lambda: page.model.rowCount() == 3)
+    assert "X: a" in page.raw.view.code.toPlainText()
+    page.raw.view.views.set_current("hex")
+    page.raw.view.views.activated.emit("hex")
+    await until(page.raw.view.hex.isVisible)
+    page.raw.view.views.activated.emit("text")
+    page.table.selectRow(2)
+    await until(page.raw.view.nothing.isVisible)
+    page.table.setFocus()
+    page.table.selectRow(1)
+    await until(page.raw.view.code.isVisible)
+    QTest.keyClick(page.table, Qt.Key.Key_Return)
+    assert page.raw.view.code.hasFocus()
+    page.clear_button.click()
+    assert not page.raw.isVisible()
 
 
-async def test_bytes_that_were_cut_or_made_room_are_told(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        page = window.refused
-        window.show_page(REFUSED)
-        for _ in range(257):
-            refuse(desk, os.urandom(REFUSED_RAW_MAX))
-        await until(lambda: page.model.rowCount() == 257)
-        page.table.selectRow(0)
-        assert page.raw.caption.text().startswith("The first 64 KiB, as received · ")
-        await until(page.raw.view.hex.isVisible)
-        page.table.selectRow(256)
-        assert page.raw.caption.text().startswith("The 64 KiB received were dropped to make room for newer")
+async def test_bytes_that_were_cut_or_made_room_are_told(desk: Desk, window: MainWindow) -> None:
+    page = window.refused
+    window.show_page(REFUSED)
+    for _ in range(257):
+        refuse(desk, os.urandom(REFUSED_RAW_MAX))
+    await until(lambda: page.model.rowCount() == 257)
+    page.table.selectRow(0)
+    assert page.raw.caption.text().startswith("The first 64 KiB, as received · ")
+    await until(page.raw.view.hex.isVisible)
+    page.table.selectRow(256)
+    assert page.raw.caption.text().startswith("The 64 KiB received were dropped to make room for newer")
 
 
 async def test_trailers_stand_under_the_headers(tmp_path: Path) -> None:

@@ -49,23 +49,22 @@ async def test_an_interrupted_replay_is_resumed_from_the_bar(tmp_path: Path) -> 
         window.deleteLater()
 
 
-async def test_an_interrupted_replay_that_is_dismissed_is_not_offered_again(tmp_path: Path) -> None:
-    async with open_desk(tmp_path) as desk:
-        endpoint = await desk.endpoint()
-        replay = await interrupted(desk, (await desk.capture(endpoint)).id, "0" * 8)
-        window = desk.window()
-        window.show()
-        bar = window.replays.bar
-        await until(bar.isVisible)
-        bar.dismiss.click()
+async def test_an_interrupted_replay_that_is_dismissed_is_not_offered_again(desk: Desk) -> None:
+    endpoint = await desk.endpoint()
+    replay = await interrupted(desk, (await desk.capture(endpoint)).id, "0" * 8)
+    window = desk.window()
+    window.show()
+    bar = window.replays.bar
+    await until(bar.isVisible)
+    bar.dismiss.click()
+    await settle()
+    assert not bar.isVisible()
+    while (stored := await desk.store.replays.get(replay.id)) is None or not stored.ended:
         await settle()
-        assert not bar.isVisible()
-        while (stored := await desk.store.replays.get(replay.id)) is None or not stored.ended:
-            await settle()
-        assert not bar.isVisible()
-        window.close()
-        await desk.tasks.cancel_all()
-        window.deleteLater()
+    assert not bar.isVisible()
+    window.close()
+    await desk.tasks.cancel_all()
+    window.deleteLater()
 
 
 async def test_requests_are_counted_by_endpoint_time_and_query(tmp_path: Path) -> None:

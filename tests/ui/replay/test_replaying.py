@@ -18,7 +18,7 @@ from app.ui.replay.replay_text import NO_URL
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown as shown_window
 from tests.ui.replay.replay_desk import dialog, page_with_target, target
-from tests.ui.requests.page_desk import PageDesk, click_row, open_body, open_page
+from tests.ui.requests.page_desk import PageDesk, click_row, open_body
 from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -56,16 +56,15 @@ async def test_a_failed_replay_is_a_notice_with_its_status(tmp_path: Path) -> No
         assert "failed: 500" in notice(shown)
 
 
-async def test_without_a_target_r_opens_the_editor_for_another_url(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b"{}", "application/json")
-        await focus_list(shown)
-        QTest.keyClick(shown.list, Qt.Key.Key_R)
-        editor = await dialog(ReplayEditor, shown.page)
-        assert editor.url.text() == ""
-        assert "no target" in editor.fields["edit.url"].help_text()
-        assert not editor.send.isEnabled()
-        editor.reject()
+async def test_without_a_target_r_opens_the_editor_for_another_url(shown: PageDesk) -> None:
+    await open_body(shown, b"{}", "application/json")
+    await focus_list(shown)
+    QTest.keyClick(shown.list, Qt.Key.Key_R)
+    editor = await dialog(ReplayEditor, shown.page)
+    assert editor.url.text() == ""
+    assert "no target" in editor.fields["edit.url"].help_text()
+    assert not editor.send.isEnabled()
+    editor.reject()
 
 
 async def test_many_are_replayed_after_a_question_with_their_number(tmp_path: Path) -> None:
@@ -192,24 +191,23 @@ async def test_the_form_for_many_counts_what_it_will_send_and_starts_it(tmp_path
         await until(lambda: len(received.requests) == 10)
 
 
-async def test_the_form_for_many_asks_for_a_url_where_there_is_no_target(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(3)
-        await shown.reload()
-        await focus_list(shown)
-        QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
-        form = await dialog(ReplayManyDialog, shown.page)
-        await until(form.destination.url.hasFocus)
-        await until(lambda: form.start.text() == "Replay 3 requests")
-        assert form.plan.text() == form.start.toolTip() == NO_URL
-        assert form.fields["destination.url"].error() == ""
-        assert not form.start.isEnabled()
-        QTest.keyClick(form, Qt.Key.Key_Return, CTRL)
-        assert form.fields["destination.url"].error() == NO_URL
-        QTest.keyClicks(form.destination.url, "http://127.0.0.1:9/")
-        assert form.plan.text().startswith("Sends 3 requests")
-        assert form.start.isEnabled()
-        form.reject()
+async def test_the_form_for_many_asks_for_a_url_where_there_is_no_target(shown: PageDesk) -> None:
+    await shown.fill(3)
+    await shown.reload()
+    await focus_list(shown)
+    QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
+    form = await dialog(ReplayManyDialog, shown.page)
+    await until(form.destination.url.hasFocus)
+    await until(lambda: form.start.text() == "Replay 3 requests")
+    assert form.plan.text() == form.start.toolTip() == NO_URL
+    assert form.fields["destination.url"].error() == ""
+    assert not form.start.isEnabled()
+    QTest.keyClick(form, Qt.Key.Key_Return, CTRL)
+    assert form.fields["destination.url"].error() == NO_URL
+    QTest.keyClicks(form.destination.url, "http://127.0.0.1:9/")
+    assert form.plan.text().startswith("Sends 3 requests")
+    assert form.start.isEnabled()
+    form.reject()
 
 
 async def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(tmp_path: Path) -> None:
@@ -250,16 +248,15 @@ async def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(tmp_path:
         assert not bar.isVisible()
 
 
-async def test_a_narrow_detail_hides_the_spare_buttons_and_a_wide_one_shows_them(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b"{}", "application/json")
-        buttons = {one.command: one for one in shown.detail.header.findChildren(ActionButton)}
-        opened = shown.page.commands.opened
-        await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())
-        shown.page.splitter.setSizes([1000, 0])
-        await settle()
-        await until(lambda: not buttons[opened.link].isVisible())
-        assert buttons[opened.replay].isVisible()
-        assert buttons[opened.delete].geometry().right() <= shown.detail.width()
-        shown.page.splitter.setSizes([320, 680])
-        await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())
+async def test_a_narrow_detail_hides_the_spare_buttons_and_a_wide_one_shows_them(shown: PageDesk) -> None:
+    await open_body(shown, b"{}", "application/json")
+    buttons = {one.command: one for one in shown.detail.header.findChildren(ActionButton)}
+    opened = shown.page.commands.opened
+    await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())
+    shown.page.splitter.setSizes([1000, 0])
+    await settle()
+    await until(lambda: not buttons[opened.link].isVisible())
+    assert buttons[opened.replay].isVisible()
+    assert buttons[opened.delete].geometry().right() <= shown.detail.width()
+    shown.page.splitter.setSizes([320, 680])
+    await until(lambda: buttons[opened.link].isVisible() and buttons[opened.own_window].isVisible())

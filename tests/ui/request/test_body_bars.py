@@ -15,7 +15,7 @@ from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.tabs.tabs import RAW
 from app.ui.theme.metrics import SPACE_3
-from tests.ui.requests.page_desk import open_body, open_page
+from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import settle, until
 
 ITEM = b'{"number": 12345678, "name": "nothing to see here, nor in the others"},\n'
@@ -25,18 +25,17 @@ async def loaded(body: BodyPane) -> None:
     await until(lambda: not body.loader.loading and body.loader.reader is not None)
 
 
-async def test_the_facts_keep_their_distance_from_the_views(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b"{}", "application/json")
-        body = shown.detail.body
-        await until(lambda: "JSON" in body.facts.text())
-        await settle()
-        facts, end = body.facts.geometry(), body.views.geometry().right() + 1
-        picture = body.grab(QRect(end, facts.top(), facts.right() - end, facts.height())).toImage()
-        ground = picture.pixel(0, 0)
-        rows = range(picture.height())
-        blank = next(x for x in range(picture.width()) if any(picture.pixel(x, y) != ground for y in rows))
-        assert abs(blank - SPACE_3) <= 2  # letters begin a little off their place
+async def test_the_facts_keep_their_distance_from_the_views(shown: PageDesk) -> None:
+    await open_body(shown, b"{}", "application/json")
+    body = shown.detail.body
+    await until(lambda: "JSON" in body.facts.text())
+    await settle()
+    facts, end = body.facts.geometry(), body.views.geometry().right() + 1
+    picture = body.grab(QRect(end, facts.top(), facts.right() - end, facts.height())).toImage()
+    ground = picture.pixel(0, 0)
+    rows = range(picture.height())
+    blank = next(x for x in range(picture.width()) if any(picture.pixel(x, y) != ground for y in rows))
+    assert abs(blank - SPACE_3) <= 2  # letters begin a little off their place
 
 
 async def test_load_more_adds_what_it_names_and_keeps_the_place(
@@ -93,14 +92,13 @@ async def test_more_is_loaded_while_there_is_room(tmp_path: Path, body: bytes, c
         await until(shown.detail.body.rest.isHidden)
 
 
-async def test_more_of_a_raw_request_is_loaded_while_there_is_room(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        shown.page.resize(1000, 1600)
-        shown.desk.theme.body_text.toggle_wrap()
-        await open_body(shown, b"a" * 90_000 + b"end", "text/plain")
-        shown.detail.tabs.setCurrentIndex(RAW)
-        raw = shown.detail.raw.view
-        await until(lambda: raw.code.toPlainText().endswith("end"))
+async def test_more_of_a_raw_request_is_loaded_while_there_is_room(shown: PageDesk) -> None:
+    shown.page.resize(1000, 1600)
+    shown.desk.theme.body_text.toggle_wrap()
+    await open_body(shown, b"a" * 90_000 + b"end", "text/plain")
+    shown.detail.tabs.setCurrentIndex(RAW)
+    raw = shown.detail.raw.view
+    await until(lambda: raw.code.toPlainText().endswith("end"))
 
 
 async def test_what_cannot_be_read_is_not_read_at_each_paint(tmp_path: Path) -> None:

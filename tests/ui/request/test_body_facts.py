@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
@@ -11,7 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from app.core.bodies.lines import Line, LineBuilder, position_of_column
-from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
 LEFT = Qt.MouseButton.LeftButton
@@ -21,20 +19,19 @@ def marked(shown: PageDesk) -> list[str]:
     return [selection.cursor.selectedText() for selection in shown.detail.body.code.extraSelections()]
 
 
-async def test_the_place_where_json_is_broken_is_marked(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        body = shown.detail.body
-        await open_body(shown, b'{\n  "a": "\xf0\x9f\x98\x80",\n  "b": oops\n}', "application/json")
-        assert body.views.current() == "text"
-        assert "line 3, column 8" in body.notices.text.text()
-        assert marked(shown) == ["", "o"]
-        assert body.notices.place.isVisible()
-        QTest.mouseClick(body.notices.place, LEFT)
-        assert body.code.textCursor().block().text() == '  "b": oops'
-        assert body.code.textCursor().positionInBlock() == 7
-        await open_body(shown, b"{}", "application/json")
-        assert marked(shown) == []
-        assert body.notices.isHidden()
+async def test_the_place_where_json_is_broken_is_marked(shown: PageDesk) -> None:
+    body = shown.detail.body
+    await open_body(shown, b'{\n  "a": "\xf0\x9f\x98\x80",\n  "b": oops\n}', "application/json")
+    assert body.views.current() == "text"
+    assert "line 3, column 8" in body.notices.text.text()
+    assert marked(shown) == ["", "o"]
+    assert body.notices.place.isVisible()
+    QTest.mouseClick(body.notices.place, LEFT)
+    assert body.code.textCursor().block().text() == '  "b": oops'
+    assert body.code.textCursor().positionInBlock() == 7
+    await open_body(shown, b"{}", "application/json")
+    assert marked(shown) == []
+    assert body.notices.isHidden()
 
 
 @pytest.mark.parametrize(
@@ -45,24 +42,23 @@ async def test_the_place_where_json_is_broken_is_marked(tmp_path: Path) -> None:
     ],
 )
 async def test_show_leads_far_down_in_the_text_as_sent(
-    tmp_path: Path, content_type: str, sent: bytes, line: str
+    content_type: str, sent: bytes, line: str, shown: PageDesk
 ) -> None:
-    async with open_page(tmp_path) as shown:
-        body = shown.detail.body
-        await open_body(shown, sent, content_type)
-        assert body.views.current() == "pretty"
-        while body.loader.reader is not None and not body.loader.reader.located_error:
-            body.loader.more()
-            await until(lambda: not body.loader.loading)
-        assert body.notices.place.isVisible()
-        QTest.mouseClick(body.notices.place, LEFT)
-        await until(lambda: body.code.textCursor().block().text() == line, 20)
-        assert body.views.current() == "text"
-        assert "line 40,001" in body.notices.text.text()
-        assert marked(shown)[-1]
-        other = await open_body(shown, b"{}", "application/json")
-        assert shown.detail.capture_id == other
-        assert body.views.current() == "pretty"
+    body = shown.detail.body
+    await open_body(shown, sent, content_type)
+    assert body.views.current() == "pretty"
+    while body.loader.reader is not None and not body.loader.reader.located_error:
+        body.loader.more()
+        await until(lambda: not body.loader.loading)
+    assert body.notices.place.isVisible()
+    QTest.mouseClick(body.notices.place, LEFT)
+    await until(lambda: body.code.textCursor().block().text() == line, 20)
+    assert body.views.current() == "text"
+    assert "line 40,001" in body.notices.text.text()
+    assert marked(shown)[-1]
+    other = await open_body(shown, b"{}", "application/json")
+    assert shown.detail.capture_id == other
+    assert body.views.current() == "pretty"
 
 
 def test_a_place_is_counted_in_the_text_not_in_what_is_shown_of_it() -> None:
@@ -104,14 +100,13 @@ def test_a_place_is_counted_in_the_text_not_in_what_is_shown_of_it() -> None:
     ],
 )
 async def test_the_charset_of_a_text_is_told(
-    tmp_path: Path, content_type: str, sent: bytes, told: tuple[str, str]
+    content_type: str, sent: bytes, told: tuple[str, str], shown: PageDesk
 ) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, sent, content_type)
-        assert shown.detail.body.facts.text().endswith(told[0])
-        assert facts(shown)["Charset"] == told[1]
-        await open_body(shown, b"\x00\x01\x02\xff" * 40, "application/octet-stream")
-        assert "Charset" not in facts(shown)
+    await open_body(shown, sent, content_type)
+    assert shown.detail.body.facts.text().endswith(told[0])
+    assert facts(shown)["Charset"] == told[1]
+    await open_body(shown, b"\x00\x01\x02\xff" * 40, "application/octet-stream")
+    assert "Charset" not in facts(shown)
 
 
 def facts(shown: PageDesk) -> dict[str, str]:
@@ -129,22 +124,20 @@ async def copy(shown: PageDesk) -> QMenu:
 
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # said when a menu opens
 @pytest.mark.parametrize(("name", "copied"), [("Copy as Base64", "AAEC/w=="), ("Copy as hex", "000102ff")])
-async def test_a_binary_body_is_not_copied_as_text(tmp_path: Path, name: str, copied: str) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b"\x00\x01\x02\xff", "application/octet-stream")
-        menu = await copy(shown)
-        texts = [action.text() for action in menu.actions() if action.text()]
-        assert texts == ["This body is binary", "Copy as Base64", "Copy as hex", "Save body as…"]
-        assert QGuiApplication.clipboard().text() == "before"
-        next(action for action in menu.actions() if action.text() == name).trigger()
-        await until(lambda: QGuiApplication.clipboard().text() == copied)
-        menu.close()
-        await settle()
+async def test_a_binary_body_is_not_copied_as_text(name: str, copied: str, shown: PageDesk) -> None:
+    await open_body(shown, b"\x00\x01\x02\xff", "application/octet-stream")
+    menu = await copy(shown)
+    texts = [action.text() for action in menu.actions() if action.text()]
+    assert texts == ["This body is binary", "Copy as Base64", "Copy as hex", "Save body as…"]
+    assert QGuiApplication.clipboard().text() == "before"
+    next(action for action in menu.actions() if action.text() == name).trigger()
+    await until(lambda: QGuiApplication.clipboard().text() == copied)
+    menu.close()
+    await settle()
 
 
-async def test_text_in_any_charset_is_copied_as_text(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        for content_type, text in (("text/plain; charset=utf-16", "Grüße"), ("text/plain; charset=cp1251", "Привет")):
-            await open_body(shown, text.encode(content_type.partition("=")[2]), content_type)
-            QTest.mouseClick(shown.detail.body.copy, LEFT)
-            await until(lambda text=text: QGuiApplication.clipboard().text() == text)
+async def test_text_in_any_charset_is_copied_as_text(shown: PageDesk) -> None:
+    for content_type, text in (("text/plain; charset=utf-16", "Grüße"), ("text/plain; charset=cp1251", "Привет")):
+        await open_body(shown, text.encode(content_type.partition("=")[2]), content_type)
+        QTest.mouseClick(shown.detail.body.copy, LEFT)
+        await until(lambda text=text: QGuiApplication.clipboard().text() == text)

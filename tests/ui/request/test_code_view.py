@@ -20,7 +20,7 @@ from app.ui.theme.body_text import LARGEST, SMALLEST
 from app.ui.theme.fonts import BASE
 from app.ui.theme.theme import Theme
 from tests.ui.desk import shown as shown_window
-from tests.ui.requests.page_desk import open_body, open_page
+from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import until
 
 BODY = {"a": {"x": 1, "é😀": [1, 2]}, "long": "word " * 60, "b": [{"needle": n} for n in range(3)], "end": "needle"}
@@ -178,46 +178,45 @@ def test_wrapped_lines_go_on_where_they_are_indented_and_are_19_pixels_high(code
     assert (last, top + 19 <= code.viewport().height()) == (499, True)
 
 
-async def test_size_and_wrapping_are_one_choice_for_all_bodies_and_remembered(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        text, body = shown.desk.theme.body_text, shown.detail.body
-        text.load_from(tmp_path)
-        await open_body(shown, json.dumps(BODY).encode(), "application/json")
-        assert body.code.horizontalScrollBar().maximum() == 0
-        body.wrap.click()
-        body.code.grab()
-        assert body.code.horizontalScrollBar().maximum() > 500
-        assert body.wrap.isVisible()
-        body.views.activated.emit("hex")
-        await until(lambda: body.stack.currentWidget() is body.hex)
-        assert not body.wrap.isVisible()
-        where = QPointF(body.hex.viewport().rect().center())
-        for notch in (120, 120, -120, 120):
-            wheel = QWheelEvent(
-                where,
-                body.hex.viewport().mapToGlobal(where),
-                QPoint(),
-                QPoint(0, notch),
-                Qt.MouseButton.NoButton,
-                Qt.KeyboardModifier.ControlModifier,
-                Qt.ScrollPhase.NoScrollPhase,
-                False,
-            )
-            QApplication.sendEvent(body.hex.viewport(), wheel)
-        sizes = {view.font().pixelSize() for view in (body.code, body.hex, body.tree.view, shown.detail.tokens.code)}
-        assert sizes == {text.size} == {15}
-        theme = Theme()
-        again = theme.body_text
-        again.load_from(tmp_path)
-        assert (again.size, again.wrap) == (15, False)
-        for _ in range(50):
-            again.zoom_in()
-        assert again.size == LARGEST == 28
-        for _ in range(50):
-            again.zoom_out()
-        assert again.size == SMALLEST == 9
-        again.reset_zoom()
-        assert again.size == 13
+async def test_size_and_wrapping_are_one_choice_for_all_bodies_and_remembered(tmp_path: Path, shown: PageDesk) -> None:
+    text, body = shown.desk.theme.body_text, shown.detail.body
+    text.load_from(tmp_path)
+    await open_body(shown, json.dumps(BODY).encode(), "application/json")
+    assert body.code.horizontalScrollBar().maximum() == 0
+    body.wrap.click()
+    body.code.grab()
+    assert body.code.horizontalScrollBar().maximum() > 500
+    assert body.wrap.isVisible()
+    body.views.activated.emit("hex")
+    await until(lambda: body.stack.currentWidget() is body.hex)
+    assert not body.wrap.isVisible()
+    where = QPointF(body.hex.viewport().rect().center())
+    for notch in (120, 120, -120, 120):
+        wheel = QWheelEvent(
+            where,
+            body.hex.viewport().mapToGlobal(where),
+            QPoint(),
+            QPoint(0, notch),
+            Qt.MouseButton.NoButton,
+            Qt.KeyboardModifier.ControlModifier,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        QApplication.sendEvent(body.hex.viewport(), wheel)
+    sizes = {view.font().pixelSize() for view in (body.code, body.hex, body.tree.view, shown.detail.tokens.code)}
+    assert sizes == {text.size} == {15}
+    theme = Theme()
+    again = theme.body_text
+    again.load_from(tmp_path)
+    assert (again.size, again.wrap) == (15, False)
+    for _ in range(50):
+        again.zoom_in()
+    assert again.size == LARGEST == 28
+    for _ in range(50):
+        again.zoom_out()
+    assert again.size == SMALLEST == 9
+    again.reset_zoom()
+    assert again.size == 13
 
 
 async def test_keys_of_the_window_zoom_and_wrap(tmp_path: Path) -> None:

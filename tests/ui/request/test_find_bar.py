@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
@@ -12,48 +10,46 @@ from PySide6.QtWidgets import QApplication, QWidget
 from app.core.bodies.lines import Line
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.theme.theme import Theme
-from tests.ui.requests.page_desk import open_body, open_page
+from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
 
-async def test_find_counts_moves_and_closes(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, '{"é😀":"Name","b":"name","c":"NAME"}'.encode(), "application/json")
-        shown.detail.open_find()
-        bar, code = shown.detail.body.find_bar, shown.detail.body.code
-        bar.field.setText("name")
-        assert bar.count.text() == "1 of 3"
-        QTest.keyClick(bar.field, Qt.Key.Key_Return)
-        assert bar.count.text() == "2 of 3"
-        QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-        QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
-        assert bar.count.text() == "3 of 3"
-        start, end = code.find_all("name")[1]
-        cursor = code.textCursor()
-        cursor.setPosition(start)
-        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
-        assert cursor.selectedText() == "name"
-        bar.field.setText("nothing like it")
-        assert bar.count.text() == "No matches"
-        QTest.keyClick(bar.field, Qt.Key.Key_Escape)
-        assert not bar.isVisible()
+async def test_find_counts_moves_and_closes(shown: PageDesk) -> None:
+    await open_body(shown, '{"é😀":"Name","b":"name","c":"NAME"}'.encode(), "application/json")
+    shown.detail.open_find()
+    bar, code = shown.detail.body.find_bar, shown.detail.body.code
+    bar.field.setText("name")
+    assert bar.count.text() == "1 of 3"
+    QTest.keyClick(bar.field, Qt.Key.Key_Return)
+    assert bar.count.text() == "2 of 3"
+    QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+    assert bar.count.text() == "3 of 3"
+    start, end = code.find_all("name")[1]
+    cursor = code.textCursor()
+    cursor.setPosition(start)
+    cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+    assert cursor.selectedText() == "name"
+    bar.field.setText("nothing like it")
+    assert bar.count.text() == "No matches"
+    QTest.keyClick(bar.field, Qt.Key.Key_Escape)
+    assert not bar.isVisible()
 
 
-async def test_find_stays_where_it_is_while_more_is_loaded(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b"a needle\n" * 40_000, "text/plain")
-        shown.detail.open_find()
-        bar, code = shown.detail.body.find_bar, shown.detail.body.code
-        bar.field.setText("needle")
-        await until(lambda: bar.count.text() == "1 of 10,000+")
-        QTest.keyClick(bar.field, Qt.Key.Key_Return)
-        found = len(code.find_all("needle"))
-        place = code.verticalScrollBar().maximum()
-        code.verticalScrollBar().setValue(place)
-        await until(lambda: len(code.find_all("needle")) > found)
-        await settle()
-        assert bar.count.text() == "2 of 10,000+"
-        assert code.verticalScrollBar().value() == place
+async def test_find_stays_where_it_is_while_more_is_loaded(shown: PageDesk) -> None:
+    await open_body(shown, b"a needle\n" * 40_000, "text/plain")
+    shown.detail.open_find()
+    bar, code = shown.detail.body.find_bar, shown.detail.body.code
+    bar.field.setText("needle")
+    await until(lambda: bar.count.text() == "1 of 10,000+")
+    QTest.keyClick(bar.field, Qt.Key.Key_Return)
+    found = len(code.find_all("needle"))
+    place = code.verticalScrollBar().maximum()
+    code.verticalScrollBar().setValue(place)
+    await until(lambda: len(code.find_all("needle")) > found)
+    await settle()
+    assert bar.count.text() == "2 of 10,000+"
+    assert code.verticalScrollBar().value() == place
 
 
 def test_long_lines_stay_wrapped_when_more_are_shown(qapp: QApplication) -> None:

@@ -51,126 +51,114 @@ async def shows(body: BodyPane, text: str) -> None:
 
 
 @pytest.mark.parametrize("group", ["pretty", "text"])
-async def test_each_place_is_shown_in_the_view_in_use(tmp_path: Path, group: str) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, ITEMS, "application/json")
-        body = shown.detail.body
-        body.views.activated.emit(group)
-        await until(lambda: body.loader.reader is not None and body.loader.reader.view is not None)
-        find(shown, "needle")
-        await shows(body, "1 of 3")
-        for count, line in (
-            ("1 of 3", "Needle 1"),
-            ("2 of 3", "NEEDLE 2"),
-            ("3 of 3", "needle 3"),
-            ("1 of 3", "Needle 1"),
-        ):
-            await until(lambda line=line: line in current(body.code))
-            await shows(body, count)
-            enter(body)
-        await until(lambda: "NEEDLE 2" in current(body.code))
-        for line in ("Needle 1", "needle 3"):
-            enter(body, back=True)
-            await until(lambda line=line: line in current(body.code))
-        assert body.views.current() == group
-        assert body.code.length() < 600_000
-        number = body.code.line_count()
-        assert number == (1 + 24_000 * 4 + 3 * 3 + 1 if group == "pretty" else 24_003)
-
-
-async def test_hex_and_tree_stay_what_they_are(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, ITEMS, "application/json")
-        body = shown.detail.body
-        body.views.activated.emit("hex")
-        await until(lambda: body.stack.currentWidget() is body.hex)
-        find(shown, "needle")
-        await shows(body, "1 of 3")
-        for place in (ITEMS.index(b"Needle"), ITEMS.index(b"NEEDLE"), ITEMS.index(b"needle")):
-            first = body.hex.verticalScrollBar().value()
-            assert first <= place // ROW < first + body.hex.height() // 10
-            enter(body)
-        await open_body(
-            shown, json.dumps({"a": [{"needle": 1}, "x"], "b": {"c": "a Needle"}}).encode(), "application/json"
-        )
-        body.views.activated.emit("tree")
-        await until(lambda: body.tree.view.nodes.tree is not None)
-        find(shown, "needle")
-        await shows(body, "1 of 2")
-        tree = body.tree.view
-        assert tree.nodes.path(tree.currentIndex()) == "a[0].needle"
+async def test_each_place_is_shown_in_the_view_in_use(group: str, shown: PageDesk) -> None:
+    await open_body(shown, ITEMS, "application/json")
+    body = shown.detail.body
+    body.views.activated.emit(group)
+    await until(lambda: body.loader.reader is not None and body.loader.reader.view is not None)
+    find(shown, "needle")
+    await shows(body, "1 of 3")
+    for count, line in (("1 of 3", "Needle 1"), ("2 of 3", "NEEDLE 2"), ("3 of 3", "needle 3"), ("1 of 3", "Needle 1")):
+        await until(lambda line=line: line in current(body.code))
+        await shows(body, count)
         enter(body)
-        assert tree.nodes.path(tree.currentIndex()) == "b.c"
-        assert body.stack.currentWidget() is body.tree
+    await until(lambda: "NEEDLE 2" in current(body.code))
+    for line in ("Needle 1", "needle 3"):
+        enter(body, back=True)
+        await until(lambda line=line: line in current(body.code))
+    assert body.views.current() == group
+    assert body.code.length() < 600_000
+    number = body.code.line_count()
+    assert number == (1 + 24_000 * 4 + 3 * 3 + 1 if group == "pretty" else 24_003)
+
+
+async def test_hex_and_tree_stay_what_they_are(shown: PageDesk) -> None:
+    await open_body(shown, ITEMS, "application/json")
+    body = shown.detail.body
+    body.views.activated.emit("hex")
+    await until(lambda: body.stack.currentWidget() is body.hex)
+    find(shown, "needle")
+    await shows(body, "1 of 3")
+    for place in (ITEMS.index(b"Needle"), ITEMS.index(b"NEEDLE"), ITEMS.index(b"needle")):
+        first = body.hex.verticalScrollBar().value()
+        assert first <= place // ROW < first + body.hex.height() // 10
+        enter(body)
+    await open_body(shown, json.dumps({"a": [{"needle": 1}, "x"], "b": {"c": "a Needle"}}).encode(), "application/json")
+    body.views.activated.emit("tree")
+    await until(lambda: body.tree.view.nodes.tree is not None)
+    find(shown, "needle")
+    await shows(body, "1 of 2")
+    tree = body.tree.view
+    assert tree.nodes.path(tree.currentIndex()) == "a[0].needle"
+    enter(body)
+    assert tree.nodes.path(tree.currentIndex()) == "b.c"
+    assert body.stack.currentWidget() is body.tree
 
 
 @pytest.mark.parametrize(
     ("group", "steps", "count"),
     [("text", (1, 1), "3 of 3"), ("pretty", (-1,), "3 of 3"), ("hex", (1,), "2 of 3"), ("hex", (1, 1, 1), "1 of 3")],
 )
-async def test_enter_during_a_search_counts(tmp_path: Path, group: str, steps: tuple[int, ...], count: str) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, ITEMS, "application/json")
-        body = shown.detail.body
-        body.views.activated.emit(group)
-        await until(lambda: body.loader.reader is not None and body.loader.reader.view is not None)
-        await until(lambda: body.views.current() == group)
-        find(shown, "needle")
-        for step in steps:
-            assert body.find_bar.searching
-            enter(body, back=step < 0)
-        await shows(body, count)
-        place = f"eedle {count[0]}"
-        if group == "hex":
-            row = ITEMS.lower().index(b"n" + place.encode()) // ROW
-            first = body.hex.verticalScrollBar().value()
-            assert first <= row < first + body.hex.height() // 10
-        else:
-            await until(lambda: place in current(body.code).lower())
+async def test_enter_during_a_search_counts(group: str, steps: tuple[int, ...], count: str, shown: PageDesk) -> None:
+    await open_body(shown, ITEMS, "application/json")
+    body = shown.detail.body
+    body.views.activated.emit(group)
+    await until(lambda: body.loader.reader is not None and body.loader.reader.view is not None)
+    await until(lambda: body.views.current() == group)
+    find(shown, "needle")
+    for step in steps:
+        assert body.find_bar.searching
+        enter(body, back=step < 0)
+    await shows(body, count)
+    place = f"eedle {count[0]}"
+    if group == "hex":
+        row = ITEMS.lower().index(b"n" + place.encode()) // ROW
+        first = body.hex.verticalScrollBar().value()
+        assert first <= row < first + body.hex.height() // 10
+    else:
+        await until(lambda: place in current(body.code).lower())
 
 
-async def test_enter_during_a_search_of_all_lines_a_tree_and_a_raw_request_counts(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, LINE * 6_000 + b"needle 1\nneedle 2", "text/plain")
-        body = shown.detail.body
-        body.rest.more.click()
-        await until(lambda: body.rest.isHidden() and body.code.length() > AT_ONCE_MAX)
-        find(shown, "needle")
-        enter(body)
-        await shows(body, "2 of 2")
-        assert current(body.code) == "needle 2"
-        shown.detail.tabs.setCurrentIndex(RAW)
-        raw = shown.detail.raw.view
-        await until(lambda: raw.code.line_count() > 0)
-        raw.open_find()
-        raw.find_bar.field.setText("needle")
-        assert raw.find_bar.searching
-        QTest.keyClick(raw.find_bar.field, Qt.Key.Key_Return)
-        await until(lambda: current(raw.code) == "needle 2")
-        shown.detail.tabs.setCurrentIndex(BODY)
-        await open_body(shown, b'{"a": "needle", "b": "needle"}', "application/json")
-        body.views.activated.emit("tree")
-        await until(lambda: body.tree.view.nodes.tree is not None)
-        find(shown, "needle")
-        enter(body)
-        await shows(body, "2 of 2")
-        assert body.tree.view.nodes.path(body.tree.view.currentIndex()) == "b"
+async def test_enter_during_a_search_of_all_lines_a_tree_and_a_raw_request_counts(shown: PageDesk) -> None:
+    await open_body(shown, LINE * 6_000 + b"needle 1\nneedle 2", "text/plain")
+    body = shown.detail.body
+    body.rest.more.click()
+    await until(lambda: body.rest.isHidden() and body.code.length() > AT_ONCE_MAX)
+    find(shown, "needle")
+    enter(body)
+    await shows(body, "2 of 2")
+    assert current(body.code) == "needle 2"
+    shown.detail.tabs.setCurrentIndex(RAW)
+    raw = shown.detail.raw.view
+    await until(lambda: raw.code.line_count() > 0)
+    raw.open_find()
+    raw.find_bar.field.setText("needle")
+    assert raw.find_bar.searching
+    QTest.keyClick(raw.find_bar.field, Qt.Key.Key_Return)
+    await until(lambda: current(raw.code) == "needle 2")
+    shown.detail.tabs.setCurrentIndex(BODY)
+    await open_body(shown, b'{"a": "needle", "b": "needle"}', "application/json")
+    body.views.activated.emit("tree")
+    await until(lambda: body.tree.view.nodes.tree is not None)
+    find(shown, "needle")
+    enter(body)
+    await shows(body, "2 of 2")
+    assert body.tree.view.nodes.path(body.tree.view.currentIndex()) == "b"
 
 
-async def test_a_search_from_the_middle_counts_what_is_before(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, ITEMS, "application/json")
-        body = find(shown, "needle")
-        await shows(body, "1 of 3")
-        enter(body, back=True)
-        await until(lambda: "needle 3" in current(body.code))
-        body.find_bar.leave()
-        find(shown, "needle")
-        await shows(body, "3 of 3")
-        assert "needle 3" in current(body.code)
-        enter(body)
-        await shows(body, "1 of 3")
-        await until(lambda: "Needle 1" in current(body.code))
+async def test_a_search_from_the_middle_counts_what_is_before(shown: PageDesk) -> None:
+    await open_body(shown, ITEMS, "application/json")
+    body = find(shown, "needle")
+    await shows(body, "1 of 3")
+    enter(body, back=True)
+    await until(lambda: "needle 3" in current(body.code))
+    body.find_bar.leave()
+    find(shown, "needle")
+    await shows(body, "3 of 3")
+    assert "needle 3" in current(body.code)
+    enter(body)
+    await shows(body, "1 of 3")
+    await until(lambda: "Needle 1" in current(body.code))
 
 
 HTML = b"<!doctype html><body>" + b"<p class='x'>nothing to see</p>\n" * 20_000 + b"<p>needle</p>"
@@ -199,64 +187,60 @@ async def test_a_place_that_the_view_cannot_get_to_is_shown_in_the_text(
         assert body.views.current() == "pretty"
 
 
-async def test_a_packed_body_is_searched_and_shown_as_well(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        packed = await asyncio.to_thread(gzip.compress, LINE * 60_000 + b"needle\n" + LINE * 10_000, 1)
-        await open_body(shown, packed, "text/plain", headers=(("Content-Encoding", "gzip"),))
-        body = find(shown, "needle")
-        await shows(body, "1 of 1")
-        await until(lambda: current(body.code) == "needle")
-        assert body.code.top_line() in range(59_950, 60_001)
+async def test_a_packed_body_is_searched_and_shown_as_well(shown: PageDesk) -> None:
+    packed = await asyncio.to_thread(gzip.compress, LINE * 60_000 + b"needle\n" + LINE * 10_000, 1)
+    await open_body(shown, packed, "text/plain", headers=(("Content-Encoding", "gzip"),))
+    body = find(shown, "needle")
+    await shows(body, "1 of 1")
+    await until(lambda: current(body.code) == "needle")
+    assert body.code.top_line() in range(59_950, 60_001)
 
 
-async def test_what_only_the_bytes_hold_can_be_seen_in_hex(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        # Pretty has a line break between the two.
-        await open_body(shown, b"[" + b'{"n": 1},' * 60_000 + b'{"x": 1}, {"y": 2}]', "application/json")
-        body = find(shown, "}, {")
-        await until(body.find_bar.hex.isVisible)
-        body.find_bar.hex.click()
-        await until(lambda: body.stack.currentWidget() is body.hex)
-        await shows(body, "1 of 1")
-        # The view for bodies of this type is still the one it was.
-        await open_body(shown, b"[1]", "application/json")
-        assert body.stack.currentWidget() is body.code
+async def test_what_only_the_bytes_hold_can_be_seen_in_hex(shown: PageDesk) -> None:
+    # Pretty has a line break between the two.
+    await open_body(shown, b"[" + b'{"n": 1},' * 60_000 + b'{"x": 1}, {"y": 2}]', "application/json")
+    body = find(shown, "}, {")
+    await until(body.find_bar.hex.isVisible)
+    body.find_bar.hex.click()
+    await until(lambda: body.stack.currentWidget() is body.hex)
+    await shows(body, "1 of 1")
+    # The view for bodies of this type is still the one it was.
+    await open_body(shown, b"[1]", "application/json")
+    assert body.stack.currentWidget() is body.code
 
 
-async def test_a_failed_read_is_reported_and_retried(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, FAR, "text/plain")
-        body = shown.detail.body
-        with monkeypatch.context() as broken:
-            broken.setattr(shown.desk.store.captures, "body", unreadable)
-            find(shown, "needle")
-            await shows(body, "Could not read the rest")
-        enter(body)
-        await shows(body, "1 of 2")
-        await until(lambda: "Needle 1" in current(body.code))
-        (message,) = shown.desk.messages.waiting()
-        shown.desk.messages.withdraw(message.key)
+async def test_a_failed_read_is_reported_and_retried(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
+    await open_body(shown, FAR, "text/plain")
+    body = shown.detail.body
+    with monkeypatch.context() as broken:
+        broken.setattr(shown.desk.store.captures, "body", unreadable)
+        find(shown, "needle")
+        await shows(body, "Could not read the rest")
+    enter(body)
+    await shows(body, "1 of 2")
+    await until(lambda: "Needle 1" in current(body.code))
+    (message,) = shown.desk.messages.waiting()
+    shown.desk.messages.withdraw(message.key)
 
 
 async def unreadable(*_: object) -> bytes:
     raise StorageUnavailableError("The stored requests cannot be read.")
 
 
-async def test_esc_stops_and_another_body_ends_a_search(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, FAR, "text/plain")
-        body = find(shown, "nowhere")
-        assert (body.find_bar.searching, body.find_bar.count.text()) == (True, "Searching…")
-        QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)
-        assert (body.find_bar.isVisible(), body.find_bar.searching) == (True, False)
-        await settle()
-        body.find_bar.field.setText("nowhere else")
-        await shows(body, "No matches")
-        body.find_bar.field.setText("needle")
-        await open_body(shown, b"short", "text/plain")
-        await settle()
-        assert (body.find_bar.isVisible(), body.find_bar.searching) == (False, False)
-        assert body.code.toPlainText() == "short"
+async def test_esc_stops_and_another_body_ends_a_search(shown: PageDesk) -> None:
+    await open_body(shown, FAR, "text/plain")
+    body = find(shown, "nowhere")
+    assert (body.find_bar.searching, body.find_bar.count.text()) == (True, "Searching…")
+    QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)
+    assert (body.find_bar.isVisible(), body.find_bar.searching) == (True, False)
+    await settle()
+    body.find_bar.field.setText("nowhere else")
+    await shows(body, "No matches")
+    body.find_bar.field.setText("needle")
+    await open_body(shown, b"short", "text/plain")
+    await settle()
+    assert (body.find_bar.isVisible(), body.find_bar.searching) == (False, False)
+    assert body.code.toPlainText() == "short"
 
 
 async def test_more_places_than_are_counted_are_counted_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -104,39 +104,37 @@ def first_ink(image: QImage, rect: QRect) -> int:
 
 
 @pytest.mark.parametrize("kind", ["form", "csv"])
-async def test_the_titles_stand_above_the_text_of_their_columns(tmp_path: Path, kind: str) -> None:
-    async with open_page(tmp_path) as shown:
-        if kind == "form":
-            view: QTreeView | QTableView = (await open_form(shown, b"N=V&M=W")).view
-            header = view.header()
-        else:
-            view = (await open_csv(shown, b"N,V\nN,V\nN,V\n")).view
-            header = view.horizontalHeader()
-        view.clearFocus()
-        await settle()
-        names, cells = header.viewport().grab().toImage(), view.viewport().grab().toImage()
-        for column in (0, 1):
-            left, width = header.sectionViewportPosition(column), header.sectionSize(column)
-            title = first_ink(names, QRect(left + 2, 4, width - 4, header.height() - 8))
-            cell = view.visualRect(view.model().index(0, column)).adjusted(2, 2, -2, -2)
-            assert abs(title - first_ink(cells, cell)) <= 1
+async def test_the_titles_stand_above_the_text_of_their_columns(kind: str, shown: PageDesk) -> None:
+    if kind == "form":
+        view: QTreeView | QTableView = (await open_form(shown, b"N=V&M=W")).view
+        header = view.header()
+    else:
+        view = (await open_csv(shown, b"N,V\nN,V\nN,V\n")).view
+        header = view.horizontalHeader()
+    view.clearFocus()
+    await settle()
+    names, cells = header.viewport().grab().toImage(), view.viewport().grab().toImage()
+    for column in (0, 1):
+        left, width = header.sectionViewportPosition(column), header.sectionSize(column)
+        title = first_ink(names, QRect(left + 2, 4, width - 4, header.height() - 8))
+        cell = view.visualRect(view.model().index(0, column)).adjusted(2, 2, -2, -2)
+        assert abs(title - first_ink(cells, cell)) <= 1
 
 
-async def test_a_form_of_many_fields_and_one_with_too_many(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_page(tmp_path) as shown:
-        many = "&".join(f"field{number}={number}" for number in range(10_000))
-        table = await open_form(shown, many.encode())
-        assert table.view.fields.rowCount() == 10_000
-        table.view.scrollToBottom()
-        assert not table.grab().isNull()
-        monkeypatch.setattr("app.ui.request.body.form_table.FIELDS_MAX", 100)
-        table = await open_form(shown, b"a=&" * 101)
-        assert "too many for a table" in table.reason.text()
-        # Find is for lines; what was chosen for this type stays.
-        shown.detail.open_find()
-        await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
-        assert shown.detail.body.views.current() == "pretty"
-        await open_form(shown, b"a=1&b=2")
+async def test_a_form_of_many_fields_and_one_with_too_many(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
+    many = "&".join(f"field{number}={number}" for number in range(10_000))
+    table = await open_form(shown, many.encode())
+    assert table.view.fields.rowCount() == 10_000
+    table.view.scrollToBottom()
+    assert not table.grab().isNull()
+    monkeypatch.setattr("app.ui.request.body.form_table.FIELDS_MAX", 100)
+    table = await open_form(shown, b"a=&" * 101)
+    assert "too many for a table" in table.reason.text()
+    # Find is for lines; what was chosen for this type stays.
+    shown.detail.open_find()
+    await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
+    assert shown.detail.body.views.current() == "pretty"
+    await open_form(shown, b"a=1&b=2")
 
 
 async def test_csv_is_a_table(tmp_path: Path) -> None:
@@ -200,13 +198,12 @@ async def test_large_csv_shows_the_first_rows_and_loads_on(tmp_path: Path, monke
         assert table.view.rows.rowCount() == 0
 
 
-async def test_a_filters_words_are_marked_in_tables(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        shown.page.filter.bar.set_text('"two words"')
-        table = await open_form(shown, b"a=two+words&b=x")
-        await settle()
-        cell = table.view.visualRect(table.view.fields.index(0, 1))
-        marked = table.view.viewport().grab(cell).toImage()
-        shown.page.filter.bar.clear()
-        await settle()
-        assert table.view.viewport().grab(cell).toImage() != marked
+async def test_a_filters_words_are_marked_in_tables(shown: PageDesk) -> None:
+    shown.page.filter.bar.set_text('"two words"')
+    table = await open_form(shown, b"a=two+words&b=x")
+    await settle()
+    cell = table.view.visualRect(table.view.fields.index(0, 1))
+    marked = table.view.viewport().grab(cell).toImage()
+    shown.page.filter.bar.clear()
+    await settle()
+    assert table.view.viewport().grab(cell).toImage() != marked

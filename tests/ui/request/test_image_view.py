@@ -7,7 +7,6 @@ import random
 import struct
 import zlib
 from functools import cache
-from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -18,7 +17,7 @@ from PySide6.QtWidgets import QWidget
 
 from app.ui.request.body.image_decoder import PIXELS_MAX, SIDE_MAX, decoded
 from app.ui.widgets.segmented import Segmented
-from tests.ui.requests.page_desk import open_body, open_page
+from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import activate, settle, until
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><image href="http://127.0.0.1:9/x.png"/></svg>'
@@ -132,80 +131,77 @@ def test_any_bytes_are_borne(data: bytes, head: bytes) -> None:
     assert decoded(head + data).words
 
 
-async def test_a_picture_is_previewed_and_other_bodies_offer_none(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        body = shown.detail.body
-        packed = (("Content-Encoding", "gzip"),)
-        for data, headers in ((picture("png"), ()), (gzip.compress(picture("png")), packed)):
-            await open_body(shown, data, "image/png", headers=headers)
-            assert body.views.current() == "preview"
-            assert body.stack.currentWidget() is body.image
-            await until(lambda: body.image.caption.text() == "PNG \u00b7 30 \u00d7 20 pixels")
-            assert body.image.canvas.picture_rect().width() == 30
-            caption = body.image.caption
-            assert caption.geometry().top() > body.image.canvas.geometry().bottom()
-            assert body.image.rect().contains(caption.geometry())
-            assert caption.width() >= caption.fontMetrics().horizontalAdvance(caption.text())
-            assert not body.grab().isNull()
-        # The type does not decide: what was sent is no picture.
-        await open_body(shown, b'{"a": 1}', "image/png")
-        assert body.views.current() == "pretty"
-        assert not offered(body.views)
-        await open_body(shown, b"<a/>", "image/svg+xml")
-        assert not offered(body.views)
-        await open_body(shown, png(100_000, 100_000), "")
-        await until(lambda: "megapixels" in body.image.caption.text())
-        body.open_find()
-        await until(lambda: body.stack.currentWidget() is body.code)
+async def test_a_picture_is_previewed_and_other_bodies_offer_none(shown: PageDesk) -> None:
+    body = shown.detail.body
+    packed = (("Content-Encoding", "gzip"),)
+    for data, headers in ((picture("png"), ()), (gzip.compress(picture("png")), packed)):
+        await open_body(shown, data, "image/png", headers=headers)
+        assert body.views.current() == "preview"
+        assert body.stack.currentWidget() is body.image
+        await until(lambda: body.image.caption.text() == "PNG \u00b7 30 \u00d7 20 pixels")
+        assert body.image.canvas.picture_rect().width() == 30
+        caption = body.image.caption
+        assert caption.geometry().top() > body.image.canvas.geometry().bottom()
+        assert body.image.rect().contains(caption.geometry())
+        assert caption.width() >= caption.fontMetrics().horizontalAdvance(caption.text())
+        assert not body.grab().isNull()
+    # The type does not decide: what was sent is no picture.
+    await open_body(shown, b'{"a": 1}', "image/png")
+    assert body.views.current() == "pretty"
+    assert not offered(body.views)
+    await open_body(shown, b"<a/>", "image/svg+xml")
+    assert not offered(body.views)
+    await open_body(shown, png(100_000, 100_000), "")
+    await until(lambda: "megapixels" in body.image.caption.text())
+    body.open_find()
+    await until(lambda: body.stack.currentWidget() is body.code)
 
 
-async def test_copying_a_picture_copies_the_picture(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        body, clipboard = shown.detail.body, QGuiApplication.clipboard()
-        await open_body(shown, picture("png"), "image/png")
-        clipboard.clear()
-        body.copy.click()
-        await until(lambda: clipboard.image().size() == QSize(30, 20))
-        assert not clipboard.text()
-        # Neither the view nor the type decides: it is a picture in hex as well.
-        clipboard.clear()
-        body.views.activated.emit("hex")
-        await until(lambda: body.stack.currentWidget() is body.hex)
-        body.copy.click()
-        await until(lambda: not clipboard.image().isNull())
-        await open_body(shown, png(10, 10), "image/png")
-        clipboard.setText("before")
-        body.copy.click()
-        await settle()
-        assert clipboard.text() == "before"
-        await open_body(shown, b"words", "image/png")
-        body.copy.click()
-        await until(lambda: clipboard.text() == "words")
+async def test_copying_a_picture_copies_the_picture(shown: PageDesk) -> None:
+    body, clipboard = shown.detail.body, QGuiApplication.clipboard()
+    await open_body(shown, picture("png"), "image/png")
+    clipboard.clear()
+    body.copy.click()
+    await until(lambda: clipboard.image().size() == QSize(30, 20))
+    assert not clipboard.text()
+    # Neither the view nor the type decides: it is a picture in hex as well.
+    clipboard.clear()
+    body.views.activated.emit("hex")
+    await until(lambda: body.stack.currentWidget() is body.hex)
+    body.copy.click()
+    await until(lambda: not clipboard.image().isNull())
+    await open_body(shown, png(10, 10), "image/png")
+    clipboard.setText("before")
+    body.copy.click()
+    await settle()
+    assert clipboard.text() == "before"
+    await open_body(shown, b"words", "image/png")
+    body.copy.click()
+    await until(lambda: clipboard.text() == "words")
 
 
 def offered(views: Segmented) -> bool:
     return any(found.isVisible() for found in views.findChildren(QWidget) if found.property("key") == "preview")
 
 
-async def test_a_picture_shows_a_ring_when_a_key_leads_to_it(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, picture("PNG"), "image/png")
-        image = shown.detail.body.image
-        await activate(shown.page)
-        await until(lambda: image.canvas.picture_rect().isValid() and shown.page.isActiveWindow())
+async def test_a_picture_shows_a_ring_when_a_key_leads_to_it(shown: PageDesk) -> None:
+    await open_body(shown, picture("PNG"), "image/png")
+    image = shown.detail.body.image
+    await activate(shown.page)
+    await until(lambda: image.canvas.picture_rect().isValid() and shown.page.isActiveWindow())
 
-        def edge() -> list[str]:
-            grabbed = image.grab().toImage()
-            return [grabbed.pixelColor(grabbed.width() // 2, y).name() for y in range(8)]
+    def edge() -> list[str]:
+        grabbed = image.grab().toImage()
+        return [grabbed.pixelColor(grabbed.width() // 2, y).name() for y in range(8)]
 
-        shown.list.setFocus()
-        plain = edge()
-        image.setFocus(Qt.FocusReason.TabFocusReason)
-        assert edge() != plain
-        shown.list.setFocus()
-        assert edge() == plain
-        image.setFocus(Qt.FocusReason.MouseFocusReason)
-        assert edge() == plain
+    shown.list.setFocus()
+    plain = edge()
+    image.setFocus(Qt.FocusReason.TabFocusReason)
+    assert edge() != plain
+    shown.list.setFocus()
+    assert edge() == plain
+    image.setFocus(Qt.FocusReason.MouseFocusReason)
+    assert edge() == plain
 
 
 @pytest.mark.parametrize(
@@ -218,10 +214,9 @@ async def test_a_picture_shows_a_ring_when_a_key_leads_to_it(tmp_path: Path) -> 
         ("image/jpeg", "Sent as image/jpeg, but this is a PNG image."),
     ],
 )
-async def test_a_picture_is_named_as_what_it_is(tmp_path: Path, content_type: str, note: str) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, picture("PNG"), content_type)
-        body = shown.detail.body
-        assert body.stack.currentWidget() is body.image
-        await until(lambda: body.facts.text().startswith("PNG image \u00b7 "))
-        assert (body.notices.text.text(), body.notices.isVisible()) == (note, bool(note))
+async def test_a_picture_is_named_as_what_it_is(content_type: str, note: str, shown: PageDesk) -> None:
+    await open_body(shown, picture("PNG"), content_type)
+    body = shown.detail.body
+    assert body.stack.currentWidget() is body.image
+    await until(lambda: body.facts.text().startswith("PNG image \u00b7 "))
+    assert (body.notices.text.text(), body.notices.isVisible()) == (note, bool(note))

@@ -25,7 +25,7 @@ from app.ui.request.body.parts_dialog import PartsDialog, of_part
 from tests import factories
 from tests.ui.desk import shown
 from tests.ui.request.test_image_view import picture
-from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
 TYPE = "multipart/form-data; boundary=b"
@@ -81,26 +81,25 @@ def test_a_part_that_the_body_or_its_reading_breaks_off_in() -> None:
     assert read_parts(TYPE, b"no boundary") == []
 
 
-async def test_each_part_is_shown_saved_and_copied(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        for body, headers in ((BODY, ()), (gzip.compress(BODY), (("Content-Encoding", "gzip"),))):
-            dialog, pane = await opened(shown, body, headers)
-            titles = [dialog.list.item(row).text() for row in range(dialog.list.count())]
-            assert titles == ["1  note", "2  ../../.p\\NUL.png", "3  app.js", "4  j", "5  0 B"]
-            await until(lambda: pane.code.toPlainText() == "hello")  # noqa: B023 - awaited in the loop
-            pane.copy.click()
-            await until(lambda: QGuiApplication.clipboard().text() == "hello")
-            QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-            await until(lambda: pane.image.caption.text().startswith("PNG"))  # noqa: B023
-            QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-            await until(lambda: pane.facts.text().startswith("JavaScript"))  # noqa: B023
-            QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-            await until(lambda: pane.code.toPlainText() == '{\n  "a": 1\n}')  # noqa: B023
-            assert dialog.notices.text.text() == "Sent as base64, decoded here and when it is saved."
-            QTest.keyClick(dialog.list, Qt.Key.Key_Down)
-            assert dialog.notices.isHidden()
-            await until(lambda: pane.stack.currentWidget() is pane.nothing)  # noqa: B023
-            dialog.reject()
+async def test_each_part_is_shown_saved_and_copied(shown: PageDesk) -> None:
+    for body, headers in ((BODY, ()), (gzip.compress(BODY), (("Content-Encoding", "gzip"),))):
+        dialog, pane = await opened(shown, body, headers)
+        titles = [dialog.list.item(row).text() for row in range(dialog.list.count())]
+        assert titles == ["1  note", "2  ../../.p\\NUL.png", "3  app.js", "4  j", "5  0 B"]
+        await until(lambda: pane.code.toPlainText() == "hello")  # noqa: B023 - awaited in the loop
+        pane.copy.click()
+        await until(lambda: QGuiApplication.clipboard().text() == "hello")
+        QTest.keyClick(dialog.list, Qt.Key.Key_Down)
+        await until(lambda: pane.image.caption.text().startswith("PNG"))  # noqa: B023
+        QTest.keyClick(dialog.list, Qt.Key.Key_Down)
+        await until(lambda: pane.facts.text().startswith("JavaScript"))  # noqa: B023
+        QTest.keyClick(dialog.list, Qt.Key.Key_Down)
+        await until(lambda: pane.code.toPlainText() == '{\n  "a": 1\n}')  # noqa: B023
+        assert dialog.notices.text.text() == "Sent as base64, decoded here and when it is saved."
+        QTest.keyClick(dialog.list, Qt.Key.Key_Down)
+        assert dialog.notices.isHidden()
+        await until(lambda: pane.stack.currentWidget() is pane.nothing)  # noqa: B023
+        dialog.reject()
 
 
 async def test_a_part_is_saved_as_sent_under_a_safe_name(tmp_path: Path) -> None:
@@ -110,14 +109,13 @@ async def test_a_part_is_saved_as_sent_under_a_safe_name(tmp_path: Path) -> None
     assert (tmp_path / "_NUL.png").read_bytes() == PNG
 
 
-async def test_only_multipart_bodies_have_parts(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        for body, content_type, there in ((BODY, TYPE, True), (b"{}", "application/json", False), (b"", "", False)):
-            await open_body(shown, body, content_type)
-            assert shown.detail.body.parts.isHidden() is not there
-        dialog, _ = await opened(shown, b"--c\r\n\r\nx\r\n--c--", ())
-        assert dialog.list.count() == 1
-        dialog.reject()
+async def test_only_multipart_bodies_have_parts(shown: PageDesk) -> None:
+    for body, content_type, there in ((BODY, TYPE, True), (b"{}", "application/json", False), (b"", "", False)):
+        await open_body(shown, body, content_type)
+        assert shown.detail.body.parts.isHidden() is not there
+    dialog, _ = await opened(shown, b"--c\r\n\r\nx\r\n--c--", ())
+    assert dialog.list.count() == 1
+    dialog.reject()
 
 
 async def opened(shown: PageDesk, body: bytes, headers: Any) -> tuple[PartsDialog, BodyPane]:

@@ -37,100 +37,97 @@ async def open_raw(shown: PageDesk, body: bytes, **fields: Any) -> None:
     await until(lambda: shown.detail.raw.view.code.line_count() > 0)
 
 
-async def test_all_bytes_are_there_and_nothing_is_hidden(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        raw = shown.detail.raw.view
-        body = gzip.compress(b"{}", mtime=0)
-        await open_raw(
-            shown,
-            body,
-            method="PUT",
-            target="/catch/x/a%2Fb?q=\xe9",
-            http_version="1.1",
-            headers=HEADERS,
-            trailers=(("X-Sum", "9f"), ("x-done", "yes")),
-        )
-        lines = raw.code.toPlainText().split("\n")
-        assert lines[:7] == [
-            "PUT /catch/x/a%2Fb?q=\\xe9 HTTP/1.1",
-            "host: 127.0.0.1:8787",
-            "X-Dup: 1",
-            "x-dup: J\\xfcrgen",
-            "Content-Encoding: gzip",
-            "Transfer-Encoding: chunked",
-            "",
-        ]
-        assert lines[7].startswith("\\x1f\\x8b\\x08\\x00")
-        assert lines[-3:-1] == ["X-Sum: 9f", "x-done: yes"]
-        shown.page.resize(1_800, 700)
-        await until(lambda: raw.facts.text().endswith("body in gzip · chunked framing removed"))
-        assert raw.rest.isHidden()
-        sent = shown.detail.capture
-        assert sent is not None
-        source, _ = raw_of_capture(sent, shown.desk.store.captures)
-        target = tmp_path / "saved.http"
-        await write_body(source, target, "request")
-        head = "PUT /catch/x/a%2Fb?q=\xe9 HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in HEADERS)
-        whole = head.encode("latin-1") + b"\r\n" + body + b"\r\nX-Sum: 9f\r\nx-done: yes\r\n\r\n"
-        assert target.read_bytes() == whole
-        assert source.size == len(whole)
-        # However it is cut into reads, the seams between head, body and trailers do not show.
-        for step in (1, 7, len(whole) - 1):
-            pieces = [await source.read(at, step) for at in range(0, len(whole), step)]
-            assert b"".join(pieces) == whole
+async def test_all_bytes_are_there_and_nothing_is_hidden(tmp_path: Path, shown: PageDesk) -> None:
+    raw = shown.detail.raw.view
+    body = gzip.compress(b"{}", mtime=0)
+    await open_raw(
+        shown,
+        body,
+        method="PUT",
+        target="/catch/x/a%2Fb?q=\xe9",
+        http_version="1.1",
+        headers=HEADERS,
+        trailers=(("X-Sum", "9f"), ("x-done", "yes")),
+    )
+    lines = raw.code.toPlainText().split("\n")
+    assert lines[:7] == [
+        "PUT /catch/x/a%2Fb?q=\\xe9 HTTP/1.1",
+        "host: 127.0.0.1:8787",
+        "X-Dup: 1",
+        "x-dup: J\\xfcrgen",
+        "Content-Encoding: gzip",
+        "Transfer-Encoding: chunked",
+        "",
+    ]
+    assert lines[7].startswith("\\x1f\\x8b\\x08\\x00")
+    assert lines[-3:-1] == ["X-Sum: 9f", "x-done: yes"]
+    shown.page.resize(1_800, 700)
+    await until(lambda: raw.facts.text().endswith("body in gzip · chunked framing removed"))
+    assert raw.rest.isHidden()
+    sent = shown.detail.capture
+    assert sent is not None
+    source, _ = raw_of_capture(sent, shown.desk.store.captures)
+    target = tmp_path / "saved.http"
+    await write_body(source, target, "request")
+    head = "PUT /catch/x/a%2Fb?q=\xe9 HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in HEADERS)
+    whole = head.encode("latin-1") + b"\r\n" + body + b"\r\nX-Sum: 9f\r\nx-done: yes\r\n\r\n"
+    assert target.read_bytes() == whole
+    assert source.size == len(whole)
+    # However it is cut into reads, the seams between head, body and trailers do not show.
+    for step in (1, 7, len(whole) - 1):
+        pieces = [await source.read(at, step) for at in range(0, len(whole), step)]
+        assert b"".join(pieces) == whole
 
 
-async def test_it_is_copied_with_its_line_ends(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        body = '{"é":\n1}'.encode()
-        await open_raw(shown, body, target="/catch/x", headers=(("Host", "h"), ("X-A", "1")))
-        shown.detail.raw.view.copy.click()
-        clipboard = QGuiApplication.clipboard()
-        expected = b"POST /catch/x HTTP/1.1\r\nHost: h\r\nX-A: 1\r\n\r\n" + body
-        await until(lambda: clipboard.text() == expected.decode())
-        assert bytes(clipboard.mimeData().data("application/http").data()) == expected
-        await until(lambda: shown.detail.raw.view._toast._text.text() == "Copied the request.")
+async def test_it_is_copied_with_its_line_ends(shown: PageDesk) -> None:
+    body = '{"é":\n1}'.encode()
+    await open_raw(shown, body, target="/catch/x", headers=(("Host", "h"), ("X-A", "1")))
+    shown.detail.raw.view.copy.click()
+    clipboard = QGuiApplication.clipboard()
+    expected = b"POST /catch/x HTTP/1.1\r\nHost: h\r\nX-A: 1\r\n\r\n" + body
+    await until(lambda: clipboard.text() == expected.decode())
+    assert bytes(clipboard.mimeData().data("application/http").data()) == expected
+    await until(lambda: shown.detail.raw.view._toast._text.text() == "Copied the request.")
 
 
-async def test_a_huge_request_is_read_only_as_far_as_it_is_seen(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        raw, captures = shown.detail.raw.view, shown.desk.store.captures
-        body = b"".join(b"line %06d %b\n" % (number, b"." * 88) for number in range(PART_SIZE // 100))
-        await open_body(shown, body, "text/plain")
-        read: list[int] = []
-        stored = captures.body
+async def test_a_huge_request_is_read_only_as_far_as_it_is_seen(shown: PageDesk) -> None:
+    raw, captures = shown.detail.raw.view, shown.desk.store.captures
+    body = b"".join(b"line %06d %b\n" % (number, b"." * 88) for number in range(PART_SIZE // 100))
+    await open_body(shown, body, "text/plain")
+    read: list[int] = []
+    stored = captures.body
 
-        async def counted(capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
-            data = await stored(capture_id, offset, length)
-            read.append(len(data))
-            return data
+    async def counted(capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
+        data = await stored(capture_id, offset, length)
+        read.append(len(data))
+        return data
 
-        captures.body = counted  # type: ignore[method-assign]
-        await settle()
-        assert not read  # nobody looks at it
-        shown.detail.tabs.setCurrentIndex(RAW)
-        await until(lambda: raw.code.line_count() > 0)
-        assert sum(read) <= CHUNK
-        assert raw.rest.isVisible()
-        assert raw.rest.text.text().endswith("of 1.0 MiB")
-        before = raw.code.line_count()
-        raw.rest.more.click()
-        await until(lambda: raw.code.line_count() > before)
-        assert sum(read) <= 2 * CHUNK
-        # The search goes on behind what is shown.
-        shown.detail.open_find()
-        assert shown.detail.tabs.currentIndex() == RAW
-        raw.find_bar.field.setText("line 009000")
-        QTest.keyClick(raw.find_bar.field, Qt.Key.Key_Return)
-        await until(lambda: raw.find_bar.count.text().startswith("1 of 1"))
-        assert raw.code.textCursor().block().text().startswith("line 009000")
-        raw.find_bar.field.setText("nowhere")
-        QTest.keyClick(raw.find_bar.field, Qt.Key.Key_Return)
-        await until(lambda: raw.find_bar.count.text() == "No matches")
-        assert raw.rest.isHidden()
-        raw.views.activated.emit("hex")
-        raw.views.set_current("hex")
-        assert raw.stack.currentWidget() is raw.hex
+    captures.body = counted  # type: ignore[method-assign]
+    await settle()
+    assert not read  # nobody looks at it
+    shown.detail.tabs.setCurrentIndex(RAW)
+    await until(lambda: raw.code.line_count() > 0)
+    assert sum(read) <= CHUNK
+    assert raw.rest.isVisible()
+    assert raw.rest.text.text().endswith("of 1.0 MiB")
+    before = raw.code.line_count()
+    raw.rest.more.click()
+    await until(lambda: raw.code.line_count() > before)
+    assert sum(read) <= 2 * CHUNK
+    # The search goes on behind what is shown.
+    shown.detail.open_find()
+    assert shown.detail.tabs.currentIndex() == RAW
+    raw.find_bar.field.setText("line 009000")
+    QTest.keyClick(raw.find_bar.field, Qt.Key.Key_Return)
+    await until(lambda: raw.find_bar.count.text().startswith("1 of 1"))
+    assert raw.code.textCursor().block().text().startswith("line 009000")
+    raw.find_bar.field.setText("nowhere")
+    QTest.keyClick(raw.find_bar.field, Qt.Key.Key_Return)
+    await until(lambda: raw.find_bar.count.text() == "No matches")
+    assert raw.rest.isHidden()
+    raw.views.activated.emit("hex")
+    raw.views.set_current("hex")
+    assert raw.stack.currentWidget() is raw.hex
 
 
 async def test_one_request_is_never_mixed_with_another(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -27,57 +27,55 @@ async def show_tree(shown: PageDesk, body: bytes, **fields: Any) -> None:
     await until(lambda: bool(pane.tree.view.nodes.tree or pane.tree.reason.text()))
 
 
-async def test_a_tree_is_walked_and_copied_from_by_keyboard(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await show_tree(shown, gzip.compress(BODY), headers=(("Content-Encoding", "gzip"),))
-        view = shown.detail.body.tree.view
-        QAbstractItemModelTester(view.nodes, QAbstractItemModelTester.FailureReportingMode.Warning, view)
-        root = view.nodes.index(0, 0)
-        names = [view.nodes.index(row, 0, root).data() for row in range(view.nodes.rowCount(root))]
-        assert names == ["id", "id", "items", "evil"]
-        assert view.nodes.index(0, 1, root).data() == "12345678901234567890"
-        assert view.nodes.index(3, 1, root).data() == '"\\u202e"'
-        view.setFocus()
-        view.setCurrentIndex(view.nodes.index(2, 0, root))
-        view.open_below()
-        inner = view.nodes.index(0, 0, view.nodes.index(2, 0, root))
-        assert view.isExpanded(inner)
-        view.setCurrentIndex(view.nodes.index(0, 1, inner))
-        view.copy_path()
-        assert QGuiApplication.clipboard().text() == "items[0].n"
-        view.copy_value()
-        assert QGuiApplication.clipboard().text() == "1.10"
-        QTest.keyClick(view, Qt.Key.Key_Left)
-        view.setCurrentIndex(view.nodes.index(0, 0, root))
-        QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
-        await until(lambda: QGuiApplication.clipboard().text() == "12345678901234567890")
-        QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-        await until(lambda: QGuiApplication.clipboard().text() == "id")
-        view.close_all()
-        assert not view.isExpanded(root)
-        assert not view.grab().isNull()
-        # The choice holds for the next body of this type.
-        await show_tree(shown, b"[]")
-        shown.detail.body.open_find()
-        assert shown.detail.body.stack.currentWidget() is shown.detail.body.tree
-        # There is nothing to search where no tree could be made.
-        await show_tree(shown, b"[1")
-        shown.detail.body.open_find()
-        await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
+async def test_a_tree_is_walked_and_copied_from_by_keyboard(shown: PageDesk) -> None:
+    await show_tree(shown, gzip.compress(BODY), headers=(("Content-Encoding", "gzip"),))
+    view = shown.detail.body.tree.view
+    QAbstractItemModelTester(view.nodes, QAbstractItemModelTester.FailureReportingMode.Warning, view)
+    root = view.nodes.index(0, 0)
+    names = [view.nodes.index(row, 0, root).data() for row in range(view.nodes.rowCount(root))]
+    assert names == ["id", "id", "items", "evil"]
+    assert view.nodes.index(0, 1, root).data() == "12345678901234567890"
+    assert view.nodes.index(3, 1, root).data() == '"\\u202e"'
+    view.setFocus()
+    view.setCurrentIndex(view.nodes.index(2, 0, root))
+    view.open_below()
+    inner = view.nodes.index(0, 0, view.nodes.index(2, 0, root))
+    assert view.isExpanded(inner)
+    view.setCurrentIndex(view.nodes.index(0, 1, inner))
+    view.copy_path()
+    assert QGuiApplication.clipboard().text() == "items[0].n"
+    view.copy_value()
+    assert QGuiApplication.clipboard().text() == "1.10"
+    QTest.keyClick(view, Qt.Key.Key_Left)
+    view.setCurrentIndex(view.nodes.index(0, 0, root))
+    QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    await until(lambda: QGuiApplication.clipboard().text() == "12345678901234567890")
+    QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+    await until(lambda: QGuiApplication.clipboard().text() == "id")
+    view.close_all()
+    assert not view.isExpanded(root)
+    assert not view.grab().isNull()
+    # The choice holds for the next body of this type.
+    await show_tree(shown, b"[]")
+    shown.detail.body.open_find()
+    assert shown.detail.body.stack.currentWidget() is shown.detail.body.tree
+    # There is nothing to search where no tree could be made.
+    await show_tree(shown, b"[1")
+    shown.detail.body.open_find()
+    await until(lambda: shown.detail.body.stack.currentWidget() is shown.detail.body.code)
 
 
-async def test_what_is_no_tree_says_why(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        pane = shown.detail.body
-        for body, why in (
-            (b'{"a":1,}', "Not valid JSON at line 1"),
-            (b"[" * 100_000, "too deep"),
-            (b'["' + b"x" * 9_000_000 + b'"]', "too large"),
-        ):
-            await show_tree(shown, body)
-            await until(lambda why=why: why in pane.tree.reason.text())  # type: ignore[misc]
-        await open_body(shown, b"hello", "text/plain")
-        assert pane.views.current() == "text"
+async def test_what_is_no_tree_says_why(shown: PageDesk) -> None:
+    pane = shown.detail.body
+    for body, why in (
+        (b'{"a":1,}', "Not valid JSON at line 1"),
+        (b"[" * 100_000, "too deep"),
+        (b'["' + b"x" * 9_000_000 + b'"]', "too large"),
+    ):
+        await show_tree(shown, body)
+        await until(lambda why=why: why in pane.tree.reason.text())  # type: ignore[misc]
+    await open_body(shown, b"hello", "text/plain")
+    assert pane.views.current() == "text"
 
 
 def token(payload: object) -> str:

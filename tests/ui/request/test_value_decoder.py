@@ -62,39 +62,38 @@ def tooltip_at(code: CodeView, place: QPoint) -> str:
     return text
 
 
-async def test_a_value_is_decoded_below_the_body_by_keyboard(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, BODY.encode(), "application/json")
-        body = shown.detail.body
-        await activate(shown.page)
-        before = body.code.toPlainText()
-        assert body.values.panel is None  # nothing is made before it is needed
-        panel = await decoded(shown, body.code, INNER[:20])
-        assert panel.isVisible()
-        assert panel.title.text() == "data, decoded from Base64"
-        assert '"deep"' in panel.code.toPlainText()
-        panel.copy.click()
-        assert QGuiApplication.clipboard().text() == json.dumps({"deep": b64({"who": "ann"})})
-        # What is shown is what was sent: the body's lines are the same, and are copied without the panel's.
-        assert body.code.toPlainText() == before
-        body.code.selectAll()
-        assert "deep" not in body.code.createMimeDataFromSelection().text()
-        put_cursor(panel.code, b64({"who": "ann"})[:12])
-        panel.code.setFocus()
-        QTest.keyClick(panel.code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
-        await until(lambda: panel.level == 2)
-        assert '"ann"' in panel.code.toPlainText()
-        assert not panel.grab().isNull()
-        panel.back.click()
-        assert (panel.level, panel.back.isVisible()) == (1, False)
-        panel.code.setFocus()
-        QTest.keyClick(panel.code, Qt.Key.Key_Escape)
-        await until(lambda: not panel.isVisible())
-        await until(body.code.hasFocus)
-        # Another request takes the value of this one away.
-        await decoded(shown, body.code, INNER[:20])
-        await open_body(shown, b'{"other":1}', "application/json")
-        assert not panel.isVisible()
+async def test_a_value_is_decoded_below_the_body_by_keyboard(shown: PageDesk) -> None:
+    await open_body(shown, BODY.encode(), "application/json")
+    body = shown.detail.body
+    await activate(shown.page)
+    before = body.code.toPlainText()
+    assert body.values.panel is None  # nothing is made before it is needed
+    panel = await decoded(shown, body.code, INNER[:20])
+    assert panel.isVisible()
+    assert panel.title.text() == "data, decoded from Base64"
+    assert '"deep"' in panel.code.toPlainText()
+    panel.copy.click()
+    assert QGuiApplication.clipboard().text() == json.dumps({"deep": b64({"who": "ann"})})
+    # What is shown is what was sent: the body's lines are the same, and are copied without the panel's.
+    assert body.code.toPlainText() == before
+    body.code.selectAll()
+    assert "deep" not in body.code.createMimeDataFromSelection().text()
+    put_cursor(panel.code, b64({"who": "ann"})[:12])
+    panel.code.setFocus()
+    QTest.keyClick(panel.code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    await until(lambda: panel.level == 2)
+    assert '"ann"' in panel.code.toPlainText()
+    assert not panel.grab().isNull()
+    panel.back.click()
+    assert (panel.level, panel.back.isVisible()) == (1, False)
+    panel.code.setFocus()
+    QTest.keyClick(panel.code, Qt.Key.Key_Escape)
+    await until(lambda: not panel.isVisible())
+    await until(body.code.hasFocus)
+    # Another request takes the value of this one away.
+    await decoded(shown, body.code, INNER[:20])
+    await open_body(shown, b'{"other":1}', "application/json")
+    assert not panel.isVisible()
 
 
 async def test_a_note_on_what_was_decoded_is_not_cut_off(tmp_path: Path) -> None:
@@ -115,58 +114,54 @@ async def test_a_note_on_what_was_decoded_is_not_cut_off(tmp_path: Path) -> None
         await until(lambda: not note.isVisible())
 
 
-async def test_what_is_decoded_takes_back_that_there_was_nothing(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, BODY.encode(), "application/json")
-        body = shown.detail.body
-        await activate(shown.page)
-        body.code.setFocus()
-        put_cursor(body.code, "plain words")
-        QTest.keyClick(body.code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
-        await until(body._toast.isVisible)
-        await decoded(shown, body.code, INNER[:20])
-        assert not body._toast.isVisible()
+async def test_what_is_decoded_takes_back_that_there_was_nothing(shown: PageDesk) -> None:
+    await open_body(shown, BODY.encode(), "application/json")
+    body = shown.detail.body
+    await activate(shown.page)
+    body.code.setFocus()
+    put_cursor(body.code, "plain words")
+    QTest.keyClick(body.code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    await until(body._toast.isVisible)
+    await decoded(shown, body.code, INNER[:20])
+    assert not body._toast.isVisible()
 
 
-async def test_the_menu_offers_to_decode_what_is_under_it(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, BODY.encode(), "application/json")
-        body, code = shown.detail.body, shown.detail.body.code
+async def test_the_menu_offers_to_decode_what_is_under_it(shown: PageDesk) -> None:
+    await open_body(shown, BODY.encode(), "application/json")
+    body, code = shown.detail.body, shown.detail.body.code
+    await settle()
+    for at, offered in (("plain words", False), (INNER[:20], True)):
+        menu = open_menu(code, code.cursorRect(put_cursor(code, at)).center())
+        action = menu.actions()[0]
+        assert (action.text(), action.isEnabled()) == ("Decode value", offered)
+        if offered:
+            action.trigger()
+        menu.close()
         await settle()
-        for at, offered in (("plain words", False), (INNER[:20], True)):
-            menu = open_menu(code, code.cursorRect(put_cursor(code, at)).center())
-            action = menu.actions()[0]
-            assert (action.text(), action.isEnabled()) == ("Decode value", offered)
-            if offered:
-                action.trigger()
-            menu.close()
-            await settle()
-        await until(lambda: body.values.panel is not None and body.values.panel.isVisible())
+    await until(lambda: body.values.panel is not None and body.values.panel.isVisible())
 
 
-async def test_what_is_selected_is_decoded(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, f"see {INNER}, which is long".encode(), "text/plain")
-        code = shown.detail.body.code
-        cursor = code.document().find(INNER)
-        code.setTextCursor(cursor)
-        code.setFocus()
-        await activate(shown.page)
-        QTest.keyClick(code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
-        await until(lambda: shown.detail.body.values.panel)
-        panel = shown.detail.body.values.panel
-        assert panel is not None
-        await until(lambda: "deep" in panel.code.toPlainText())
+async def test_what_is_selected_is_decoded(shown: PageDesk) -> None:
+    await open_body(shown, f"see {INNER}, which is long".encode(), "text/plain")
+    code = shown.detail.body.code
+    cursor = code.document().find(INNER)
+    code.setTextCursor(cursor)
+    code.setFocus()
+    await activate(shown.page)
+    QTest.keyClick(code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
+    await until(lambda: shown.detail.body.values.panel)
+    panel = shown.detail.body.values.panel
+    assert panel is not None
+    await until(lambda: "deep" in panel.code.toPlainText())
 
 
-async def test_a_time_has_a_tooltip(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, BODY.encode(), "application/json")
-        code = shown.detail.body.code
-        await settle()
-        words, number = (code.cursorRect(put_cursor(code, at)).center() for at in ("plain words", "1700000000"))
-        assert tooltip_at(code, words) == ""  # first: a tooltip is hidden only after a while
-        assert "2023-11-14 22:13:20 UTC" in tooltip_at(code, number)
+async def test_a_time_has_a_tooltip(shown: PageDesk) -> None:
+    await open_body(shown, BODY.encode(), "application/json")
+    code = shown.detail.body.code
+    await settle()
+    words, number = (code.cursorRect(put_cursor(code, at)).center() for at in ("plain words", "1700000000"))
+    assert tooltip_at(code, words) == ""  # first: a tooltip is hidden only after a while
+    assert "2023-11-14 22:13:20 UTC" in tooltip_at(code, number)
 
 
 async def test_values_below_what_is_folded_are_those_that_are_seen(tmp_path: Path) -> None:

@@ -43,25 +43,23 @@ def painted(shown: PageDesk, row: int, state: State = State.State_None, width: i
     ids=["gist", "event"],
 )
 async def test_rows_that_differ_in_the_end_of_their_path_look_different(
-    tmp_path: Path, fields: dict[str, str], read: bool
+    fields: dict[str, str], read: bool, shown: PageDesk
 ) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add()  # the first one is read as it opens
-        for path in (*PATHS, PATHS[0]):
-            await shown.add(target=f"/catch/x{path}", read=read, **fields)
-        await until(lambda: shown.model.rowCount() == 5)
-        for state in (State.State_None, State.State_MouseOver, State.State_Selected):
-            again, *others = (painted(shown, row, state) for row in range(4))
-            assert again == others[-1], state
-            assert all(one != other for at, one in enumerate(others) for other in others[at + 1 :]), state
+    await shown.add()  # the first one is read as it opens
+    for path in (*PATHS, PATHS[0]):
+        await shown.add(target=f"/catch/x{path}", read=read, **fields)
+    await until(lambda: shown.model.rowCount() == 5)
+    for state in (State.State_None, State.State_MouseOver, State.State_Selected):
+        again, *others = (painted(shown, row, state) for row in range(4))
+        assert again == others[-1], state
+        assert all(one != other for at, one in enumerate(others) for other in others[at + 1 :]), state
 
 
 @pytest.mark.parametrize(("gist", "path"), [("PNG", "/orders/created/x"), ("JSON · id, type, data", "/a")])
-async def test_nothing_is_cut_that_has_room(tmp_path: Path, gist: str, path: str) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(target=f"/catch/x{path}", gist=gist)
-        await until(lambda: shown.model.rowCount() == 1)
-        assert painted(shown, 0) == painted(shown, 0, width=2 * WIDTH)
+async def test_nothing_is_cut_that_has_room(gist: str, path: str, shown: PageDesk) -> None:
+    await shown.add(target=f"/catch/x{path}", gist=gist)
+    await until(lambda: shown.model.rowCount() == 1)
+    assert painted(shown, 0) == painted(shown, 0, width=2 * WIDTH)
 
 
 def names_end(shown: PageDesk, width: int = WIDTH) -> int:

@@ -69,13 +69,12 @@ async def test_screen_readers_are_told_which_endpoint_only_where_all_are_listed(
         await until(lambda: text().startswith("invoice.paid from Stripe, POST, endpoint Orders, 2 B, "))
 
 
-async def test_what_came_appears_in_the_list_once_it_is_known(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        later = await shown.add(target="/catch/x", gist="JSON · 2 B")
-        await until(lambda: shown.model.rowCount() == 1)
-        assert "JSON · 2 B" in shown.model.data(shown.model.index(0))
-        shown.desk.bus.publish(RequestsDescribed(gists=((later.id, "JSON · {}"),)))
-        assert "JSON · {}" in shown.model.data(shown.model.index(0))
+async def test_what_came_appears_in_the_list_once_it_is_known(shown: PageDesk) -> None:
+    later = await shown.add(target="/catch/x", gist="JSON · 2 B")
+    await until(lambda: shown.model.rowCount() == 1)
+    assert "JSON · 2 B" in shown.model.data(shown.model.index(0))
+    shown.desk.bus.publish(RequestsDescribed(gists=((later.id, "JSON · {}"),)))
+    assert "JSON · {}" in shown.model.data(shown.model.index(0))
 
 
 def colours(picture: QImage, rect: QRect) -> set[int]:
@@ -92,48 +91,45 @@ def ink(shown: PageDesk, row: int, left: int, right: int) -> bool:
     return len(colours(picture, QRect(whole.left() + left, whole.top(), right - left, whole.height()))) > 1
 
 
-async def test_titles_stand_below_each_other_and_only_known_senders_have_a_mark(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(target="/catch/x", provider="stripe", event="invoice.paid")
-        await shown.add(target="/catch/x", gist="JSON · a")
-        await until(lambda: shown.model.rowCount() == 2)
-        assert ink(shown, 1, 80, 98)
-        assert not ink(shown, 0, 76, 105)
-        assert ink(shown, 0, 106, 112)
-        assert ink(shown, 1, 106, 112)
+async def test_titles_stand_below_each_other_and_only_known_senders_have_a_mark(shown: PageDesk) -> None:
+    await shown.add(target="/catch/x", provider="stripe", event="invoice.paid")
+    await shown.add(target="/catch/x", gist="JSON · a")
+    await until(lambda: shown.model.rowCount() == 2)
+    assert ink(shown, 1, 80, 98)
+    assert not ink(shown, 0, 76, 105)
+    assert ink(shown, 0, 106, 112)
+    assert ink(shown, 1, 106, 112)
 
 
-async def test_nothing_is_drawn_where_nothing_is_forwarded(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(target="/catch/x", gist="a", delivery=DeliveryState.FAILED)
-        await shown.add(target="/catch/x", gist="a")
-        await until(lambda: shown.model.rowCount() == 2)
-        star = shown.list.request_delegate.star_rect(shown.list.visualRect(shown.model.index(0)))
-        place = star.right() + 1, star.right() + 23
-        assert ink(shown, 1, *place)
-        assert not ink(shown, 0, *place)
+async def test_nothing_is_drawn_where_nothing_is_forwarded(shown: PageDesk) -> None:
+    await shown.add(target="/catch/x", gist="a", delivery=DeliveryState.FAILED)
+    await shown.add(target="/catch/x", gist="a")
+    await until(lambda: shown.model.rowCount() == 2)
+    star = shown.list.request_delegate.star_rect(shown.list.visualRect(shown.model.index(0)))
+    place = star.right() + 1, star.right() + 23
+    assert ink(shown, 1, *place)
+    assert not ink(shown, 0, *place)
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support raise")
-async def test_the_star_says_what_it_does(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(target="/catch/x", gist="JSON · a")
-        await until(lambda: shown.model.rowCount() == 1)
-        delegate, index = shown.list.request_delegate, shown.model.index(0)
-        option = QStyleOptionViewItem()
-        option.rect = shown.list.visualRect(index)
+async def test_the_star_says_what_it_does(shown: PageDesk) -> None:
+    await shown.add(target="/catch/x", gist="JSON · a")
+    await until(lambda: shown.model.rowCount() == 1)
+    delegate, index = shown.list.request_delegate, shown.model.index(0)
+    option = QStyleOptionViewItem()
+    option.rect = shown.list.visualRect(index)
 
-        def tip(place: QPoint) -> str:
-            asked = QHelpEvent(QHelpEvent.Type.ToolTip, place, shown.list.mapToGlobal(place))
-            assert delegate.helpEvent(asked, shown.list, option, index)
-            text = QToolTip.text()
-            QToolTip.hideText()
-            return text
+    def tip(place: QPoint) -> str:
+        asked = QHelpEvent(QHelpEvent.Type.ToolTip, place, shown.list.mapToGlobal(place))
+        assert delegate.helpEvent(asked, shown.list, option, index)
+        text = QToolTip.text()
+        QToolTip.hideText()
+        return text
 
-        assert "Star (S)" in tip(delegate.star_rect(option.rect).center())
-        assert "POST /catch/x" in tip(option.rect.center() - QPoint(100, 0))
-        shown.model.change(shown.model.summary(0).id, starred=True)
-        assert "Remove star (S)" in tip(delegate.star_rect(option.rect).center())
+    assert "Star (S)" in tip(delegate.star_rect(option.rect).center())
+    assert "POST /catch/x" in tip(option.rect.center() - QPoint(100, 0))
+    shown.model.change(shown.model.summary(0).id, starred=True)
+    assert "Remove star (S)" in tip(delegate.star_rect(option.rect).center())
 
 
 @pytest.mark.parametrize("tokens", [LIGHT, DARK], ids=lambda tokens: str(tokens.name))

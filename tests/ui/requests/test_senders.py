@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPixmap
@@ -17,7 +15,7 @@ from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.tokens import LIGHT
 from tests.core.gist.samples import KINDS, Kind
 from tests.factories import capture
-from tests.ui.requests.page_desk import open_page
+from tests.ui.requests.page_desk import PageDesk
 from tests.ui.waiting import until
 
 NAMES = {"stripe": "Stripe"}
@@ -96,36 +94,34 @@ async def test_a_title_stays_in_its_room() -> None:
             )
 
 
-async def test_detail_and_info_tell_the_sender(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        known = await shown.add(provider="stripe", event="invoice.paid", delivery_id="evt_1")
-        await shown.add(gist="JSON · 2 B")
-        await until(lambda: shown.model.rowCount() == 2)
-        shown.page.open_request(known.id)
-        await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == known.id)
-        assert shown.detail.header.title.text() == "invoice.paid · Stripe"
-        rows = dict(cells for cells in map(shown.detail.info.pairs.cells, range(shown.detail.info.pairs.rowCount())))
-        assert (rows["Provider"], rows["Event"], rows["Delivery ID"]) == ("Stripe", "invoice.paid", "evt_1")
-        shown.page.open_request(shown.model.summary(0).id)
-        await until(lambda: shown.detail.header.title.text() == "JSON · 2 B")
-        assert not shown.page.grab().isNull()
+async def test_detail_and_info_tell_the_sender(shown: PageDesk) -> None:
+    known = await shown.add(provider="stripe", event="invoice.paid", delivery_id="evt_1")
+    await shown.add(gist="JSON · 2 B")
+    await until(lambda: shown.model.rowCount() == 2)
+    shown.page.open_request(known.id)
+    await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == known.id)
+    assert shown.detail.header.title.text() == "invoice.paid · Stripe"
+    rows = dict(cells for cells in map(shown.detail.info.pairs.cells, range(shown.detail.info.pairs.rowCount())))
+    assert (rows["Provider"], rows["Event"], rows["Delivery ID"]) == ("Stripe", "invoice.paid", "evt_1")
+    shown.page.open_request(shown.model.summary(0).id)
+    await until(lambda: shown.detail.header.title.text() == "JSON · 2 B")
+    assert not shown.page.grab().isNull()
 
 
-async def test_what_is_found_out_later_appears_in_list_and_detail(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        later = await shown.add(gist="JSON · 2 B", identified=False)
-        await until(lambda: shown.model.rowCount() == 1)
-        shown.page.open_request(later.id)
-        await until(lambda: shown.detail.capture is not None)
-        assert shown.detail.header.title.text() == "JSON · 2 B"
-        store = shown.desk.store
+async def test_what_is_found_out_later_appears_in_list_and_detail(shown: PageDesk) -> None:
+    later = await shown.add(gist="JSON · 2 B", identified=False)
+    await until(lambda: shown.model.rowCount() == 1)
+    shown.page.open_request(later.id)
+    await until(lambda: shown.detail.capture is not None)
+    assert shown.detail.header.title.text() == "JSON · 2 B"
+    store = shown.desk.store
 
-        def note(database: object) -> None:
-            execute = database.connection().execute  # type: ignore[attr-defined]
-            execute("UPDATE capture SET provider = 'stripe', event = 'invoice.paid' WHERE id = ?", (later.id,))
+    def note(database: object) -> None:
+        execute = database.connection().execute  # type: ignore[attr-defined]
+        execute("UPDATE capture SET provider = 'stripe', event = 'invoice.paid' WHERE id = ?", (later.id,))
 
-        await store._writer.run(note)
-        shown.desk.bus.publish(RequestsIdentified(senders=((later.id, "stripe", "invoice.paid"),)))
-        assert shown.model.summary(0).event == "invoice.paid"
-        assert "invoice.paid from Stripe" in shown.model.data(shown.model.index(0))
-        await until(lambda: shown.detail.header.title.text() == "invoice.paid · Stripe")
+    await store._writer.run(note)
+    shown.desk.bus.publish(RequestsIdentified(senders=((later.id, "stripe", "invoice.paid"),)))
+    assert shown.model.summary(0).event == "invoice.paid"
+    assert "invoice.paid from Stripe" in shown.model.data(shown.model.index(0))
+    await until(lambda: shown.detail.header.title.text() == "invoice.paid · Stripe")

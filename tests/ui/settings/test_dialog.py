@@ -39,225 +39,206 @@ def open_settings(desk: Desk, window: QWidget) -> SettingsDialog:
 
 
 class TestSettings:
-    async def test_saving_applies_what_changed(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_settings(desk, window)
-            assert not dialog.save_button.isEnabled()
-            dialog.network.port.set_value(9000)
-            dialog.network.body_limit.set_value(5)
-            dialog.network.base_url.setText("https://x.trycloudflare.com")
-            dialog.network.base_url.textEdited.emit("")
-            assert dialog.save_button.isEnabled()
-            dialog.save_button.click()
-            await until(lambda: desk.settings.port == 9000)
-            assert desk.settings == Settings(port=9000, body_limit=5 * MIB, base_url="https://x.trycloudflare.com")
-            await until(lambda: not dialog.save_button.isEnabled())
-            dialog.reject()
+    async def test_saving_applies_what_changed(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        assert not dialog.save_button.isEnabled()
+        dialog.network.port.set_value(9000)
+        dialog.network.body_limit.set_value(5)
+        dialog.network.base_url.setText("https://x.trycloudflare.com")
+        dialog.network.base_url.textEdited.emit("")
+        assert dialog.save_button.isEnabled()
+        dialog.save_button.click()
+        await until(lambda: desk.settings.port == 9000)
+        assert desk.settings == Settings(port=9000, body_limit=5 * MIB, base_url="https://x.trycloudflare.com")
+        await until(lambda: not dialog.save_button.isEnabled())
+        dialog.reject()
 
-    async def test_a_value_of_this_run_can_be_kept(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            desk.settings, desk.overridden = Settings(port=9000, base_url="https://x.example"), {"port": 8787}
-            dialog = open_settings(desk, window)
-            await settle()
-            row = dialog.network.row("port")
-            assert row.override.isVisible()
-            assert row.override.text() == "For this run only. The saved value is 8787."
-            assert not dialog.network.row("base_url").override.isVisible()
-            assert not dialog.network.row("base_url").keep_box.isVisible()
-            assert not dialog.save_button.isEnabled()
-            dialog.network.port.setFocus()
-            QTest.keyClick(dialog.network.port, Qt.Key.Key_Tab)
-            assert dialog.focusWidget() is row.keep_box
-            row.keep_box.click()
-            assert dialog.has_changes()
-            dialog.save_button.click()
-            await until(lambda: not desk.overridden)
-            await until(dialog.status.text)
-            assert dialog.status.text() == "Saved. Capture port: 9000."
-            await until(lambda: not row.override.isVisible())
-            assert not dialog.has_changes()
-            dialog.reject()
+    async def test_a_value_of_this_run_can_be_kept(self, window: QWidget, desk: Desk) -> None:
+        desk.settings, desk.overridden = Settings(port=9000, base_url="https://x.example"), {"port": 8787}
+        dialog = open_settings(desk, window)
+        await settle()
+        row = dialog.network.row("port")
+        assert row.override.isVisible()
+        assert row.override.text() == "For this run only. The saved value is 8787."
+        assert not dialog.network.row("base_url").override.isVisible()
+        assert not dialog.network.row("base_url").keep_box.isVisible()
+        assert not dialog.save_button.isEnabled()
+        dialog.network.port.setFocus()
+        QTest.keyClick(dialog.network.port, Qt.Key.Key_Tab)
+        assert dialog.focusWidget() is row.keep_box
+        row.keep_box.click()
+        assert dialog.has_changes()
+        dialog.save_button.click()
+        await until(lambda: not desk.overridden)
+        await until(dialog.status.text)
+        assert dialog.status.text() == "Saved. Capture port: 9000."
+        await until(lambda: not row.override.isVisible())
+        assert not dialog.has_changes()
+        dialog.reject()
 
-    async def test_another_value_is_saved_without_keeping_that_of_this_run(
-        self, window: QWidget, tmp_path: Path
-    ) -> None:
-        async with open_desk(tmp_path) as desk:
-            desk.settings, desk.overridden = Settings(base_url="https://x.example"), {"base_url": None}
-            dialog = open_settings(desk, window)
-            await settle()
-            row = dialog.network.row("base_url")
-            assert row.override.text() == "For this run only. No value is saved."
-            row.keep_box.click()
-            dialog.network.base_url.selectAll()
-            QTest.keyClicks(dialog.network.base_url, "https://y.example")
-            assert not row.override.isVisible()
-            assert dialog.kept() == []
-            assert dialog.save_button.isEnabled()
-            dialog.network.base_url.selectAll()
-            QTest.keyClicks(dialog.network.base_url, "https://x.example")
-            assert row.override.isVisible()
-            assert not dialog.save_button.isEnabled()
-            dialog.reject()
+    async def test_another_value_is_saved_without_keeping_that_of_this_run(self, window: QWidget, desk: Desk) -> None:
+        desk.settings, desk.overridden = Settings(base_url="https://x.example"), {"base_url": None}
+        dialog = open_settings(desk, window)
+        await settle()
+        row = dialog.network.row("base_url")
+        assert row.override.text() == "For this run only. No value is saved."
+        row.keep_box.click()
+        dialog.network.base_url.selectAll()
+        QTest.keyClicks(dialog.network.base_url, "https://y.example")
+        assert not row.override.isVisible()
+        assert dialog.kept() == []
+        assert dialog.save_button.isEnabled()
+        dialog.network.base_url.selectAll()
+        QTest.keyClicks(dialog.network.base_url, "https://x.example")
+        assert row.override.isVisible()
+        assert not dialog.save_button.isEnabled()
+        dialog.reject()
 
     @pytest.mark.usefixtures("each_font")
-    async def test_the_example_of_a_url_is_not_cut(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_settings(desk, window)
-            await settle()
-            field = dialog.network.base_url
-            option = QStyleOptionFrame()
-            field.initStyleOption(option)
-            room = field.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, field)
-            assert field.fontMetrics().horizontalAdvance(field.placeholderText()) <= room.width() - 4
-            dialog.reject()
+    async def test_the_example_of_a_url_is_not_cut(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        await settle()
+        field = dialog.network.base_url
+        option = QStyleOptionFrame()
+        field.initStyleOption(option)
+        room = field.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, field)
+        assert field.fontMetrics().horizontalAdvance(field.placeholderText()) <= room.width() - 4
+        dialog.reject()
 
-    async def test_the_link_to_about_begins_where_the_data_folder_does(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_settings(desk, window)
-            await settle()
-            picture = dialog.about_button.grab().toImage()
-            ground = picture.pixel(picture.width() - 1, 1)
-            rows = range(picture.height())
-            blank = next(x for x in range(picture.width()) if any(picture.pixel(x, y) != ground for y in rows))
-            assert blank <= 2
-            assert dialog.about_button.x() == dialog.storage.x()
-            dialog.about_button.setFocus(Qt.FocusReason.TabFocusReason)
-            assert dialog.about_button.grab().toImage() != picture, "the focus is seen"
-            dialog.reject()
+    async def test_the_link_to_about_begins_where_the_data_folder_does(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        await settle()
+        picture = dialog.about_button.grab().toImage()
+        ground = picture.pixel(picture.width() - 1, 1)
+        rows = range(picture.height())
+        blank = next(x for x in range(picture.width()) if any(picture.pixel(x, y) != ground for y in rows))
+        assert blank <= 2
+        assert dialog.about_button.x() == dialog.storage.x()
+        dialog.about_button.setFocus(Qt.FocusReason.TabFocusReason)
+        assert dialog.about_button.grab().toImage() != picture, "the focus is seen"
+        dialog.reject()
 
-    async def test_what_takes_effect_at_once_is_said_once(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_settings(desk, window)
-            await until(dialog.window_section.start.switch.isEnabled)
-            said = [one.text() for one in dialog.findChildren(QLabel) if "effect at once" in one.text()]
-            assert said == ["These settings take effect at once."]
-            dialog.reject()
+    async def test_what_takes_effect_at_once_is_said_once(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        await until(dialog.window_section.start.switch.isEnabled)
+        said = [one.text() for one in dialog.findChildren(QLabel) if "effect at once" in one.text()]
+        assert said == ["These settings take effect at once."]
+        dialog.reject()
 
-    async def test_enter_in_a_field_saves_and_leaves_the_keyboard_there(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_settings(desk, window)
-            await activate(dialog)
-            dialog.network.port.setFocus()
-            dialog.network.port.set_value(9000)
-            QTest.keyClick(dialog.network.port, Qt.Key.Key_Return)
-            await until(lambda: desk.settings.port == 9000)
-            await until(dialog.network.isEnabled)
-            assert dialog.focusWidget() is dialog.network.port
-            dialog.reject()
+    async def test_enter_in_a_field_saves_and_leaves_the_keyboard_there(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        await activate(dialog)
+        dialog.network.port.setFocus()
+        dialog.network.port.set_value(9000)
+        QTest.keyClick(dialog.network.port, Qt.Key.Key_Return)
+        await until(lambda: desk.settings.port == 9000)
+        await until(dialog.network.isEnabled)
+        assert dialog.focusWidget() is dialog.network.port
+        dialog.reject()
 
-    async def test_tab_goes_through_the_fields_as_they_are_read(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_settings(desk, window)
-            await settle()
-            first = dialog.window_section.choice
-            visited: list[QWidget] = [first]
-            first.setFocus()
-            while dialog.focusWidget() is not first or len(visited) == 1:
-                QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
-                visited.append(dialog.focusWidget())
-                assert len(visited) < 40
-            visited.pop()
-            storage = dialog.storage
-            assert {storage.limit.limit, storage.limit.when_full, storage.run_button} < set(visited)
-            places = [one.mapTo(dialog, one.rect().center()) for one in visited]
-            assert places == sorted(places, key=lambda at: (at.y() // 8, at.x()))
-            dialog.reject()
+    async def test_tab_goes_through_the_fields_as_they_are_read(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        await settle()
+        first = dialog.window_section.choice
+        visited: list[QWidget] = [first]
+        first.setFocus()
+        while dialog.focusWidget() is not first or len(visited) == 1:
+            QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
+            visited.append(dialog.focusWidget())
+            assert len(visited) < 40
+        visited.pop()
+        storage = dialog.storage
+        assert {storage.limit.limit, storage.limit.when_full, storage.run_button} < set(visited)
+        places = [one.mapTo(dialog, one.rect().center()) for one in visited]
+        assert places == sorted(places, key=lambda at: (at.y() // 8, at.x()))
+        dialog.reject()
 
-    async def test_page_down_in_a_number_scrolls_and_changes_nothing(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_settings(desk, window)
-            dialog.resize(640, 400)
-            await settle()
-            bar, port = dialog._area.verticalScrollBar(), dialog.network.port
-            port.setFocus()
-            before = bar.value()
-            QTest.keyClick(port, Qt.Key.Key_PageDown)
-            assert port.value() == desk.settings.port
-            assert bar.value() > before
-            QTest.keyClick(port, Qt.Key.Key_PageUp)
-            assert (port.value(), bar.value()) == (desk.settings.port, before)
-            dialog.reject()
+    async def test_page_down_in_a_number_scrolls_and_changes_nothing(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        dialog.resize(640, 400)
+        await settle()
+        bar, port = dialog._area.verticalScrollBar(), dialog.network.port
+        port.setFocus()
+        before = bar.value()
+        QTest.keyClick(port, Qt.Key.Key_PageDown)
+        assert port.value() == desk.settings.port
+        assert bar.value() > before
+        QTest.keyClick(port, Qt.Key.Key_PageUp)
+        assert (port.value(), bar.value()) == (desk.settings.port, before)
+        dialog.reject()
 
-    async def test_a_port_in_use_lands_beside_its_field(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
+    async def test_a_port_in_use_lands_beside_its_field(self, window: QWidget, desk: Desk) -> None:
 
-            async def refuse(*_: object) -> None:
-                raise PortInUseError("127.0.0.1", 9000, "node (pid 42)")
+        async def refuse(*_: object) -> None:
+            raise PortInUseError("127.0.0.1", 9000, "node (pid 42)")
 
-            desk.services = desk.with_services(apply_settings=refuse)
-            dialog = open_settings(desk, window)
-            dialog.network.port.set_value(9000)
-            dialog.save_button.click()
-            row = dialog.network.row("port")
-            await until(row.error)
-            assert row.error() == "Port 9000 is already in use by node (pid 42). Choose another port."
-            assert dialog.network.port.value() == 9000
-            assert desk.settings.port == 8787
-            dialog.network.port.set_value(9001)
-            assert row.error() == ""
-            assert dialog.save_button.isEnabled()
-            dialog.reject()
+        desk.services = desk.with_services(apply_settings=refuse)
+        dialog = open_settings(desk, window)
+        dialog.network.port.set_value(9000)
+        dialog.save_button.click()
+        row = dialog.network.row("port")
+        await until(row.error)
+        assert row.error() == "Port 9000 is already in use by node (pid 42). Choose another port."
+        assert dialog.network.port.value() == 9000
+        assert desk.settings.port == 8787
+        dialog.network.port.set_value(9001)
+        assert row.error() == ""
+        assert dialog.save_button.isEnabled()
+        dialog.reject()
 
-    async def test_what_breaks_a_rule_is_said_while_typing(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_settings(desk, window)
-            dialog.network.base_url.setText("ftp://x")
-            dialog.network.base_url.textEdited.emit("")
-            assert "http" in dialog.network.row("base_url").error()
-            assert not dialog.save_button.isEnabled()
-            dialog.reject()
+    async def test_what_breaks_a_rule_is_said_while_typing(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        dialog.network.base_url.setText("ftp://x")
+        dialog.network.base_url.textEdited.emit("")
+        assert "http" in dialog.network.row("base_url").error()
+        assert not dialog.save_button.isEnabled()
+        dialog.reject()
 
-    async def test_a_limit_in_bytes_is_not_rounded_by_saving_something_else(
-        self, window: QWidget, tmp_path: Path
-    ) -> None:
-        async with open_desk(tmp_path) as desk:
-            desk.settings = Settings(body_limit=3 * MIB + 12345)
-            dialog = open_settings(desk, window)
-            dialog.network.port.set_value(9000)
-            dialog.save_button.click()
-            await until(lambda: desk.settings.port == 9000)
-            assert desk.settings.body_limit == 3 * MIB + 12345
-            dialog.reject()
+    async def test_a_limit_in_bytes_is_not_rounded_by_saving_something_else(self, window: QWidget, desk: Desk) -> None:
+        desk.settings = Settings(body_limit=3 * MIB + 12345)
+        dialog = open_settings(desk, window)
+        dialog.network.port.set_value(9000)
+        dialog.save_button.click()
+        await until(lambda: desk.settings.port == 9000)
+        assert desk.settings.body_limit == 3 * MIB + 12345
+        dialog.reject()
 
-    async def test_the_disk_reserve_is_saved_in_bytes(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            desk.settings = Settings(disk_reserve=300 * MIB + 5)
-            dialog = open_settings(desk, window)
-            dialog.network.port.set_value(9000)
-            dialog.save_button.click()
-            await until(lambda: desk.settings.port == 9000)
-            assert desk.settings.disk_reserve == 300 * MIB + 5
-            dialog.storage.reserve.set_value(512)
-            dialog.save_button.click()
-            await until(lambda: desk.settings.disk_reserve == 512 * MIB)
-            dialog.reject()
+    async def test_the_disk_reserve_is_saved_in_bytes(self, window: QWidget, desk: Desk) -> None:
+        desk.settings = Settings(disk_reserve=300 * MIB + 5)
+        dialog = open_settings(desk, window)
+        dialog.network.port.set_value(9000)
+        dialog.save_button.click()
+        await until(lambda: desk.settings.port == 9000)
+        assert desk.settings.disk_reserve == 300 * MIB + 5
+        dialog.storage.reserve.set_value(512)
+        dialog.save_button.click()
+        await until(lambda: desk.settings.disk_reserve == 512 * MIB)
+        dialog.reject()
 
     async def test_the_limit_of_responses_is_saved_and_what_they_take_is_shown(
-        self, window: QWidget, tmp_path: Path
+        self, window: QWidget, desk: Desk
     ) -> None:
-        async with open_desk(tmp_path) as desk:
-            endpoint = await desk.endpoint(forward_url=deliveries.URL)
-            (queued,) = await deliveries.queued(desk.store, endpoint)
-            await deliveries.deliver(desk.store, queued, bytes(300 * KIB))
-            dialog = open_settings(desk, window)
-            row = dialog.storage.row("response_limit")
-            assert row.text.text().endswith(" 300 KiB used.")
-            assert dialog.storage.responses.value() == 1024
-            dialog.storage.responses.set_value(16)
-            dialog.save_button.click()
-            await until(lambda: desk.settings.response_limit == 16 * MIB)
-            dialog.reject()
+        endpoint = await desk.endpoint(forward_url=deliveries.URL)
+        (queued,) = await deliveries.queued(desk.store, endpoint)
+        await deliveries.deliver(desk.store, queued, bytes(300 * KIB))
+        dialog = open_settings(desk, window)
+        row = dialog.storage.row("response_limit")
+        assert row.text.text().endswith(" 300 KiB used.")
+        assert dialog.storage.responses.value() == 1024
+        dialog.storage.responses.set_value(16)
+        dialog.save_button.click()
+        await until(lambda: desk.settings.response_limit == 16 * MIB)
+        dialog.reject()
 
-    async def test_the_theme_takes_effect_at_once(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_settings(desk, window)
-            dialog.window_section.choice.setCurrentIndex(2)
-            assert desk.theme.is_dark
-            await until(lambda: desk.settings.theme == "dark")
-            dialog.window_section.choice.setCurrentIndex(1)
-            assert not desk.theme.is_dark
-            await until(lambda: desk.settings.theme == "light")
-            dialog.reject()
+    async def test_the_theme_takes_effect_at_once(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_settings(desk, window)
+        dialog.window_section.choice.setCurrentIndex(2)
+        assert desk.theme.is_dark
+        await until(lambda: desk.settings.theme == "dark")
+        dialog.window_section.choice.setCurrentIndex(1)
+        assert not desk.theme.is_dark
+        await until(lambda: desk.settings.theme == "light")
+        dialog.reject()
 
     async def test_the_plan_changes_when_saved(self, window: QWidget, tmp_path: Path) -> None:
         async with open_desk(tmp_path, endpoints=1) as desk:
@@ -321,20 +302,19 @@ class TestSettings:
             "Saved 5 settings: Public base URL, Largest body, Storage limit, When storage is full, Plan."
         )
 
-    async def test_retention_runs_when_asked(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            endpoint = await desk.endpoint(retention_days=1)
-            await desk.capture(endpoint, received_at=now_us() - 3 * DAY_US)
-            await desk.capture(endpoint)
-            storage = (dialog := open_settings(desk, window)).storage
-            await until(lambda: "1 request" in storage.size_row.text.text())
-            assert "on disk" in storage.size_row.title.text()
-            storage.run_button.click()
-            assert not storage.run_button.isEnabled()
-            await until(lambda: desk.store.captures.counts(endpoint.id).total == 1)
-            await until(storage.run_button.isEnabled)
-            assert storage.folder.path.text() == str(tmp_path)
-            dialog.reject()
+    async def test_retention_runs_when_asked(self, window: QWidget, tmp_path: Path, desk: Desk) -> None:
+        endpoint = await desk.endpoint(retention_days=1)
+        await desk.capture(endpoint, received_at=now_us() - 3 * DAY_US)
+        await desk.capture(endpoint)
+        storage = (dialog := open_settings(desk, window)).storage
+        await until(lambda: "1 request" in storage.size_row.text.text())
+        assert "on disk" in storage.size_row.title.text()
+        storage.run_button.click()
+        assert not storage.run_button.isEnabled()
+        await until(lambda: desk.store.captures.counts(endpoint.id).total == 1)
+        await until(storage.run_button.isEnabled)
+        assert storage.folder.path.text() == str(tmp_path)
+        dialog.reject()
 
     def test_storage_is_told_in_words(self) -> None:
         now = now_us()

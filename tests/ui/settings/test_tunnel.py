@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from app.core.settings import Settings
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
-from tests.ui.desk import shown
+from tests.ui.desk import Desk
 from tests.ui.tunnels import found
 from tests.ui.waiting import until
 
@@ -17,35 +15,33 @@ def open_settings(window: MainWindow) -> SettingsDialog:
     return window.findChildren(SettingsDialog)[-1]
 
 
-async def test_a_program_and_its_start_are_saved(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        desk.tunnels.found = [found("bore", name="Bore"), found("zrok", installed=False), found("ssh")]
+async def test_a_program_and_its_start_are_saved(desk: Desk, window: MainWindow) -> None:
+    desk.tunnels.found = [found("bore", name="Bore"), found("zrok", installed=False), found("ssh")]
+    dialog = open_settings(window)
+    fields = dialog.network.tunnel
+    await until(lambda: fields.program.count() == 3)
+    assert [fields.program.itemText(place) for place in range(3)] == ["None", "Bore", "ssh"]
+    assert not fields.autostart.isEnabled()
+    assert not dialog.has_changes()
+    fields.program.setCurrentText("Bore")
+    fields.autostart.click()
+    dialog.save_button.click()
+    await until(lambda: desk.settings == Settings(tunnel_program="bore", tunnel_autostart=True))
+    await until(dialog.status.text)
+    assert dialog.status.text() == "Saved. Tunnel program: bore. Start tunnel with Hookline: on."
+    fields.program.setCurrentText("None")
+    assert not fields.autostart.isEnabled()
+    dialog.done(0)
+
+
+async def test_the_chosen_program_stays_though_it_is_gone(desk: Desk, window: MainWindow) -> None:
+    for program, text in (("zrok", "zrok (not installed)"), ("other", "other (unknown)")):
+        desk.tunnels.found = [found("bore"), found("zrok", installed=False)]
+        await desk.apply(Settings(tunnel_program=program, tunnel_autostart=True))
         dialog = open_settings(window)
         fields = dialog.network.tunnel
-        await until(lambda: fields.program.count() == 3)
-        assert [fields.program.itemText(place) for place in range(3)] == ["None", "Bore", "ssh"]
-        assert not fields.autostart.isEnabled()
+        await until(lambda fields=fields, text=text: fields.program.currentText() == text)
+        assert fields.autostart.isChecked()
         assert not dialog.has_changes()
-        fields.program.setCurrentText("Bore")
-        fields.autostart.click()
-        dialog.save_button.click()
-        await until(lambda: desk.settings == Settings(tunnel_program="bore", tunnel_autostart=True))
-        await until(dialog.status.text)
-        assert dialog.status.text() == "Saved. Tunnel program: bore. Start tunnel with Hookline: on."
-        fields.program.setCurrentText("None")
-        assert not fields.autostart.isEnabled()
-        dialog.done(0)
-
-
-async def test_the_chosen_program_stays_though_it_is_gone(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        for program, text in (("zrok", "zrok (not installed)"), ("other", "other (unknown)")):
-            desk.tunnels.found = [found("bore"), found("zrok", installed=False)]
-            await desk.apply(Settings(tunnel_program=program, tunnel_autostart=True))
-            dialog = open_settings(window)
-            fields = dialog.network.tunnel
-            await until(lambda fields=fields, text=text: fields.program.currentText() == text)
-            assert fields.autostart.isChecked()
-            assert not dialog.has_changes()
-            dialog.reject()
-            await until(lambda: not window.findChildren(SettingsDialog))
+        dialog.reject()
+        await until(lambda: not window.findChildren(SettingsDialog))

@@ -19,7 +19,7 @@ from app.core.model import Plan, Refusal
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, REFUSED
 from app.ui.shell.sidebar_rows import SidebarRow
-from tests.ui.desk import open_desk, shown
+from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.waiting import activate, settle, until
 
 pytestmark = pytest.mark.smoke
@@ -48,37 +48,36 @@ class TestLive:
             await desk.store.captures.mark_all_read(first.id)
             await until(lambda: row.count == 0)
 
-    async def test_refused_requests_show_in_the_sidebar_and_on_their_page(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            window.show_page(REFUSED)
-            assert window.refused.empty.isVisible()
-            for number in range(3):
-                desk.refused.add(
-                    Refusal(at=number, source_address="::1", source_port=1, status=404, reason=MARKUP, target="/x")
-                )
-            await until(lambda: window.refused.model.rowCount() == 3)
-            assert window.refused.table.isVisible()
-            window.refused.clear_button.click()
-            assert window.refused.model.rowCount() == 0
-            assert window.refused.empty.isVisible()
+    async def test_refused_requests_show_in_the_sidebar_and_on_their_page(self, desk: Desk, window: MainWindow) -> None:
+        window.show_page(REFUSED)
+        assert window.refused.empty.isVisible()
+        for number in range(3):
+            desk.refused.add(
+                Refusal(at=number, source_address="::1", source_port=1, status=404, reason=MARKUP, target="/x")
+            )
+        await until(lambda: window.refused.model.rowCount() == 3)
+        assert window.refused.table.isVisible()
+        window.refused.clear_button.click()
+        assert window.refused.model.rowCount() == 0
+        assert window.refused.empty.isVisible()
 
-    async def test_trouble_of_the_store_raises_a_banner_until_it_is_over(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            desk.bus.publish(StorageTrouble(reason="The disk is full."))
-            assert window.error_bar.isVisible()
-            desk.bus.publish(StorageTrouble(reason=None))
-            assert not window.error_bar.isVisible()
+    async def test_trouble_of_the_store_raises_a_banner_until_it_is_over(self, desk: Desk, window: MainWindow) -> None:
+        desk.bus.publish(StorageTrouble(reason="The disk is full."))
+        assert window.error_bar.isVisible()
+        desk.bus.publish(StorageTrouble(reason=None))
+        assert not window.error_bar.isVisible()
 
-    async def test_damage_and_a_file_that_cannot_be_written_raise_a_banner(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            desk.bus.publish(DatabaseDamaged(reason="The database is damaged."))
-            desk.bus.publish(FileTrouble(reason="runtime.json cannot be written."))
-            texts = [message.text for message in desk.tasks.messages.waiting()]
-            assert texts == ["The database is damaged.", "runtime.json cannot be written."]
-            assert "copy the data folder" in window.error_bar.accessibleName()
-            desk.bus.publish(FileTrouble(reason=None))
-            assert [message.text for message in desk.tasks.messages.waiting()] == texts[:1]
-            assert window.error_bar.isVisible()
+    async def test_damage_and_a_file_that_cannot_be_written_raise_a_banner(
+        self, desk: Desk, window: MainWindow
+    ) -> None:
+        desk.bus.publish(DatabaseDamaged(reason="The database is damaged."))
+        desk.bus.publish(FileTrouble(reason="runtime.json cannot be written."))
+        texts = [message.text for message in desk.tasks.messages.waiting()]
+        assert texts == ["The database is damaged.", "runtime.json cannot be written."]
+        assert "copy the data folder" in window.error_bar.accessibleName()
+        desk.bus.publish(FileTrouble(reason=None))
+        assert [message.text for message in desk.tasks.messages.waiting()] == texts[:1]
+        assert window.error_bar.isVisible()
 
 
 class TestKeys:
@@ -180,16 +179,15 @@ class TestWindow:
         async with shown(tmp_path) as (_, window):
             assert window.width() >= 960
 
-    async def test_settings_and_form_open_once(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (_, window):
-            for _ in range(3):
-                window.open_settings()
-            dialogs = [child for child in window.children() if type(child).__name__ == "SettingsDialog"]
-            assert len(dialogs) == 1
-            dialogs[0].reject()
-            await settle()
+    async def test_settings_and_form_open_once(self, window: MainWindow) -> None:
+        for _ in range(3):
             window.open_settings()
-            assert sum(type(child).__name__ == "SettingsDialog" for child in window.children()) == 1
+        dialogs = [child for child in window.children() if type(child).__name__ == "SettingsDialog"]
+        assert len(dialogs) == 1
+        dialogs[0].reject()
+        await settle()
+        window.open_settings()
+        assert sum(type(child).__name__ == "SettingsDialog" for child in window.children()) == 1
 
     async def test_the_theme_changes_under_an_open_window(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=2) as (desk, window):

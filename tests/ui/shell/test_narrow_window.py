@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QLabel, QScrollArea
 from app.core.model import DeliveryState, Plan, StorageUse
 from app.core.target import TargetDraft
 from app.ui.requests.page.header import TEXT_FROM
-from app.ui.shell.main_window import MINIMUM
+from app.ui.shell.main_window import MINIMUM, MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, REFUSED, TUNNEL
 from app.ui.widgets.fit_screen import Scrolling
 from tests import factories
 from tests.deliveries import fail, queued
-from tests.ui.desk import shown
+from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until
 
 SIZE = (960, 540)
@@ -124,25 +124,24 @@ async def test_the_button_that_wraps_stays_and_titles_have_more_room_than_sizes(
         assert delegate.star_rect(row).right() - row.left() > row.width() * 0.7
 
 
-async def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        window.resize(1280, 800)
-        endpoint = await desk.endpoint(name="Shop")
-        window.show_endpoint(endpoint.id)
-        await settle(10)
-        header = window.requests.header
-        assert header.width() > TEXT_FROM
-        assert header.edit.text() == "Edit"
-        name, room = "My", header.name.width()
-        while header.name.fontMetrics().horizontalAdvance(name) <= room:
-            name += "."
-        await desk.store.endpoints.update(endpoint.id, factories.draft(name=name))
-        await until(lambda: header.edit.text() == "")
-        await until(lambda: header.name.shown_text() == name)
-        assert header.edit.accessibleName() == "Edit"
-        await desk.store.endpoints.update(endpoint.id, factories.draft(name="Shop"))
-        await until(lambda: header.name.text() == "Shop")
-        assert header.edit.text() == "Edit"
+async def test_the_name_of_an_endpoint_goes_before_the_words_of_its_buttons(desk: Desk, window: MainWindow) -> None:
+    window.resize(1280, 800)
+    endpoint = await desk.endpoint(name="Shop")
+    window.show_endpoint(endpoint.id)
+    await settle(10)
+    header = window.requests.header
+    assert header.width() > TEXT_FROM
+    assert header.edit.text() == "Edit"
+    name, room = "My", header.name.width()
+    while header.name.fontMetrics().horizontalAdvance(name) <= room:
+        name += "."
+    await desk.store.endpoints.update(endpoint.id, factories.draft(name=name))
+    await until(lambda: header.edit.text() == "")
+    await until(lambda: header.name.shown_text() == name)
+    assert header.edit.accessibleName() == "Edit"
+    await desk.store.endpoints.update(endpoint.id, factories.draft(name="Shop"))
+    await until(lambda: header.name.text() == "Shop")
+    assert header.edit.text() == "Edit"
 
 
 @pytest.mark.parametrize(

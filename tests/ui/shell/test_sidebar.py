@@ -107,15 +107,14 @@ class TestKeys:
             assert dialog.form.name.text() == desk.store.endpoints.all()[2].name
             dialog.reject()
 
-    async def test_screen_readers_know_the_switch(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            made = await desk.endpoint(name="Stripe")
-            await until(lambda: made.id in window.sidebar.list.rows)
-            switch = window.sidebar.row(made.id).findChild(Switch)
-            interface = QAccessible.queryAccessibleInterface(switch)
-            assert interface.role() == QAccessible.Role.CheckBox
-            assert interface.text(QAccessible.Text.Name) == "Stripe active"
-            assert interface.state().checked
+    async def test_screen_readers_know_the_switch(self, desk: Desk, window: MainWindow) -> None:
+        made = await desk.endpoint(name="Stripe")
+        await until(lambda: made.id in window.sidebar.list.rows)
+        switch = window.sidebar.row(made.id).findChild(Switch)
+        interface = QAccessible.queryAccessibleInterface(switch)
+        assert interface.role() == QAccessible.Role.CheckBox
+        assert interface.text(QAccessible.Text.Name) == "Stripe active"
+        assert interface.state().checked
 
     async def test_after_a_delete_the_keyboard_is_in_a_row_and_on_no_switch(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=4) as (desk, window):
@@ -290,17 +289,16 @@ class TestOrder:
 
 
 @pytest.mark.usefixtures("each_font")
-async def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        sidebar = window.sidebar
-        place = desk.services.listening()
-        assert place is not None
-        whole = sidebar.listening.fontMetrics().horizontalAdvance(place)
-        for width, text in ((whole - 4, f"Port {place.rpartition(':')[2]}"), (260, place)):
-            sidebar.listening.setFixedWidth(width)
-            await settle()
-            assert sidebar.listening.shown_text() == text
-            assert sidebar.listening.accessibleName() == f"Listening on {place}"
+async def test_a_narrow_sidebar_names_the_port_rather_than_half_of_it(desk: Desk, window: MainWindow) -> None:
+    sidebar = window.sidebar
+    place = desk.services.listening()
+    assert place is not None
+    whole = sidebar.listening.fontMetrics().horizontalAdvance(place)
+    for width, text in ((whole - 4, f"Port {place.rpartition(':')[2]}"), (260, place)):
+        sidebar.listening.setFixedWidth(width)
+        await settle()
+        assert sidebar.listening.shown_text() == text
+        assert sidebar.listening.accessibleName() == f"Listening on {place}"
 
 
 class TestMany:

@@ -163,17 +163,16 @@ async def test_the_keyboard_is_in_the_list_that_is_shown_again(tmp_path: Path, o
             assert rows.currentIndex().row() == 1
 
 
-async def test_the_keyboard_is_in_the_first_control_of_what_has_no_list(tmp_path: Path) -> None:
-    async with open_desk(tmp_path) as desk:
-        async with started(desk) as window:
-            assert QApplication.focusWidget() is window.dashboard.empty.button
-        endpoint = await desk.endpoint()
-        async with started(desk) as window:
-            focus = QApplication.focusWidget()
-            assert focus is not None
-            assert window.dashboard.isAncestorOf(focus)
-            window.show_endpoint(endpoint.id)
-        async with started(desk) as window:
-            focus = QApplication.focusWidget()
-            assert focus is not None
-            assert window.requests.list_area.empty.isAncestorOf(focus)
+async def test_the_keyboard_is_in_the_first_control_of_what_has_no_list(desk: Desk) -> None:
+    async with started(desk) as window:
+        assert QApplication.focusWidget() is window.dashboard.empty.button
+    endpoint = await desk.endpoint()
+    async with started(desk) as window:
+        focus = QApplication.focusWidget()
+        assert focus is not None
+        assert window.dashboard.isAncestorOf(focus)
+        window.show_endpoint(endpoint.id)
+    async with started(desk) as window:
+        focus = QApplication.focusWidget()
+        assert focus is not None
+        assert window.requests.list_area.empty.isAncestorOf(focus)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
@@ -14,7 +12,7 @@ from app.core.settings import Settings
 from app.core.tunnel.tunnel import TunnelState
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.palette_sources import command_entries
-from tests.ui.desk import shown
+from tests.ui.desk import Desk
 from tests.ui.tunnels import PORT, found
 from tests.ui.waiting import until
 
@@ -26,82 +24,73 @@ def palette(window: MainWindow) -> set[str]:
 
 
 class TestRow:
-    async def test_it_says_the_state_and_opens_the_page(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            row = window.sidebar.tunnel
-            assert row.text() == "Tunnel: off"
-            assert row.accessibleName() == "Tunnel: off"
-            row.setFocus(Qt.FocusReason.TabFocusReason)
-            QTest.keyClick(row, Qt.Key.Key_Return)
-            assert window.tunnel.page.isVisible()
-            assert row.isChecked()
-            assert row.hasFocus()
-            desk.tunnels.come_up()
-            assert row.text() == "swift-lake-reads-books.trycloudflare.com"
-            window.show_page("dashboard")
-            assert not row.isChecked()
+    async def test_it_says_the_state_and_opens_the_page(self, desk: Desk, window: MainWindow) -> None:
+        row = window.sidebar.tunnel
+        assert row.text() == "Tunnel: off"
+        assert row.accessibleName() == "Tunnel: off"
+        row.setFocus(Qt.FocusReason.TabFocusReason)
+        QTest.keyClick(row, Qt.Key.Key_Return)
+        assert window.tunnel.page.isVisible()
+        assert row.isChecked()
+        assert row.hasFocus()
+        desk.tunnels.come_up()
+        assert row.text() == "swift-lake-reads-books.trycloudflare.com"
+        window.show_page("dashboard")
+        assert not row.isChecked()
 
-    async def test_it_counts_down(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            row = window.sidebar.tunnel
-            desk.tunnels.change(state=TunnelState.RESTARTING, restart_at=now_us() + 90_000_000)
-            first = row.text()
-            assert first.startswith("Restarting in ")
-            name = row.accessibleName()
-            await until(lambda: row.text() != first)
-            assert row.accessibleName() == name
+    async def test_it_counts_down(self, desk: Desk, window: MainWindow) -> None:
+        row = window.sidebar.tunnel
+        desk.tunnels.change(state=TunnelState.RESTARTING, restart_at=now_us() + 90_000_000)
+        first = row.text()
+        assert first.startswith("Restarting in ")
+        name = row.accessibleName()
+        await until(lambda: row.text() != first)
+        assert row.accessibleName() == name
 
-    async def test_the_page_is_remembered(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            QTest.keyClick(
-                window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
-            )
-            assert window.tunnel.page.isVisible()
-            window.quit()
-            again = desk.window()
-            assert again.pages.currentWidget() is again.tunnel.page
-            again.stop()
-            again.deleteLater()
+    async def test_the_page_is_remembered(self, desk: Desk, window: MainWindow) -> None:
+        QTest.keyClick(window, Qt.Key.Key_T, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        assert window.tunnel.page.isVisible()
+        window.quit()
+        again = desk.window()
+        assert again.pages.currentWidget() is again.tunnel.page
+        again.stop()
+        again.deleteLater()
 
 
 class TestCommands:
-    async def test_the_palette_offers_what_can_be_done(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            assert palette(window) == {"Tunnel", "Start tunnel"}
-            desk.tunnels.change(state=TunnelState.STARTING)
-            assert palette(window) == {"Tunnel", "Stop tunnel"}
-            desk.tunnels.come_up()
-            assert palette(window) == {"Tunnel", "Stop tunnel", "Check tunnel"}
-            desk.tunnels.change(state=TunnelState.STOPPING)
-            assert palette(window) == {"Tunnel"}
+    async def test_the_palette_offers_what_can_be_done(self, desk: Desk, window: MainWindow) -> None:
+        assert palette(window) == {"Tunnel", "Start tunnel"}
+        desk.tunnels.change(state=TunnelState.STARTING)
+        assert palette(window) == {"Tunnel", "Stop tunnel"}
+        desk.tunnels.come_up()
+        assert palette(window) == {"Tunnel", "Stop tunnel", "Check tunnel"}
+        desk.tunnels.change(state=TunnelState.STOPPING)
+        assert palette(window) == {"Tunnel"}
 
-    async def test_starting_without_a_program_leads_to_the_page(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            actions = window.tunnel.actions
-            actions.start_command.run()
-            assert window.tunnel.page.isVisible()
-            assert not desk.tunnels.called("start")
-            await desk.apply(Settings(tunnel_program="ngrok"))
-            actions.start_command.run()
-            await until(lambda: desk.tunnels.called("start") == [("ngrok",)])
-            actions.stop_command.run()
-            await until(lambda: desk.tunnels.called("stop"))
+    async def test_starting_without_a_program_leads_to_the_page(self, desk: Desk, window: MainWindow) -> None:
+        actions = window.tunnel.actions
+        actions.start_command.run()
+        assert window.tunnel.page.isVisible()
+        assert not desk.tunnels.called("start")
+        await desk.apply(Settings(tunnel_program="ngrok"))
+        actions.start_command.run()
+        await until(lambda: desk.tunnels.called("start") == [("ngrok",)])
+        actions.stop_command.run()
+        await until(lambda: desk.tunnels.called("stop"))
 
-    async def test_a_start_that_needs_an_option_leads_to_its_field(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            desk.tunnels.found = [found("bore"), found("ssh", options=(PORT,))]
-            await desk.apply(Settings(tunnel_program="ssh"))
-            error = FieldError(field="port", message="Remote port is required.")
-            desk.tunnels.errors["start"] = InvalidFieldsError([error])
-            window.tunnel.actions.start_command.run()
-            panes = window.tunnel.page.programs.panes
-            await until(lambda: "ssh" in panes and panes["ssh"].form.fields["port"].error())
-            assert window.tunnel.page.programs.list.current_id() == "ssh"
-            assert panes["ssh"].isVisible()
+    async def test_a_start_that_needs_an_option_leads_to_its_field(self, desk: Desk, window: MainWindow) -> None:
+        desk.tunnels.found = [found("bore"), found("ssh", options=(PORT,))]
+        await desk.apply(Settings(tunnel_program="ssh"))
+        error = FieldError(field="port", message="Remote port is required.")
+        desk.tunnels.errors["start"] = InvalidFieldsError([error])
+        window.tunnel.actions.start_command.run()
+        panes = window.tunnel.page.programs.panes
+        await until(lambda: "ssh" in panes and panes["ssh"].form.fields["port"].error())
+        assert window.tunnel.page.programs.list.current_id() == "ssh"
+        assert panes["ssh"].isVisible()
 
-    async def test_checking_tells_the_result_anywhere(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            desk.tunnels.come_up()
-            window.tunnel.actions.check_command.run()
-            await until(window.toast.isVisible)
-            assert window.toast._text.text() == "The tunnel works: a request through it took 84 ms."
+    async def test_checking_tells_the_result_anywhere(self, desk: Desk, window: MainWindow) -> None:
+        desk.tunnels.come_up()
+        window.tunnel.actions.check_command.run()
+        await until(window.toast.isVisible)
+        assert window.toast._text.text() == "The tunnel works: a request through it took 84 ms."

@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from app.core.clock import now_us
 from app.core.tunnel.tunnel import OutdatedUrl, Probe, TunnelState
 from app.ui.messages import Message
+from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD, TUNNEL
 from app.ui.tunnel.notices import KEY
 from tests.ui.desk import Desk, shown
@@ -37,30 +38,28 @@ def fails(desk: Desk) -> None:
 
 
 class TestMessages:
-    async def test_a_failure_is_said_at_once_with_what_to_do(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            desk.tunnels.come_up()
-            assert message_of(desk) is None, "the user started it"
-            fails(desk)
-            message = message_of(desk)
-            assert message is not None
-            assert (message.text, message.advice, message.tone) == ("The tunnel failed.", "It’s over.", "danger")
-            assert window.error_bar.isVisible()
-            again, show = message.actions
-            again.run()
-            await until(lambda: desk.tunnels.called("start"))
-            show.run()
-            assert window.tunnel.page.isVisible()
+    async def test_a_failure_is_said_at_once_with_what_to_do(self, desk: Desk, window: MainWindow) -> None:
+        desk.tunnels.come_up()
+        assert message_of(desk) is None, "the user started it"
+        fails(desk)
+        message = message_of(desk)
+        assert message is not None
+        assert (message.text, message.advice, message.tone) == ("The tunnel failed.", "It’s over.", "danger")
+        assert window.error_bar.isVisible()
+        again, show = message.actions
+        again.run()
+        await until(lambda: desk.tunnels.called("start"))
+        show.run()
+        assert window.tunnel.page.isVisible()
 
-    async def test_a_failure_from_before_the_window_is_said_too(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            fails(desk)
-            window.close()
-            desk.tasks.messages.withdraw(KEY)
-            another = desk.window()
-            assert message_of(desk) is not None
-            another.stop()
-            another.deleteLater()
+    async def test_a_failure_from_before_the_window_is_said_too(self, desk: Desk, window: MainWindow) -> None:
+        fails(desk)
+        window.close()
+        desk.tasks.messages.withdraw(KEY)
+        another = desk.window()
+        assert message_of(desk) is not None
+        another.stop()
+        another.deleteLater()
 
     async def test_it_never_restarts_without_a_word(self, tmp_path: Path) -> None:
         async with shown(tmp_path) as (desk, _):
@@ -110,17 +109,16 @@ class TestMessages:
             await desk.tunnels.stop()
             assert message_of(desk) is None
 
-    async def test_the_page_says_it_itself(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            window.show_page(TUNNEL)
-            desk.tunnels.come_up()
-            fails(desk)
-            assert message_of(desk) is None
-            window.show_page(DASHBOARD)
-            ended(desk)
-            assert message_of(desk) is not None
-            window.show_page(TUNNEL)
-            assert message_of(desk) is None
+    async def test_the_page_says_it_itself(self, desk: Desk, window: MainWindow) -> None:
+        window.show_page(TUNNEL)
+        desk.tunnels.come_up()
+        fails(desk)
+        assert message_of(desk) is None
+        window.show_page(DASHBOARD)
+        ended(desk)
+        assert message_of(desk) is not None
+        window.show_page(TUNNEL)
+        assert message_of(desk) is None
 
 
 class TestOutdatedUrls:

@@ -16,11 +16,12 @@ from app.core.resources import resource
 from app.core.rules import FieldError
 from app.core.tunnel.program import FoundProgram
 from app.core.tunnel.spec import read_folder
+from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import TUNNEL
 from app.ui.tunnel.option_form import REMOVED, SAVED
 from app.ui.tunnel.program_list import NOT_INSTALLED, READY
 from app.ui.widgets.fit_screen import FormScroll
-from tests.ui.desk import shown
+from tests.ui.desk import Desk
 from tests.ui.tunnel_page import called, field_of, page_of, pane_of, type_into
 from tests.ui.tunnels import COMMAND, HOST, PORT, REGION, TOKEN, found
 from tests.ui.waiting import settle, until
@@ -118,12 +119,11 @@ class TestChoosing:
             pane_of(page, "own").start.click()
             await until(lambda: desk.tunnels.called("start") == [("own",)])
 
-    async def test_the_program_used_last_is_selected(self, tmp_path: Path) -> None:
-        async with shown(tmp_path) as (desk, window):
-            desk.tunnels.found = [found("bore"), found("ssh")]
-            desk.tunnels.change(program="ssh")
-            window.show_page(TUNNEL)
-            await until(lambda: window.tunnel.page.programs.list.current_id() == "ssh")
+    async def test_the_program_used_last_is_selected(self, desk: Desk, window: MainWindow) -> None:
+        desk.tunnels.found = [found("bore"), found("ssh")]
+        desk.tunnels.change(program="ssh")
+        window.show_page(TUNNEL)
+        await until(lambda: window.tunnel.page.programs.list.current_id() == "ssh")
 
 
 class TestOptions:

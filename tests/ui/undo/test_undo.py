@@ -579,13 +579,12 @@ async def test_undone_at_once_the_endpoints_page_is_shown_as_it_was(tmp_path: Pa
         assert selected(window) == [before[3]]
 
 
-async def test_an_endpoint_that_was_off_stays_off(tmp_path: Path) -> None:
-    async with shown(tmp_path) as (desk, window):
-        endpoint = await desk.endpoint(active=False)
-        await delete_endpoint(window, endpoint)
-        await undo(window)
-        assert window.services.endpoints.by_id(endpoint.id) is not None
-        assert not desk.store.endpoints.by_id(endpoint.id).active
+async def test_an_endpoint_that_was_off_stays_off(desk: Desk, window: MainWindow) -> None:
+    endpoint = await desk.endpoint(active=False)
+    await delete_endpoint(window, endpoint)
+    await undo(window)
+    assert window.services.endpoints.by_id(endpoint.id) is not None
+    assert not desk.store.endpoints.by_id(endpoint.id).active
 
 
 async def test_an_eleventh_endpoint_has_room_where_one_waits_to_be_deleted(tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from app.core.settings import Settings
 from app.core.sizes import MIB
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.widgets.number_field import NumberField
-from tests.ui.desk import open_desk
+from tests.ui.desk import Desk, open_desk
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
 from tests.ui.waiting import settle, until
 
@@ -170,33 +170,29 @@ class TestInTheForm:
             assert field.text() == typed
             dialog.done(0)
 
-    async def test_the_range_is_said_before_anything_is_wrong(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            fields = (dialog := open_dialog(desk, window)).form.fields
-            for path, words in (
-                ("retention_days", "1 to 90 days"),
-                ("response.status", "200 to 599"),
-                ("response.delay_ms", "0 to 30,000 ms"),
-                ("forward.timeout_ms", "100 to 600,000 ms"),
-                ("storage_limit", "1 MiB or more"),
-            ):
-                assert words in fields[path].help_text()
-            assert "1 to 90 days" in dialog.form.retention.days.accessibleDescription()
-            dialog.done(0)
+    async def test_the_range_is_said_before_anything_is_wrong(self, window: QWidget, desk: Desk) -> None:
+        fields = (dialog := open_dialog(desk, window)).form.fields
+        for path, words in (
+            ("retention_days", "1 to 90 days"),
+            ("response.status", "200 to 599"),
+            ("response.delay_ms", "0 to 30,000 ms"),
+            ("forward.timeout_ms", "100 to 600,000 ms"),
+            ("storage_limit", "1 MiB or more"),
+        ):
+            assert words in fields[path].help_text()
+        assert "1 to 90 days" in dialog.form.retention.days.accessibleDescription()
+        dialog.done(0)
 
-    async def test_the_slider_follows_as_far_as_it_goes_and_sets_the_number(
-        self, window: QWidget, tmp_path: Path
-    ) -> None:
-        async with open_desk(tmp_path) as desk:
-            retention = (dialog := open_dialog(desk, window)).form.retention
-            for typed, slid in (("45", 45), ("365", 90), ("", 90), ("9", 9), ("0", 1), ("1", 1)):
-                type_into(retention.days, typed)
-                assert retention.slider.value() == slid
-                assert retention.days.text() == typed
-            retention.slider.setValue(30)
-            assert retention.days.text() == "30"
-            assert retention.problem() is None
-            dialog.done(0)
+    async def test_the_slider_follows_as_far_as_it_goes_and_sets_the_number(self, window: QWidget, desk: Desk) -> None:
+        retention = (dialog := open_dialog(desk, window)).form.retention
+        for typed, slid in (("45", 45), ("365", 90), ("", 90), ("9", 9), ("0", 1), ("1", 1)):
+            type_into(retention.days, typed)
+            assert retention.slider.value() == slid
+            assert retention.days.text() == typed
+        retention.slider.setValue(30)
+        assert retention.days.text() == "30"
+        assert retention.problem() is None
+        dialog.done(0)
 
 
 class TestInTheSettings:
@@ -222,14 +218,13 @@ class TestInTheSettings:
             assert field.text() == typed
             dialog.done(0)
 
-    async def test_a_number_put_right_is_saved(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
-            dialog.open()
-            for typed in ("5000", "500"):
-                type_into(dialog.network.body_limit, typed)
-            assert dialog.network.row("body_limit").error() == ""
-            assert "1 MiB to 1 GiB" in dialog.network.row("body_limit").text.text()
-            dialog.save_button.click()
-            await until(lambda: desk.settings.body_limit == 500 * MIB)
-            dialog.done(0)
+    async def test_a_number_put_right_is_saved(self, window: QWidget, desk: Desk) -> None:
+        dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
+        dialog.open()
+        for typed in ("5000", "500"):
+            type_into(dialog.network.body_limit, typed)
+        assert dialog.network.row("body_limit").error() == ""
+        assert "1 MiB to 1 GiB" in dialog.network.row("body_limit").text.text()
+        dialog.save_button.click()
+        await until(lambda: desk.settings.body_limit == 500 * MIB)
+        dialog.done(0)

@@ -95,145 +95,136 @@ async def open_settings(desk: Desk, window: QWidget) -> SettingsDialog:
 class TestForm:
     @pytest.mark.parametrize("leave", WAYS)
     async def test_what_is_typed_stays_until_it_is_discarded(
-        self, window: QWidget, tmp_path: Path, leave: Callable[[QDialog], None]
+        self, window: QWidget, leave: Callable[[QDialog], None], desk: Desk
     ) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_dialog(desk, window)
-            QTest.keyClicks(dialog.form.name, "Orders")
-            leave(dialog)
-            leave(dialog)
-            (question,) = questions(window)
-            assert question.title.text() == "Discard changes?"
-            assert question.text.text() == "The new endpoint has not been created."
-            assert question.cancel.text() == "Keep editing"
-            QTest.keyClick(question, Qt.Key.Key_Escape)
-            await until(lambda: not questions(window))
-            assert dialog.isVisible()
-            assert dialog.form.name.text() == "Orders"
-            leave(dialog)
-            discard(window)
-            await until(lambda: not isValid(dialog))
-            assert desk.store.endpoints.all() == ()
+        dialog = open_dialog(desk, window)
+        QTest.keyClicks(dialog.form.name, "Orders")
+        leave(dialog)
+        leave(dialog)
+        (question,) = questions(window)
+        assert question.title.text() == "Discard changes?"
+        assert question.text.text() == "The new endpoint has not been created."
+        assert question.cancel.text() == "Keep editing"
+        QTest.keyClick(question, Qt.Key.Key_Escape)
+        await until(lambda: not questions(window))
+        assert dialog.isVisible()
+        assert dialog.form.name.text() == "Orders"
+        leave(dialog)
+        discard(window)
+        await until(lambda: not isValid(dialog))
+        assert desk.store.endpoints.all() == ()
 
     @pytest.mark.parametrize("leave", WAYS)
     async def test_without_a_change_it_closes_unasked(
-        self, window: QWidget, tmp_path: Path, leave: Callable[[QDialog], None]
+        self, window: QWidget, leave: Callable[[QDialog], None], desk: Desk
     ) -> None:
-        async with open_desk(tmp_path) as desk:
-            made = await desk.endpoint(name="Orders", retention_days=30)
-            for endpoint in (None, made):
-                dialog = open_dialog(desk, window, endpoint)
-                dialog.form.show_more(True)
-                QTest.keyClicks(dialog.form.forward_url, "x")
-                assert dialog.has_changes()
-                QTest.keyClick(dialog.form.forward_url, Qt.Key.Key_Backspace)
-                leave(dialog)
-                await until(lambda dialog=dialog: not isValid(dialog))  # type: ignore[misc]
-            assert questions(window) == []
+        made = await desk.endpoint(name="Orders", retention_days=30)
+        for endpoint in (None, made):
+            dialog = open_dialog(desk, window, endpoint)
+            dialog.form.show_more(True)
+            QTest.keyClicks(dialog.form.forward_url, "x")
+            assert dialog.has_changes()
+            QTest.keyClick(dialog.form.forward_url, Qt.Key.Key_Backspace)
+            leave(dialog)
+            await until(lambda dialog=dialog: not isValid(dialog))  # type: ignore[misc]
+        assert questions(window) == []
 
-    async def test_every_field_counts_and_so_does_what_is_wrong(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            made = await desk.endpoint(name="Orders")
-            for change in (
-                lambda form: form.description.setPlainText("x"),
-                lambda form: form.retention.slider.setValue(30),
-                lambda form: form.retention.days.lineEdit().setText("365"),
-                lambda form: form.retention.days.lineEdit().setText("a week"),
-                lambda form: form.forward_url.setText("http://localhost:3000/"),
-                lambda form: form.storage.limit.setText("much"),
-                lambda form: form.response.headers.setPlainText("nonsense"),
-                lambda form: form.response.default_body.setChecked(False),
-                lambda form: form.security.kind.setCurrentIndex(2),
-                lambda form: form.forwarding.timeout.stepBy(1),
-            ):
-                dialog = open_dialog(desk, window, made)
-                assert not dialog.has_changes()
-                change(dialog.form)  # type: ignore[no-untyped-call]
-                assert dialog.has_changes()
-                dialog.done(0)
-
-    async def test_the_question_names_an_edited_endpoint(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = open_dialog(desk, window, await desk.endpoint(name="Orders"))
-            dialog.form.name.setText("Other")
-            dialog.reject()
-            assert questions(window)[0].text.text() == "Your changes to “Orders” have not been saved."
+    async def test_every_field_counts_and_so_does_what_is_wrong(self, window: QWidget, desk: Desk) -> None:
+        made = await desk.endpoint(name="Orders")
+        for change in (
+            lambda form: form.description.setPlainText("x"),
+            lambda form: form.retention.slider.setValue(30),
+            lambda form: form.retention.days.lineEdit().setText("365"),
+            lambda form: form.retention.days.lineEdit().setText("a week"),
+            lambda form: form.forward_url.setText("http://localhost:3000/"),
+            lambda form: form.storage.limit.setText("much"),
+            lambda form: form.response.headers.setPlainText("nonsense"),
+            lambda form: form.response.default_body.setChecked(False),
+            lambda form: form.security.kind.setCurrentIndex(2),
+            lambda form: form.forwarding.timeout.stepBy(1),
+        ):
+            dialog = open_dialog(desk, window, made)
+            assert not dialog.has_changes()
+            change(dialog.form)  # type: ignore[no-untyped-call]
+            assert dialog.has_changes()
             dialog.done(0)
+
+    async def test_the_question_names_an_edited_endpoint(self, window: QWidget, desk: Desk) -> None:
+        dialog = open_dialog(desk, window, await desk.endpoint(name="Orders"))
+        dialog.form.name.setText("Other")
+        dialog.reject()
+        assert questions(window)[0].text.text() == "Your changes to “Orders” have not been saved."
+        dialog.done(0)
 
 
 class TestSettings:
     @pytest.mark.parametrize("leave", WAYS)
     async def test_what_is_typed_stays_until_it_is_discarded(
-        self, window: QWidget, tmp_path: Path, leave: Callable[[QDialog], None]
+        self, window: QWidget, leave: Callable[[QDialog], None], desk: Desk
     ) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = await open_settings(desk, window)
-            QTest.keyClicks(dialog.network.base_url, "https://x.example")
-            leave(dialog)
-            await keep_editing(window)
-            assert dialog.network.base_url.text() == "https://x.example"
-            leave(dialog)
-            discard(window)
-            await until(lambda: not isValid(dialog))
-            assert desk.settings.base_url is None
+        dialog = await open_settings(desk, window)
+        QTest.keyClicks(dialog.network.base_url, "https://x.example")
+        leave(dialog)
+        await keep_editing(window)
+        assert dialog.network.base_url.text() == "https://x.example"
+        leave(dialog)
+        discard(window)
+        await until(lambda: not isValid(dialog))
+        assert desk.settings.base_url is None
 
     @pytest.mark.parametrize("leave", WAYS)
     async def test_without_a_change_it_closes_unasked(
-        self, window: QWidget, tmp_path: Path, leave: Callable[[QDialog], None]
+        self, window: QWidget, leave: Callable[[QDialog], None], desk: Desk
     ) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = await open_settings(desk, window)
-            dialog.window_section.choice.setCurrentIndex(2)  # takes effect at once
-            await until(lambda: desk.settings.theme == "dark")
-            leave(dialog)
-            assert questions(window) == []
-            await until(lambda: not isValid(dialog))
-            desk.theme.set_choice("light")
+        dialog = await open_settings(desk, window)
+        dialog.window_section.choice.setCurrentIndex(2)  # takes effect at once
+        await until(lambda: desk.settings.theme == "dark")
+        leave(dialog)
+        assert questions(window) == []
+        await until(lambda: not isValid(dialog))
+        desk.theme.set_choice("light")
 
-    async def test_discard_takes_back_what_took_effect_at_once(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = await open_settings(desk, window)
-            section = dialog.window_section
-            await until(section.start.switch.isEnabled)
-            section.choice.setCurrentIndex(2)
-            section.start.switch.click()
-            await until(lambda: desk.settings.theme == "dark" and desk.services.autostart.enabled())
-            QTest.keyClicks(dialog.network.base_url, "https://x.example")
-            dialog.reject()
-            discard(window)
-            assert desk.theme.choice == "system"
-            await until(lambda: desk.settings == Settings() and not desk.services.autostart.enabled())
+    async def test_discard_takes_back_what_took_effect_at_once(self, window: QWidget, desk: Desk) -> None:
+        dialog = await open_settings(desk, window)
+        section = dialog.window_section
+        await until(section.start.switch.isEnabled)
+        section.choice.setCurrentIndex(2)
+        section.start.switch.click()
+        await until(lambda: desk.settings.theme == "dark" and desk.services.autostart.enabled())
+        QTest.keyClicks(dialog.network.base_url, "https://x.example")
+        dialog.reject()
+        discard(window)
+        assert desk.theme.choice == "system"
+        await until(lambda: desk.settings == Settings() and not desk.services.autostart.enabled())
 
-    async def test_discard_keeps_what_was_saved(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            dialog = await open_settings(desk, window)
-            dialog.window_section.choice.setCurrentIndex(2)
-            await until(lambda: desk.settings.theme == "dark")
-            dialog.network.port.set_value(9000)
-            dialog.save_button.click()
-            await until(lambda: desk.settings.port == 9000 and dialog.is_idle())
-            dialog.network.port.set_value(9001)
-            dialog.reject()
-            discard(window)
-            await until(lambda: not isValid(dialog))
-            assert desk.settings == Settings(theme="dark", port=9000)
-            desk.theme.set_choice("light")
+    async def test_discard_keeps_what_was_saved(self, window: QWidget, desk: Desk) -> None:
+        dialog = await open_settings(desk, window)
+        dialog.window_section.choice.setCurrentIndex(2)
+        await until(lambda: desk.settings.theme == "dark")
+        dialog.network.port.set_value(9000)
+        dialog.save_button.click()
+        await until(lambda: desk.settings.port == 9000 and dialog.is_idle())
+        dialog.network.port.set_value(9001)
+        dialog.reject()
+        discard(window)
+        await until(lambda: not isValid(dialog))
+        assert desk.settings == Settings(theme="dark", port=9000)
+        desk.theme.set_choice("light")
 
-    async def test_what_is_wrong_and_the_plan_count_as_changes(self, window: QWidget, tmp_path: Path) -> None:
-        async with open_desk(tmp_path) as desk:
-            for change in (
-                lambda dialog: dialog.network.port.lineEdit().setText(""),
-                lambda dialog: dialog.storage.reserve.lineEdit().setText("much"),
-                lambda dialog: QTest.keyClicks(dialog.storage.limit.limit, "x"),
-                lambda dialog: dialog.account.choice.setCurrentIndex(1),
-            ):
-                dialog = await open_settings(desk, window)
-                assert dialog.is_idle()
-                change(dialog)  # type: ignore[no-untyped-call]
-                assert dialog.has_changes()
-                assert not dialog.is_idle()
-                dialog.done(0)
-            assert desk.store.account.plan is Plan.FREE
+    async def test_what_is_wrong_and_the_plan_count_as_changes(self, window: QWidget, desk: Desk) -> None:
+        for change in (
+            lambda dialog: dialog.network.port.lineEdit().setText(""),
+            lambda dialog: dialog.storage.reserve.lineEdit().setText("much"),
+            lambda dialog: QTest.keyClicks(dialog.storage.limit.limit, "x"),
+            lambda dialog: dialog.account.choice.setCurrentIndex(1),
+        ):
+            dialog = await open_settings(desk, window)
+            assert dialog.is_idle()
+            change(dialog)  # type: ignore[no-untyped-call]
+            assert dialog.has_changes()
+            assert not dialog.is_idle()
+            dialog.done(0)
+        assert desk.store.account.plan is Plan.FREE
 
 
 class TestQuitting:
@@ -274,20 +265,19 @@ async def test_another_new_endpoint_or_edit_leaves_the_open_form_as_it_is(tmp_pa
         dialog.done(0)
 
 
-async def test_closing_while_it_is_saved_asks_nothing(window: QWidget, tmp_path: Path) -> None:
-    async with open_desk(tmp_path) as desk:
-        go_on = asyncio.Event()
+async def test_closing_while_it_is_saved_asks_nothing(window: QWidget, desk: Desk) -> None:
+    go_on = asyncio.Event()
 
-        async def apply(*given: Any) -> None:
-            await go_on.wait()
-            await desk.apply(*given)
+    async def apply(*given: Any) -> None:
+        await go_on.wait()
+        await desk.apply(*given)
 
-        desk.services = desk.with_services(apply_settings=apply)
-        dialog = await open_settings(desk, window)
-        QTest.keyClicks(dialog.network.base_url, "https://x.example")
-        dialog.save()
-        dialog.reject()
-        await until(lambda: not isValid(dialog))
-        assert questions(window) == []
-        go_on.set()
-        await until(lambda: desk.settings.base_url == "https://x.example")
+    desk.services = desk.with_services(apply_settings=apply)
+    dialog = await open_settings(desk, window)
+    QTest.keyClicks(dialog.network.base_url, "https://x.example")
+    dialog.save()
+    dialog.reject()
+    await until(lambda: not isValid(dialog))
+    assert questions(window) == []
+    go_on.set()
+    await until(lambda: desk.settings.base_url == "https://x.example")

@@ -59,22 +59,21 @@ async def an_hour(shown: PageDesk) -> tuple[int, list[str]]:
     return bar, [one.id for one in reversed(made)]
 
 
-async def test_bars_are_counted_in_the_store(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        source, strip = shown.page.activity.source, shown.page.activity
-        assert source.total == Bar()
-        assert strip.summary.text() == "No requests"
-        bar, _ = await an_hour(shown)
-        assert [one.total for one in source.bars[bar : bar + 10]] == [3] * 10
-        await shown.add(received_at=now_us() - 3 * DAY_US)
-        other = await shown.desk.endpoint()
-        await shown.add(endpoint_id=other.id, received_at=now_us() - 3 * DAY_US)
-        for span, total in ((Span.DAY, 30), (Span.WEEK, 31), (Span.ALL, 31)):
-            strip.set_span(span)
-            await until(lambda total=total: source.total.total == total)
-        shown.page.show_endpoint(None)
-        await until(lambda: source.total.total == 32)
-        assert "32 requests" in strip.summary.text()
+async def test_bars_are_counted_in_the_store(shown: PageDesk) -> None:
+    source, strip = shown.page.activity.source, shown.page.activity
+    assert source.total == Bar()
+    assert strip.summary.text() == "No requests"
+    bar, _ = await an_hour(shown)
+    assert [one.total for one in source.bars[bar : bar + 10]] == [3] * 10
+    await shown.add(received_at=now_us() - 3 * DAY_US)
+    other = await shown.desk.endpoint()
+    await shown.add(endpoint_id=other.id, received_at=now_us() - 3 * DAY_US)
+    for span, total in ((Span.DAY, 30), (Span.WEEK, 31), (Span.ALL, 31)):
+        strip.set_span(span)
+        await until(lambda total=total: source.total.total == total)
+    shown.page.show_endpoint(None)
+    await until(lambda: source.total.total == 32)
+    assert "32 requests" in strip.summary.text()
 
 
 async def test_new_requests_and_outcomes_are_followed_without_counting_all_anew(tmp_path: Path) -> None:
@@ -109,139 +108,132 @@ async def test_new_requests_and_outcomes_are_followed_without_counting_all_anew(
         await until(lambda: source.total == Bar())
 
 
-async def test_a_burst_while_counting_is_not_lost(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        source = shown.page.activity.source
-        adds = [asyncio.ensure_future(shown.add()) for _ in range(300)]
-        for _ in range(6):
-            source.show(shown.endpoint.id, Span.HOUR)
-            await settle()
-        await asyncio.gather(*adds)
-        await until(lambda: source.total.total == 300)
-        await asyncio.sleep(0.05)
-        await until(lambda: not source._counting and not source._doubtful)
-        assert source.total.total == 300
+async def test_a_burst_while_counting_is_not_lost(shown: PageDesk) -> None:
+    source = shown.page.activity.source
+    adds = [asyncio.ensure_future(shown.add()) for _ in range(300)]
+    for _ in range(6):
+        source.show(shown.endpoint.id, Span.HOUR)
+        await settle()
+    await asyncio.gather(*adds)
+    await until(lambda: source.total.total == 300)
+    await asyncio.sleep(0.05)
+    await until(lambda: not source._counting and not source._doubtful)
+    assert source.total.total == 300
 
 
-async def test_time_goes_on_below_the_bars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_page(tmp_path) as shown:
-        source = shown.page.activity.source
-        bar, _ = await an_hour(shown)
-        end = source.axis.edges[-1]
-        monkeypatch.setattr(source_module, "now_us", lambda: end + 2 * MINUTE)
-        source._advance()
-        assert [one.total for one in source.bars[bar - 3 : bar + 7]] == [3] * 10
-        assert source.axis.edges[-1] == end + 3 * MINUTE
-        await shown.add(received_at=end + 2 * MINUTE + 1)
-        await until(lambda: source.bars[-1].total == 1)
+async def test_time_goes_on_below_the_bars(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
+    source = shown.page.activity.source
+    bar, _ = await an_hour(shown)
+    end = source.axis.edges[-1]
+    monkeypatch.setattr(source_module, "now_us", lambda: end + 2 * MINUTE)
+    source._advance()
+    assert [one.total for one in source.bars[bar - 3 : bar + 7]] == [3] * 10
+    assert source.axis.edges[-1] == end + 3 * MINUTE
+    await shown.add(received_at=end + 2 * MINUTE + 1)
+    await until(lambda: source.bars[-1].total == 1)
 
 
-async def test_a_drag_narrows_the_list_and_the_chip_widens_it(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        shown.page.resize(1_600, 900)  # just after midnight the chip has a date
-        strip = shown.page.activity
-        bar, ids = await an_hour(shown)
-        drag(strip.chart, bar + 4, bar + 2)
-        await until(lambda: shown.ids() == ids[15:24])
-        assert strip.chip.isVisible()
-        assert strip.summary.text() == "9 requests"
-        assert shown.model.at_head
-        assert shown.model.at_tail
-        await shown.add()
-        await until(lambda: strip.source.total.total == 31)
-        assert shown.ids() == ids[15:24]
-        QTest.mouseClick(strip.chip, LEFT)
-        await until(lambda: len(shown.ids()) == 31)
-        assert not strip.chip.isVisible()
-        QTest.mouseClick(strip.chart, LEFT, pos=middle(strip.chart, bar + 9))
-        await until(lambda: shown.ids() == ids[:3])
+async def test_a_drag_narrows_the_list_and_the_chip_widens_it(shown: PageDesk) -> None:
+    shown.page.resize(1_600, 900)  # just after midnight the chip has a date
+    strip = shown.page.activity
+    bar, ids = await an_hour(shown)
+    drag(strip.chart, bar + 4, bar + 2)
+    await until(lambda: shown.ids() == ids[15:24])
+    assert strip.chip.isVisible()
+    assert strip.summary.text() == "9 requests"
+    assert shown.model.at_head
+    assert shown.model.at_tail
+    await shown.add()
+    await until(lambda: strip.source.total.total == 31)
+    assert shown.ids() == ids[15:24]
+    QTest.mouseClick(strip.chip, LEFT)
+    await until(lambda: len(shown.ids()) == 31)
+    assert not strip.chip.isVisible()
+    QTest.mouseClick(strip.chart, LEFT, pos=middle(strip.chart, bar + 9))
+    await until(lambda: shown.ids() == ids[:3])
 
 
-async def test_a_time_of_many_pages_is_paged_within_it(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        source, strip = shown.page.activity.source, shown.page.activity
-        start = source.axis.edges[30]
-        adds = (shown.add(received_at=start + n * MINUTE // 300) for n in range(900))
-        ids = [one.id for one in reversed(await asyncio.gather(*adds))]
-        for endpoint_id in (shown.endpoint.id, None):
-            shown.page.show_endpoint(endpoint_id)
-            await until(lambda: source.total.total == 900)
-            bar = source.axis.bar_of(start)
-            assert bar is not None
-            drag(strip.chart, bar + 1, bar + 1)
-            await until(lambda: not shown.feed.pager.jumping and shown.model.rowCount() > 0)
-            assert shown.ids()[0] == ids[300]
-            shown.list.setFocus()
-            QTest.keyClick(shown.list, Qt.Key.Key_End)
-            await until(lambda: shown.ids()[-1] == ids[599])
-            for _ in range(5):
-                shown.feed.pager.newer()
-                shown.feed.pager.older()
-                await settle(20)
-            await until(lambda: shown.ids() == ids[300:600])
-            assert not shown.feed.new_count
-
-
-async def test_the_keyboard_chooses_and_lets_go(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        strip, chart = shown.page.activity, shown.page.activity.chart
-        bar, ids = await an_hour(shown)
-        assert "30 requests" in chart.accessibleDescription()
-        chart.setFocus()
-        QTest.keyClick(chart, Qt.Key.Key_Home)
-        for _ in range(bar):
-            QTest.keyClick(chart, Qt.Key.Key_Right)
-        assert chart.marked() == (bar, bar)
-        assert chart.accessibleDescription().endswith("3 requests")
-        QTest.keyClick(chart, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
-        assert "6 requests" in chart.accessibleDescription()
-        QTest.keyClick(chart, Qt.Key.Key_Escape)
-        assert chart.marked() is None
-        QTest.keyClick(chart, Qt.Key.Key_End)
-        assert chart.marked() == (59, 59)
-        for _ in range(59 - bar):
-            QTest.keyClick(chart, Qt.Key.Key_Left)
-        QTest.keyClick(chart, Qt.Key.Key_Return)
-        await until(lambda: shown.ids() == ids[-3:])
-        assert strip.times is not None
-        QTest.keyClick(chart, Qt.Key.Key_Escape)
-        await until(lambda: len(shown.ids()) == 30)
-        drag(chart, bar, bar)
-        await until(lambda: len(shown.ids()) == 3)
+async def test_a_time_of_many_pages_is_paged_within_it(shown: PageDesk) -> None:
+    source, strip = shown.page.activity.source, shown.page.activity
+    start = source.axis.edges[30]
+    adds = (shown.add(received_at=start + n * MINUTE // 300) for n in range(900))
+    ids = [one.id for one in reversed(await asyncio.gather(*adds))]
+    for endpoint_id in (shown.endpoint.id, None):
+        shown.page.show_endpoint(endpoint_id)
+        await until(lambda: source.total.total == 900)
+        bar = source.axis.bar_of(start)
+        assert bar is not None
+        drag(strip.chart, bar + 1, bar + 1)
+        await until(lambda: not shown.feed.pager.jumping and shown.model.rowCount() > 0)
+        assert shown.ids()[0] == ids[300]
         shown.list.setFocus()
-        QTest.keyClick(shown.list, Qt.Key.Key_Escape)
-        await until(lambda: len(shown.ids()) == 30)
+        QTest.keyClick(shown.list, Qt.Key.Key_End)
+        await until(lambda: shown.ids()[-1] == ids[599])
+        for _ in range(5):
+            shown.feed.pager.newer()
+            shown.feed.pager.older()
+            await settle(20)
+        await until(lambda: shown.ids() == ids[300:600])
+        assert not shown.feed.new_count
 
 
-async def test_an_empty_time_says_so_and_a_link_leads_out_of_it(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        page, chart = shown.page, shown.page.activity.chart
-        bar, ids = await an_hour(shown)
-        drag(chart, bar - 3, bar - 2)
-        await until(page.list_area.empty_time_range.isVisible)
-        assert page.list_area.empty_time_range.button is not None
-        QTest.mouseClick(page.list_area.empty_time_range.button, LEFT)
-        await until(lambda: len(shown.ids()) == 30 and page.list.isVisible())
-        drag(chart, bar, bar)
-        await until(lambda: len(shown.ids()) == 3)
-        capture = await shown.desk.store.captures.get(ids[0])
-        assert capture is not None
-        page.go_to(capture)
-        await until(lambda: shown.list.current() is not None and shown.list.current().id == ids[0])
-        assert page.activity.times is None
+async def test_the_keyboard_chooses_and_lets_go(shown: PageDesk) -> None:
+    strip, chart = shown.page.activity, shown.page.activity.chart
+    bar, ids = await an_hour(shown)
+    assert "30 requests" in chart.accessibleDescription()
+    chart.setFocus()
+    QTest.keyClick(chart, Qt.Key.Key_Home)
+    for _ in range(bar):
+        QTest.keyClick(chart, Qt.Key.Key_Right)
+    assert chart.marked() == (bar, bar)
+    assert chart.accessibleDescription().endswith("3 requests")
+    QTest.keyClick(chart, Qt.Key.Key_Right, Qt.KeyboardModifier.ShiftModifier)
+    assert "6 requests" in chart.accessibleDescription()
+    QTest.keyClick(chart, Qt.Key.Key_Escape)
+    assert chart.marked() is None
+    QTest.keyClick(chart, Qt.Key.Key_End)
+    assert chart.marked() == (59, 59)
+    for _ in range(59 - bar):
+        QTest.keyClick(chart, Qt.Key.Key_Left)
+    QTest.keyClick(chart, Qt.Key.Key_Return)
+    await until(lambda: shown.ids() == ids[-3:])
+    assert strip.times is not None
+    QTest.keyClick(chart, Qt.Key.Key_Escape)
+    await until(lambda: len(shown.ids()) == 30)
+    drag(chart, bar, bar)
+    await until(lambda: len(shown.ids()) == 3)
+    shown.list.setFocus()
+    QTest.keyClick(shown.list, Qt.Key.Key_Escape)
+    await until(lambda: len(shown.ids()) == 30)
 
 
-async def test_hover_tells_in_plain_text(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        chart = shown.page.activity.chart
-        bar, _ = await an_hour(shown)
-        text = chart.text_of(bar, bar)
-        assert text.endswith(" · 3 requests")
-        assert "\u2013" in text
-        QTest.mouseMove(chart, middle(chart, bar))
-        shown.page.grab()
-        shown.desk.theme.set_choice("dark")
-        shown.page.grab()
+async def test_an_empty_time_says_so_and_a_link_leads_out_of_it(shown: PageDesk) -> None:
+    page, chart = shown.page, shown.page.activity.chart
+    bar, ids = await an_hour(shown)
+    drag(chart, bar - 3, bar - 2)
+    await until(page.list_area.empty_time_range.isVisible)
+    assert page.list_area.empty_time_range.button is not None
+    QTest.mouseClick(page.list_area.empty_time_range.button, LEFT)
+    await until(lambda: len(shown.ids()) == 30 and page.list.isVisible())
+    drag(chart, bar, bar)
+    await until(lambda: len(shown.ids()) == 3)
+    capture = await shown.desk.store.captures.get(ids[0])
+    assert capture is not None
+    page.go_to(capture)
+    await until(lambda: shown.list.current() is not None and shown.list.current().id == ids[0])
+    assert page.activity.times is None
+
+
+async def test_hover_tells_in_plain_text(shown: PageDesk) -> None:
+    chart = shown.page.activity.chart
+    bar, _ = await an_hour(shown)
+    text = chart.text_of(bar, bar)
+    assert text.endswith(" · 3 requests")
+    assert "\u2013" in text
+    QTest.mouseMove(chart, middle(chart, bar))
+    shown.page.grab()
+    shown.desk.theme.set_choice("dark")
+    shown.page.grab()
 
 
 async def test_the_fold_and_the_span_are_remembered(tmp_path: Path) -> None:

@@ -63,94 +63,90 @@ def listed(shown: PageDesk) -> list[str]:
 
 @pytest.mark.parametrize("text", ["paid", "json:state=paid", "path:paid since:2h", "paid since:2h before:2999-01-01"])
 @pytest.mark.parametrize("time_first", [True, False])
-async def test_a_filter_and_a_chosen_time_leave_what_meets_both(tmp_path: Path, text: str, time_first: bool) -> None:
-    async with open_page(tmp_path) as shown:
-        bar, names = await an_hour(shown)
-        line = shown.page.filter.bar
-        paid = [name for name in names if name.endswith("paid")]
-        if time_first:
-            choose(shown, bar + 2, bar + 4)
-            await until(lambda: listed(shown) == names[8:20])
-            line.set_text(text)
-        else:
-            line.set_text(text)
-            await until(lambda: listed(shown) == paid)
-            choose(shown, bar + 2, bar + 4)
-        await until(lambda: listed(shown) == paid[4:10] and shown.feed.search.done)
-        assert shown.page.footer.text() == "6 of 40 match in this range"
-        # New ones: only what matches and came then is listed.
-        edge = shown.page.activity.source.axis.edges[bar + 5]
-        await shown.add(b'{"state":"paid"}', target="/catch/x/later-paid", received_at=edge)
-        await shown.add(b'{"state":"open"}', target="/catch/x/then-open", received_at=edge - 2)
-        await shown.add(b'{"state":"paid"}', target="/catch/x/then-paid", received_at=edge - 1)
-        await until(lambda: listed(shown) == [*paid[4:10], "then-paid"])
-        shown.page.activity.clear()
-        await until(lambda: len(listed(shown)) == 22)
-        choose(shown, bar, bar)
-        await until(lambda: listed(shown) == paid[:2])
-        line.clear()
-        await until(lambda: listed(shown) == names[:4])
+async def test_a_filter_and_a_chosen_time_leave_what_meets_both(text: str, time_first: bool, shown: PageDesk) -> None:
+    bar, names = await an_hour(shown)
+    line = shown.page.filter.bar
+    paid = [name for name in names if name.endswith("paid")]
+    if time_first:
+        choose(shown, bar + 2, bar + 4)
+        await until(lambda: listed(shown) == names[8:20])
+        line.set_text(text)
+    else:
+        line.set_text(text)
+        await until(lambda: listed(shown) == paid)
+        choose(shown, bar + 2, bar + 4)
+    await until(lambda: listed(shown) == paid[4:10] and shown.feed.search.done)
+    assert shown.page.footer.text() == "6 of 40 match in this range"
+    # New ones: only what matches and came then is listed.
+    edge = shown.page.activity.source.axis.edges[bar + 5]
+    await shown.add(b'{"state":"paid"}', target="/catch/x/later-paid", received_at=edge)
+    await shown.add(b'{"state":"open"}', target="/catch/x/then-open", received_at=edge - 2)
+    await shown.add(b'{"state":"paid"}', target="/catch/x/then-paid", received_at=edge - 1)
+    await until(lambda: listed(shown) == [*paid[4:10], "then-paid"])
+    shown.page.activity.clear()
+    await until(lambda: len(listed(shown)) == 22)
+    choose(shown, bar, bar)
+    await until(lambda: listed(shown) == paid[:2])
+    line.clear()
+    await until(lambda: listed(shown) == names[:4])
 
 
-async def test_many_pages_of_a_time_are_searched_to_its_start(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        bar, names = await an_hour(shown, each=100)
-        shown.page.filter.bar.set_text("paid")
-        choose(shown, bar + 1, bar + 8)
-        for _ in range(3):
-            await until(lambda: not shown.feed.search.busy and shown.model.rowCount() > 0)
-            shown.feed.pager.older()
-            await settle()
-        await until(lambda: shown.feed.search.done)
-        assert listed(shown) == [name for name in names[100:900] if name.endswith("paid")]
+async def test_many_pages_of_a_time_are_searched_to_its_start(shown: PageDesk) -> None:
+    bar, names = await an_hour(shown, each=100)
+    shown.page.filter.bar.set_text("paid")
+    choose(shown, bar + 1, bar + 8)
+    for _ in range(3):
+        await until(lambda: not shown.feed.search.busy and shown.model.rowCount() > 0)
+        shown.feed.pager.older()
+        await settle()
+    await until(lambda: shown.feed.search.done)
+    assert listed(shown) == [name for name in names[100:900] if name.endswith("paid")]
 
 
-async def test_what_is_empty_says_why(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        bar, names = await an_hour(shown)
-        page, nothing = shown.page, shown.page.filter.nothing
-        choose(shown, bar - 5, bar - 3)
-        await until(page.list_area.empty_time_range.isVisible)
-        page.activity.clear()
-        await until(page.list.isVisible)
-        page.filter.bar.set_text("nowhere")
-        await until(nothing.isVisible)
-        assert "None of the 40 requests here match" in nothing.text.text()
-        choose(shown, bar, bar)
-        await until(lambda: nothing.isVisible() and "selected" in nothing.text.text())
-        assert nothing.button is not None
-        QTest.mouseClick(nothing.button, Qt.MouseButton.LeftButton)
-        await until(lambda: page.list.isVisible() and listed(shown) == names[:4])
+async def test_what_is_empty_says_why(shown: PageDesk) -> None:
+    bar, names = await an_hour(shown)
+    page, nothing = shown.page, shown.page.filter.nothing
+    choose(shown, bar - 5, bar - 3)
+    await until(page.list_area.empty_time_range.isVisible)
+    page.activity.clear()
+    await until(page.list.isVisible)
+    page.filter.bar.set_text("nowhere")
+    await until(nothing.isVisible)
+    assert "None of the 40 requests here match" in nothing.text.text()
+    choose(shown, bar, bar)
+    await until(lambda: nothing.isVisible() and "selected" in nothing.text.text())
+    assert nothing.button is not None
+    QTest.mouseClick(nothing.button, Qt.MouseButton.LeftButton)
+    await until(lambda: page.list.isVisible() and listed(shown) == names[:4])
 
 
-async def test_esc_gives_up_the_suggestions_then_the_filter_then_the_time(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        bar, names = await an_hour(shown)
-        page, line = shown.page, shown.page.filter.bar.line
-        choose(shown, bar, bar + 1)
-        await until(lambda: listed(shown) == names[:8])
-        shown.list.setFocus()
-        QTest.keyClick(shown.list, Key.Key_Slash)
-        QTest.keyClicks(line, "paid ")
-        await until(lambda: len(listed(shown)) == 4)
-        QTest.keyClick(line, Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
-        assert line.suggestions.isVisible()
-        # The empty line is left for the rows, and those for all times.
-        for left in (4, 8, 8, 40):
-            focus = page.focusWidget()
-            assert focus is not None
-            QTest.keyClick(focus, Key.Key_Escape)
-            await until(lambda left=left: len(listed(shown)) == left and not shown.feed.pager.jumping)
-            assert not line.suggestions.isVisible()
-        # From the rows: the filter first, then the time.
-        page.filter.bar.set_text("paid")
-        choose(shown, bar, bar)
-        await until(lambda: len(listed(shown)) == 2)
-        shown.list.setFocus()
-        for left in (4, 40):
-            QTest.keyClick(shown.list, Key.Key_Escape)
-            await until(lambda left=left: len(listed(shown)) == left)
-        assert page.activity.times is None
+async def test_esc_gives_up_the_suggestions_then_the_filter_then_the_time(shown: PageDesk) -> None:
+    bar, names = await an_hour(shown)
+    page, line = shown.page, shown.page.filter.bar.line
+    choose(shown, bar, bar + 1)
+    await until(lambda: listed(shown) == names[:8])
+    shown.list.setFocus()
+    QTest.keyClick(shown.list, Key.Key_Slash)
+    QTest.keyClicks(line, "paid ")
+    await until(lambda: len(listed(shown)) == 4)
+    QTest.keyClick(line, Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
+    assert line.suggestions.isVisible()
+    # The empty line is left for the rows, and those for all times.
+    for left in (4, 8, 8, 40):
+        focus = page.focusWidget()
+        assert focus is not None
+        QTest.keyClick(focus, Key.Key_Escape)
+        await until(lambda left=left: len(listed(shown)) == left and not shown.feed.pager.jumping)
+        assert not line.suggestions.isVisible()
+    # From the rows: the filter first, then the time.
+    page.filter.bar.set_text("paid")
+    choose(shown, bar, bar)
+    await until(lambda: len(listed(shown)) == 2)
+    shown.list.setFocus()
+    for left in (4, 40):
+        QTest.keyClick(shown.list, Key.Key_Escape)
+        await until(lambda left=left: len(listed(shown)) == left)
+    assert page.activity.times is None
 
 
 @pytest.mark.parametrize(("minute", "kept"), [(0, (True, True)), (1, (False, True)), (19, (False, False))])
@@ -171,41 +167,38 @@ async def test_a_link_gives_up_what_hides_its_request(tmp_path: Path, minute: in
         assert bool(shown.page.filter.bar.line.text()) is kept[0]
 
 
-async def test_a_narrow_page_shows_the_chosen_time_in_place_of_the_sum(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        bar, _ = await an_hour(shown)
-        page, strip = shown.page, shown.page.activity
-        for width, sum_fits in ((1300, True), (720, False)):
-            page.resize(width, 600)
-            page.splitter.setSizes([width * 2 // 5, width * 3 // 5])
-            choose(shown, bar, bar)
-            await settle()
-            assert (strip.chip.isVisible(), strip.summary.isVisible()) == (True, sum_fits)
-            strip.clear()
-            await settle()
-            assert strip.summary.isVisible()
+async def test_a_narrow_page_shows_the_chosen_time_in_place_of_the_sum(shown: PageDesk) -> None:
+    bar, _ = await an_hour(shown)
+    page, strip = shown.page, shown.page.activity
+    for width, sum_fits in ((1300, True), (720, False)):
+        page.resize(width, 600)
+        page.splitter.setSizes([width * 2 // 5, width * 3 // 5])
+        choose(shown, bar, bar)
+        await settle()
+        assert (strip.chip.isVisible(), strip.summary.isVisible()) == (True, sum_fits)
+        strip.clear()
+        await settle()
+        assert strip.summary.isVisible()
 
 
-async def test_the_footer_counts_what_is_in_the_chosen_time(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        bar, _ = await an_hour(shown)
-        footer = shown.page.footer
+async def test_the_footer_counts_what_is_in_the_chosen_time(shown: PageDesk) -> None:
+    bar, _ = await an_hour(shown)
+    footer = shown.page.footer
 
-        def everything() -> str:
-            # The first request of an empty endpoint may be open, and so be read.
-            unread = shown.desk.store.captures.counts(shown.endpoint.id).unread
-            return f"40 requests · {unread} unread · newest first"
+    def everything() -> str:
+        # The first request of an empty endpoint may be open, and so be read.
+        unread = shown.desk.store.captures.counts(shown.endpoint.id).unread
+        return f"40 requests · {unread} unread · newest first"
 
-        await until(lambda: footer.text() == everything())
-        choose(shown, bar + 2, bar + 4)
-        await until(lambda: footer.text() == "12 of 40 requests in this range · newest first")
-        shown.page.activity.clear()
-        await until(lambda: footer.text() == everything())
+    await until(lambda: footer.text() == everything())
+    choose(shown, bar + 2, bar + 4)
+    await until(lambda: footer.text() == "12 of 40 requests in this range · newest first")
+    shown.page.activity.clear()
+    await until(lambda: footer.text() == everything())
 
 
-async def test_the_footer_counts_what_is_not_loaded_too(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        bar, _ = await an_hour(shown, each=70)
-        choose(shown, bar, bar + 4)
-        await until(lambda: shown.page.footer.text() == "350 of 700 requests in this range · newest first")
-        assert shown.model.rowCount() < 350
+async def test_the_footer_counts_what_is_not_loaded_too(shown: PageDesk) -> None:
+    bar, _ = await an_hour(shown, each=70)
+    choose(shown, bar, bar + 4)
+    await until(lambda: shown.page.footer.text() == "350 of 700 requests in this range · newest first")
+    assert shown.model.rowCount() < 350

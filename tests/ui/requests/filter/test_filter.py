@@ -31,233 +31,225 @@ def targets(shown: PageDesk) -> list[str]:
     return [shown.model.summary(row).target.rpartition("/")[2] for row in range(shown.model.rowCount())]
 
 
-async def test_typing_filters_after_a_moment_and_keys_lead_on(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(12)
-        await shown.add(b'{"type":"invoice.paid"}', target="/catch/x/paid")
-        await shown.reload()
-        bar = shown.page.filter.bar
-        shown.list.setFocus()
-        QTest.keyClick(shown.list, Key.Key_Slash)
-        assert bar.line.hasFocus()
-        QTest.keyClick(bar.line, Key.Key_Escape)
-        assert not bar.line.suggestions.isVisible()
-        QTest.keyClicks(bar.line, "INVOICE")
-        assert shown.model.rowCount() == 13
-        await until(lambda: targets(shown) == ["paid"])
-        await until(lambda: shown.page.footer.text() == "1 of 13 matches")
-        QTest.keyClick(bar.line, Key.Key_Return)
-        assert bar.line.hasFocus()
-        QTest.keyClick(bar.line, Key.Key_Down)
-        assert shown.list.hasFocus()
-        await until(lambda: shown.detail.capture is not None and shown.detail.capture.target == "/catch/x/paid")
-        QTest.keyClick(shown.list, Key.Key_Slash)
-        assert bar.line.selectedText() == "INVOICE"
-        QTest.keyClick(bar.line, Key.Key_Escape)
-        assert not bar.line.text()
-        assert bar.line.hasFocus()
-        QTest.keyClick(bar.line, Key.Key_Escape)
-        assert shown.list.hasFocus()
-        await until(lambda: shown.model.rowCount() == 13)
-        current = shown.list.current()
-        assert current is not None
-        assert current.target == "/catch/x/paid"
+async def test_typing_filters_after_a_moment_and_keys_lead_on(shown: PageDesk) -> None:
+    await shown.fill(12)
+    await shown.add(b'{"type":"invoice.paid"}', target="/catch/x/paid")
+    await shown.reload()
+    bar = shown.page.filter.bar
+    shown.list.setFocus()
+    QTest.keyClick(shown.list, Key.Key_Slash)
+    assert bar.line.hasFocus()
+    QTest.keyClick(bar.line, Key.Key_Escape)
+    assert not bar.line.suggestions.isVisible()
+    QTest.keyClicks(bar.line, "INVOICE")
+    assert shown.model.rowCount() == 13
+    await until(lambda: targets(shown) == ["paid"])
+    await until(lambda: shown.page.footer.text() == "1 of 13 matches")
+    QTest.keyClick(bar.line, Key.Key_Return)
+    assert bar.line.hasFocus()
+    QTest.keyClick(bar.line, Key.Key_Down)
+    assert shown.list.hasFocus()
+    await until(lambda: shown.detail.capture is not None and shown.detail.capture.target == "/catch/x/paid")
+    QTest.keyClick(shown.list, Key.Key_Slash)
+    assert bar.line.selectedText() == "INVOICE"
+    QTest.keyClick(bar.line, Key.Key_Escape)
+    assert not bar.line.text()
+    assert bar.line.hasFocus()
+    QTest.keyClick(bar.line, Key.Key_Escape)
+    assert shown.list.hasFocus()
+    await until(lambda: shown.model.rowCount() == 13)
+    current = shown.list.current()
+    assert current is not None
+    assert current.target == "/catch/x/paid"
 
 
-async def test_a_wrong_filter_is_marked_and_the_last_result_stays(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(3)
-        await shown.add(method="PUT", target="/catch/x/put")
-        await shown.reload()
-        bar = shown.page.filter.bar
-        await put(shown, "method:PUT")
-        assert targets(shown) == ["put"]
-        bar.line.setFocus()
-        bar.line.selectAll()
-        QTest.keyClicks(bar.line, "mehtod:GET ")
-        await until(bar.error.isVisible)
-        assert "Unknown filter mehtod:" in bar.error.text()
-        assert bar.line.accessibleDescription() == bar.error.text()
-        assert targets(shown) == ["put"]
-        assert [chip.accessibleName() for chip in bar.chips.chips] == ["Remove method:PUT"]
-        QTest.keyClick(bar.line, Key.Key_Return)
-        assert bar.line.hasFocus()
-        QTest.mouseClick(bar.fix, Qt.MouseButton.LeftButton)
-        assert bar.line.text() == "method:GET "
-        assert not bar.error.isVisible()
-        await until(shown.page.filter.nothing.isVisible)
-        button = shown.page.filter.nothing.button
-        assert button is not None
-        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-        await until(lambda: shown.model.rowCount() == 4)
-        assert shown.list.isVisible()
+async def test_a_wrong_filter_is_marked_and_the_last_result_stays(shown: PageDesk) -> None:
+    await shown.fill(3)
+    await shown.add(method="PUT", target="/catch/x/put")
+    await shown.reload()
+    bar = shown.page.filter.bar
+    await put(shown, "method:PUT")
+    assert targets(shown) == ["put"]
+    bar.line.setFocus()
+    bar.line.selectAll()
+    QTest.keyClicks(bar.line, "mehtod:GET ")
+    await until(bar.error.isVisible)
+    assert "Unknown filter mehtod:" in bar.error.text()
+    assert bar.line.accessibleDescription() == bar.error.text()
+    assert targets(shown) == ["put"]
+    assert [chip.accessibleName() for chip in bar.chips.chips] == ["Remove method:PUT"]
+    QTest.keyClick(bar.line, Key.Key_Return)
+    assert bar.line.hasFocus()
+    QTest.mouseClick(bar.fix, Qt.MouseButton.LeftButton)
+    assert bar.line.text() == "method:GET "
+    assert not bar.error.isVisible()
+    await until(shown.page.filter.nothing.isVisible)
+    button = shown.page.filter.nothing.button
+    assert button is not None
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    await until(lambda: shown.model.rowCount() == 4)
+    assert shown.list.isVisible()
 
 
-async def test_chips_take_their_term_away(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(2)
-        await shown.add(b"paid", method="PUT", target="/catch/x/both")
-        await shown.add(b"paid", target="/catch/x/paid")
-        await shown.reload()
-        chips = shown.page.filter.bar.chips
-        await put(shown, "paid")
-        assert not chips.isVisible()
-        await put(shown, "paid  -method:POST")
-        assert targets(shown) == ["both"]
-        assert [chip.accessibleName() for chip in chips.chips] == ["Remove paid", "Remove -method:POST"]
-        QTest.mouseClick(chips.chips[1], Qt.MouseButton.LeftButton)
-        await until(lambda: targets(shown) == ["paid", "both"])
-        assert shown.page.filter.bar.line.text() == "paid"
-        await put(shown, "paid method:PUT")
-        QTest.keyClick(chips.chips[0], Key.Key_Delete)
-        assert shown.page.filter.bar.line.text() == "method:PUT"
+async def test_chips_take_their_term_away(shown: PageDesk) -> None:
+    await shown.fill(2)
+    await shown.add(b"paid", method="PUT", target="/catch/x/both")
+    await shown.add(b"paid", target="/catch/x/paid")
+    await shown.reload()
+    chips = shown.page.filter.bar.chips
+    await put(shown, "paid")
+    assert not chips.isVisible()
+    await put(shown, "paid  -method:POST")
+    assert targets(shown) == ["both"]
+    assert [chip.accessibleName() for chip in chips.chips] == ["Remove paid", "Remove -method:POST"]
+    QTest.mouseClick(chips.chips[1], Qt.MouseButton.LeftButton)
+    await until(lambda: targets(shown) == ["paid", "both"])
+    assert shown.page.filter.bar.line.text() == "paid"
+    await put(shown, "paid method:PUT")
+    QTest.keyClick(chips.chips[0], Key.Key_Delete)
+    assert shown.page.filter.bar.line.text() == "method:PUT"
 
 
-async def test_suggestions_are_chosen_by_keys_and_mouse(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(2)
-        await shown.reload()
-        bar = shown.page.filter.bar
-        line, offered = bar.line, bar.line.suggestions
-        bar.start()
-        assert offered.isVisible()
-        assert offered.rows.count() >= 10
-        QTest.keyClicks(line, "meth")
-        assert [offered.rows.item(n).text() for n in range(offered.rows.count())] == ["method:"]
-        QTest.keyClick(line, Key.Key_Tab)
-        assert line.text() == "method:"
-        assert line.hasFocus()
-        QTest.keyClick(line, Key.Key_Down)
-        QTest.keyClick(line, Key.Key_Down)
-        QTest.keyClick(line, Key.Key_Up)
-        QTest.keyClick(line, Key.Key_Up)
-        QTest.keyClick(line, Key.Key_Down)
-        QTest.keyClick(line, Key.Key_Return)
-        assert line.text() == "method:GET "
-        assert not bar.error.isVisible()
-        await until(shown.page.filter.nothing.isVisible)
-        QTest.keyClicks(line, "is:")
-        place = offered.rows.visualItemRect(offered.rows.item(0)).center()
-        QTest.mouseClick(offered.rows.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        assert line.text() == "method:GET is:unread "
-        assert line.hasFocus()
-        QTest.keyClicks(line, "no")
-        assert not offered.isVisible()
-        line.undo()
-        QTest.keyClick(line, Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
-        assert offered.isVisible()
-        shown.list.setFocus()
-        assert not offered.isVisible()
+async def test_suggestions_are_chosen_by_keys_and_mouse(shown: PageDesk) -> None:
+    await shown.fill(2)
+    await shown.reload()
+    bar = shown.page.filter.bar
+    line, offered = bar.line, bar.line.suggestions
+    bar.start()
+    assert offered.isVisible()
+    assert offered.rows.count() >= 10
+    QTest.keyClicks(line, "meth")
+    assert [offered.rows.item(n).text() for n in range(offered.rows.count())] == ["method:"]
+    QTest.keyClick(line, Key.Key_Tab)
+    assert line.text() == "method:"
+    assert line.hasFocus()
+    QTest.keyClick(line, Key.Key_Down)
+    QTest.keyClick(line, Key.Key_Down)
+    QTest.keyClick(line, Key.Key_Up)
+    QTest.keyClick(line, Key.Key_Up)
+    QTest.keyClick(line, Key.Key_Down)
+    QTest.keyClick(line, Key.Key_Return)
+    assert line.text() == "method:GET "
+    assert not bar.error.isVisible()
+    await until(shown.page.filter.nothing.isVisible)
+    QTest.keyClicks(line, "is:")
+    place = offered.rows.visualItemRect(offered.rows.item(0)).center()
+    QTest.mouseClick(offered.rows.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert line.text() == "method:GET is:unread "
+    assert line.hasFocus()
+    QTest.keyClicks(line, "no")
+    assert not offered.isVisible()
+    line.undo()
+    QTest.keyClick(line, Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
+    assert offered.isVisible()
+    shown.list.setFocus()
+    assert not offered.isVisible()
 
 
-async def test_stored_events_and_providers_are_suggested(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(3, provider="stripe", event="invoice.paid")
-        await shown.fill(1, provider="github", event="push <b>")
-        await shown.reload()
-        line = shown.page.filter.bar.line
-        offered = line.suggestions
+async def test_stored_events_and_providers_are_suggested(shown: PageDesk) -> None:
+    await shown.fill(3, provider="stripe", event="invoice.paid")
+    await shown.fill(1, provider="github", event="push <b>")
+    await shown.reload()
+    line = shown.page.filter.bar.line
+    offered = line.suggestions
 
-        def told() -> list[tuple[str, str]]:
-            rows = [offered.rows.item(row) for row in range(offered.rows.count())]
-            return [(row.text(), row.data(Qt.ItemDataRole.UserRole).help) for row in rows]
+    def told() -> list[tuple[str, str]]:
+        rows = [offered.rows.item(row) for row in range(offered.rows.count())]
+        return [(row.text(), row.data(Qt.ItemDataRole.UserRole).help) for row in rows]
 
-        line.setFocus()
-        QTest.keyClicks(line, "event:")
-        await until(offered.isVisible)
-        assert told() == [("invoice.paid", "Stripe · 3 requests"), ('"push <b>"', "github · 1 request")]
-        QTest.keyClicks(line, "push")
-        QTest.keyClick(line, Key.Key_Tab)
-        await until(lambda: len(targets(shown)) == 1)
-        QTest.keyClicks(line, "-provider:")
-        assert told() == [("stripe", "Stripe · 3 requests"), ("github", "github · 1 request")]
-        other = await shown.desk.endpoint()
-        shown.page.show_endpoint(other.id)
-        line.setFocus()
-        line.suggestions_requested.emit()
-        QTest.keyClicks(line, "event:")
-        await settle(20)
-        assert not offered.isVisible()
-
-
-async def test_enter_takes_the_only_suggestion(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(method="PUT", target="/catch/x/put")
-        await shown.add(target="/catch/x/post")
-        await shown.reload()
-        bar = shown.page.filter.bar
-        bar.line.setFocus()
-        QTest.keyClicks(bar.line, "method:PU")
-        QTest.keyClick(bar.line, Key.Key_Return)
-        assert bar.line.text() == "method:PUT "
-        assert not bar.error.isVisible()
-        await until(lambda: targets(shown) == ["put"])
-        # With several to choose from none is guessed.
-        bar.line.clear()
-        QTest.keyClicks(bar.line, "method:P")
-        assert bar.line.suggestions.rows.count() > 1
-        QTest.keyClick(bar.line, Key.Key_Return)
-        assert bar.line.text() == "method:P"
-        assert bar.error.isVisible()
-        # Half a filter's name is taken for that name, and its values are offered.
-        bar.line.clear()
-        QTest.keyClicks(bar.line, "meth")
-        assert bar.line.suggestions.rows.count() == 1
-        QTest.keyClick(bar.line, Key.Key_Return)
-        assert bar.line.text() == "method:"
-        assert bar.line.hasFocus()
-        assert bar.line.suggestions.rows.count() > 1
-        # Who means the word closes the suggestion first.
-        bar.line.clear()
-        QTest.keyClicks(bar.line, "meth")
-        QTest.keyClick(bar.line, Key.Key_Escape)
-        QTest.keyClick(bar.line, Key.Key_Return)
-        assert bar.line.text() == "meth"
-        # Of two (size: and since:) none is guessed: the word is searched for.
-        bar.line.clear()
-        QTest.keyClicks(bar.line, "si")
-        assert bar.line.suggestions.rows.count() == 2
-        QTest.keyClick(bar.line, Key.Key_Return)
-        assert bar.line.text() == "si"
-        assert bar.line.hasFocus()
-        await until(lambda: targets(shown) == [])
+    line.setFocus()
+    QTest.keyClicks(line, "event:")
+    await until(offered.isVisible)
+    assert told() == [("invoice.paid", "Stripe · 3 requests"), ('"push <b>"', "github · 1 request")]
+    QTest.keyClicks(line, "push")
+    QTest.keyClick(line, Key.Key_Tab)
+    await until(lambda: len(targets(shown)) == 1)
+    QTest.keyClicks(line, "-provider:")
+    assert told() == [("stripe", "Stripe · 3 requests"), ("github", "github · 1 request")]
+    other = await shown.desk.endpoint()
+    shown.page.show_endpoint(other.id)
+    line.setFocus()
+    line.suggestions_requested.emit()
+    QTest.keyClicks(line, "event:")
+    await settle(20)
+    assert not offered.isVisible()
 
 
-async def test_new_requests_that_match_appear_and_others_are_counted_only(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(b"needle", target="/catch/x/first")
-        await shown.reload()
-        await put(shown, "needle")
-        shown.list.select_row(0)
-        for n in range(3):
-            await shown.add(b"hay", target=f"/catch/x/hay-{n}")
-            await shown.add(b"a needle", target=f"/catch/x/new-{n}")
-        await until(lambda: targets(shown) == ["new-2", "new-1", "new-0", "first"])
-        await until(lambda: shown.page.footer.text() == "4 of 7 match")
-        assert [one.target for one in shown.list.selected()] == ["/catch/x/first"]
-        await put(shown, "nothing like it")
-        assert shown.page.filter.nothing.isVisible()
-        await shown.add(b"nothing like it, is there: nothing like it", target="/catch/x/late")
-        await until(lambda: targets(shown) == ["late"])
-        await until(shown.list.isVisible)
+async def test_enter_takes_the_only_suggestion(shown: PageDesk) -> None:
+    await shown.add(method="PUT", target="/catch/x/put")
+    await shown.add(target="/catch/x/post")
+    await shown.reload()
+    bar = shown.page.filter.bar
+    bar.line.setFocus()
+    QTest.keyClicks(bar.line, "method:PU")
+    QTest.keyClick(bar.line, Key.Key_Return)
+    assert bar.line.text() == "method:PUT "
+    assert not bar.error.isVisible()
+    await until(lambda: targets(shown) == ["put"])
+    # With several to choose from none is guessed.
+    bar.line.clear()
+    QTest.keyClicks(bar.line, "method:P")
+    assert bar.line.suggestions.rows.count() > 1
+    QTest.keyClick(bar.line, Key.Key_Return)
+    assert bar.line.text() == "method:P"
+    assert bar.error.isVisible()
+    # Half a filter's name is taken for that name, and its values are offered.
+    bar.line.clear()
+    QTest.keyClicks(bar.line, "meth")
+    assert bar.line.suggestions.rows.count() == 1
+    QTest.keyClick(bar.line, Key.Key_Return)
+    assert bar.line.text() == "method:"
+    assert bar.line.hasFocus()
+    assert bar.line.suggestions.rows.count() > 1
+    # Who means the word closes the suggestion first.
+    bar.line.clear()
+    QTest.keyClicks(bar.line, "meth")
+    QTest.keyClick(bar.line, Key.Key_Escape)
+    QTest.keyClick(bar.line, Key.Key_Return)
+    assert bar.line.text() == "meth"
+    # Of two (size: and since:) none is guessed: the word is searched for.
+    bar.line.clear()
+    QTest.keyClicks(bar.line, "si")
+    assert bar.line.suggestions.rows.count() == 2
+    QTest.keyClick(bar.line, Key.Key_Return)
+    assert bar.line.text() == "si"
+    assert bar.line.hasFocus()
+    await until(lambda: targets(shown) == [])
 
 
-async def test_a_reader_further_down_is_told_and_not_moved(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(100, method="PUT")
-        await shown.reload()
-        await put(shown, "method:PUT")
-        bar = shown.list.verticalScrollBar()
-        bar.setValue(20 * ROW)
-        for _ in range(3):
-            await shown.add(method="PUT")
-            await shown.add(method="POST")
-        await until(lambda: shown.feed.new_count == 3)
-        assert bar.value() == 20 * ROW
-        assert shown.page.pill.text() == "3 new"
-        QTest.mouseClick(shown.page.pill, Qt.MouseButton.LeftButton)
-        await until(lambda: shown.model.rowCount() == 103)
-        assert shown.feed.new_count == 0
+async def test_new_requests_that_match_appear_and_others_are_counted_only(shown: PageDesk) -> None:
+    await shown.add(b"needle", target="/catch/x/first")
+    await shown.reload()
+    await put(shown, "needle")
+    shown.list.select_row(0)
+    for n in range(3):
+        await shown.add(b"hay", target=f"/catch/x/hay-{n}")
+        await shown.add(b"a needle", target=f"/catch/x/new-{n}")
+    await until(lambda: targets(shown) == ["new-2", "new-1", "new-0", "first"])
+    await until(lambda: shown.page.footer.text() == "4 of 7 match")
+    assert [one.target for one in shown.list.selected()] == ["/catch/x/first"]
+    await put(shown, "nothing like it")
+    assert shown.page.filter.nothing.isVisible()
+    await shown.add(b"nothing like it, is there: nothing like it", target="/catch/x/late")
+    await until(lambda: targets(shown) == ["late"])
+    await until(shown.list.isVisible)
+
+
+async def test_a_reader_further_down_is_told_and_not_moved(shown: PageDesk) -> None:
+    await shown.fill(100, method="PUT")
+    await shown.reload()
+    await put(shown, "method:PUT")
+    bar = shown.list.verticalScrollBar()
+    bar.setValue(20 * ROW)
+    for _ in range(3):
+        await shown.add(method="PUT")
+        await shown.add(method="POST")
+    await until(lambda: shown.feed.new_count == 3)
+    assert bar.value() == 20 * ROW
+    assert shown.page.pill.text() == "3 new"
+    QTest.mouseClick(shown.page.pill, Qt.MouseButton.LeftButton)
+    await until(lambda: shown.model.rowCount() == 103)
+    assert shown.feed.new_count == 0
 
 
 async def test_more_is_searched_when_the_end_is_near(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -290,70 +282,66 @@ async def test_a_state_that_changes_later_is_found_too(tmp_path: Path) -> None:
         await until(lambda: shown.ids() == [sent.id])
 
 
-async def test_each_list_keeps_its_filter_and_a_link_gives_it_up(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(5)
-        sent = await shown.add(method="PUT", target="/catch/x/put")
-        await shown.reload()
-        await put(shown, "method:PUT")
-        shown.page.show_endpoint(None)
-        await until(lambda: shown.model.rowCount() == 6)
-        assert not shown.page.filter.bar.line.text()
-        await shown.reload()
-        assert shown.page.filter.bar.line.text() == "method:PUT"
-        assert targets(shown) == ["put"]
-        shown.page.go_to(sent)
-        assert shown.page.filter.active
-        other = (await shown.desk.store.captures.page(shown.endpoint.id, limit=6))[3]
-        capture = await shown.desk.store.captures.get(other.id)
-        assert capture is not None
-        shown.page.go_to(capture)
-        await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == other.id)
-        assert shown.model.rowCount() == 6
-        assert not shown.page.filter.bar.line.text()
+async def test_each_list_keeps_its_filter_and_a_link_gives_it_up(shown: PageDesk) -> None:
+    await shown.fill(5)
+    sent = await shown.add(method="PUT", target="/catch/x/put")
+    await shown.reload()
+    await put(shown, "method:PUT")
+    shown.page.show_endpoint(None)
+    await until(lambda: shown.model.rowCount() == 6)
+    assert not shown.page.filter.bar.line.text()
+    await shown.reload()
+    assert shown.page.filter.bar.line.text() == "method:PUT"
+    assert targets(shown) == ["put"]
+    shown.page.go_to(sent)
+    assert shown.page.filter.active
+    other = (await shown.desk.store.captures.page(shown.endpoint.id, limit=6))[3]
+    capture = await shown.desk.store.captures.get(other.id)
+    assert capture is not None
+    shown.page.go_to(capture)
+    await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == other.id)
+    assert shown.model.rowCount() == 6
+    assert not shown.page.filter.bar.line.text()
 
 
-async def test_a_new_search_ends_the_one_in_hand(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(300)
-        await shown.add(b"needle", target="/catch/x/last")
-        await shown.reload()
-        bar = shown.page.filter.bar
-        for text in ("n", "ne", "nothing", "hay", "needl", "needle"):
-            bar.set_text(text)
-            await settle(1)
-        await until(lambda: not shown.feed.search.busy)
-        await settle()
-        assert targets(shown) == ["last"]
-        await until(lambda: not shown.desk.tasks.running())
-        assert not bar.progress.is_showing()
-        bar.clear()
-        await until(lambda: shown.model.rowCount() == pager_module.PAGE)
+async def test_a_new_search_ends_the_one_in_hand(shown: PageDesk) -> None:
+    await shown.fill(300)
+    await shown.add(b"needle", target="/catch/x/last")
+    await shown.reload()
+    bar = shown.page.filter.bar
+    for text in ("n", "ne", "nothing", "hay", "needl", "needle"):
+        bar.set_text(text)
+        await settle(1)
+    await until(lambda: not shown.feed.search.busy)
+    await settle()
+    assert targets(shown) == ["last"]
+    await until(lambda: not shown.desk.tasks.running())
+    assert not bar.progress.is_showing()
+    bar.clear()
+    await until(lambda: shown.model.rowCount() == pager_module.PAGE)
 
 
-async def test_what_was_deleted_leaves_the_result(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(4)
-        sent = await shown.add(method="PUT")
-        await shown.reload()
-        await put(shown, "method:PUT")
-        await shown.desk.store.captures.delete([sent.id])
-        await until(shown.page.filter.nothing.isVisible)
-        assert "None of the 4 requests" in shown.page.filter.nothing.text.text()
-        await shown.desk.store.captures.clear(shown.endpoint.id)
-        await until(shown.page.list_area.empty.isVisible)
+async def test_what_was_deleted_leaves_the_result(shown: PageDesk) -> None:
+    await shown.fill(4)
+    sent = await shown.add(method="PUT")
+    await shown.reload()
+    await put(shown, "method:PUT")
+    await shown.desk.store.captures.delete([sent.id])
+    await until(shown.page.filter.nothing.isVisible)
+    assert "None of the 4 requests" in shown.page.filter.nothing.text.text()
+    await shown.desk.store.captures.clear(shown.endpoint.id)
+    await until(shown.page.list_area.empty.isVisible)
 
 
-async def test_a_flood_loses_none_that_match(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(b"needle")
-        await shown.reload()
-        await put(shown, "needle")
-        await asyncio.gather(*(shown.add(b"hay" if n % 50 else b"a needle") for n in range(1_000)))
-        await until(lambda: shown.model.rowCount() == 21)
-        assert shown.ids() == sorted(shown.ids(), reverse=True)
-        await asyncio.gather(*(shown.add(b"needles") for _ in range(pager_module.PAGE * 2)))
-        newest = await shown.desk.store.captures.page(shown.endpoint.id, limit=pager_module.PAGE)
-        await until(lambda: shown.ids()[: pager_module.PAGE] == [summary.id for summary in newest])
-        await until(lambda: not shown.desk.tasks.running())
-        assert shown.list.verticalScrollBar().value() == 0
+async def test_a_flood_loses_none_that_match(shown: PageDesk) -> None:
+    await shown.add(b"needle")
+    await shown.reload()
+    await put(shown, "needle")
+    await asyncio.gather(*(shown.add(b"hay" if n % 50 else b"a needle") for n in range(1_000)))
+    await until(lambda: shown.model.rowCount() == 21)
+    assert shown.ids() == sorted(shown.ids(), reverse=True)
+    await asyncio.gather(*(shown.add(b"needles") for _ in range(pager_module.PAGE * 2)))
+    newest = await shown.desk.store.captures.page(shown.endpoint.id, limit=pager_module.PAGE)
+    await until(lambda: shown.ids()[: pager_module.PAGE] == [summary.id for summary in newest])
+    await until(lambda: not shown.desk.tasks.running())
+    assert shown.list.verticalScrollBar().value() == 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -17,8 +16,8 @@ from app.ui.requests.filter.line import FilterLine
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.marked_text import elide_around, places
-from tests.ui.desk import open_desk
-from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.desk import Desk
+from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
 
@@ -46,98 +45,93 @@ def test_a_match_is_not_lost_where_a_long_line_is_cut(qapp: QApplication) -> Non
     assert elide_around(text, None, fm, width).count("…") == 1
 
 
-async def test_words_are_marked_in_the_body_and_f3_moves(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        page = shown.page
-        body = b'{"type":"invoice.paid","other":"INVOICE","\xf0\x9f\x98\x80":"paid"}'
-        await open_body(shown, body, "application/json")
-        assert marked(shown) == []
-        page.filter.bar.set_text("invoice paid -refund method:POST")
-        await until(lambda: shown.model.rowCount() == 1)
-        assert marked(shown) == ["invoice", "paid", "INVOICE", "paid"]
-        code = shown.detail.body.code
-        places = []
-        shown.detail.tabs.setCurrentIndex(HEADERS)
-        for _ in range(5):
-            QTest.keyClick(shown.list, Qt.Key.Key_F3)
-            places.append(code.textCursor().position())
-        assert shown.detail.tabs.currentIndex() == BODY
-        assert places[0] < places[1] < places[2]
-        assert places[3] < places[4] == places[0]
-        QTest.keyClick(shown.list, Qt.Key.Key_F3, Qt.KeyboardModifier.ShiftModifier)
-        assert code.textCursor().position() == places[3]
-        await open_body(shown, b"another invoice", "text/plain")
-        assert marked(shown) == ["invoice"]
-        shown.detail.open_find()
-        shown.detail.body.find_bar.field.setText("another")
-        assert marked(shown) == ["another"]
-        shown.detail.body.find_bar.leave()
-        assert marked(shown) == ["invoice"]
-        page.filter.bar.clear()
-        assert marked(shown) == []
+async def test_words_are_marked_in_the_body_and_f3_moves(shown: PageDesk) -> None:
+    page = shown.page
+    body = b'{"type":"invoice.paid","other":"INVOICE","\xf0\x9f\x98\x80":"paid"}'
+    await open_body(shown, body, "application/json")
+    assert marked(shown) == []
+    page.filter.bar.set_text("invoice paid -refund method:POST")
+    await until(lambda: shown.model.rowCount() == 1)
+    assert marked(shown) == ["invoice", "paid", "INVOICE", "paid"]
+    code = shown.detail.body.code
+    places = []
+    shown.detail.tabs.setCurrentIndex(HEADERS)
+    for _ in range(5):
+        QTest.keyClick(shown.list, Qt.Key.Key_F3)
+        places.append(code.textCursor().position())
+    assert shown.detail.tabs.currentIndex() == BODY
+    assert places[0] < places[1] < places[2]
+    assert places[3] < places[4] == places[0]
+    QTest.keyClick(shown.list, Qt.Key.Key_F3, Qt.KeyboardModifier.ShiftModifier)
+    assert code.textCursor().position() == places[3]
+    await open_body(shown, b"another invoice", "text/plain")
+    assert marked(shown) == ["invoice"]
+    shown.detail.open_find()
+    shown.detail.body.find_bar.field.setText("another")
+    assert marked(shown) == ["another"]
+    shown.detail.body.find_bar.leave()
+    assert marked(shown) == ["invoice"]
+    page.filter.bar.clear()
+    assert marked(shown) == []
 
 
-async def test_words_are_marked_in_what_is_loaded_later(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(b"needle")
-        await shown.reload()
-        shown.page.filter.bar.set_text("needle")
-        await open_body(shown, b"hay\n" * 5_000 + b"a needle\n" * 40, "text/plain")
-        assert marked(shown) == []
-        shown.detail.body.loader.more()
-        await until(lambda: marked(shown) == ["needle"] * 40)
+async def test_words_are_marked_in_what_is_loaded_later(shown: PageDesk) -> None:
+    await shown.add(b"needle")
+    await shown.reload()
+    shown.page.filter.bar.set_text("needle")
+    await open_body(shown, b"hay\n" * 5_000 + b"a needle\n" * 40, "text/plain")
+    assert marked(shown) == []
+    shown.detail.body.loader.more()
+    await until(lambda: marked(shown) == ["needle"] * 40)
 
 
-async def test_words_and_paths_are_marked_in_the_list(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(target="/catch/x/orders/17")
-        await shown.reload()
-        plain = shown.list.grab().toImage()
-        for text in ("ORDERS", "path:/orders", "nothing OR (orders 17)"):
-            shown.page.filter.bar.set_text(text)
-            await until(lambda: not shown.feed.pager.jumping)
-            assert shown.model.rowCount() == 1
-            assert shown.list.grab().toImage() != plain
-        shown.page.filter.bar.clear()
+async def test_words_and_paths_are_marked_in_the_list(shown: PageDesk) -> None:
+    await shown.add(target="/catch/x/orders/17")
+    await shown.reload()
+    plain = shown.list.grab().toImage()
+    for text in ("ORDERS", "path:/orders", "nothing OR (orders 17)"):
+        shown.page.filter.bar.set_text(text)
         await until(lambda: not shown.feed.pager.jumping)
-        assert shown.list.request_delegate.marked is None
+        assert shown.model.rowCount() == 1
+        assert shown.list.grab().toImage() != plain
+    shown.page.filter.bar.clear()
+    await until(lambda: not shown.feed.pager.jumping)
+    assert shown.list.request_delegate.marked is None
 
 
-async def test_the_line_counts_characters_whatever_they_are(tmp_path: Path) -> None:
-    async with open_desk(tmp_path) as desk:
-        line = FilterLine(desk.theme or Theme(), None)  # type: ignore[arg-type]
-        line.setText("😀 mehtod:x")
-        line.setCursorPosition(3)
-        assert line.place() == 2
-        line.mark([(0, 1)], (2, 9))
-        assert line.text() == "😀 mehtod:x"
-        line.replace(2, 9, "method:")
-        assert line.text() == "😀 method:x"
-        assert line.place() == 9
-        line.undo()
-        assert line.text().startswith("😀")
-        line.deleteLater()
-        await settle()
+async def test_the_line_counts_characters_whatever_they_are(desk: Desk) -> None:
+    line = FilterLine(desk.theme or Theme(), None)  # type: ignore[arg-type]
+    line.setText("😀 mehtod:x")
+    line.setCursorPosition(3)
+    assert line.place() == 2
+    line.mark([(0, 1)], (2, 9))
+    assert line.text() == "😀 mehtod:x"
+    line.replace(2, 9, "method:")
+    assert line.text() == "😀 method:x"
+    assert line.place() == 9
+    line.undo()
+    assert line.text().startswith("😀")
+    line.deleteLater()
+    await settle()
 
 
-async def test_words_are_marked_among_headers_and_query_fields(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        detail, headers = shown.detail, (("X-Topic", "orders/paid"), ("X-Kind", "orders"))
-        await open_body(shown, b"{}", headers=headers, target="/catch/x?a=orders&b=2")
-        for view in (detail.headers, detail.query):
-            assert view.marked is None
-        shown.page.filter.bar.set_text("orders header:x-topic~paid -b")
-        await until(lambda: detail.headers.marked is not None)
-        assert found(detail.headers.marked, "X-Topic: orders/paid") == ["orders", "paid"]
-        assert found(detail.query.marked, "orders paid b") == ["orders"]
-        detail.tabs.setCurrentIndex(HEADERS)
-        view = detail.headers
-        name, value = (view.visualRect(view.pairs.index(1, column)) for column in (0, 1))
-        before = [view.viewport().grab(cell).toImage() for cell in (name, value)]
-        shown.page.filter.bar.clear()
-        assert detail.headers.marked is None
-        after = [view.viewport().grab(cell).toImage() for cell in (name, value)]
-        assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
+async def test_words_are_marked_among_headers_and_query_fields(shown: PageDesk) -> None:
+    detail, headers = shown.detail, (("X-Topic", "orders/paid"), ("X-Kind", "orders"))
+    await open_body(shown, b"{}", headers=headers, target="/catch/x?a=orders&b=2")
+    for view in (detail.headers, detail.query):
+        assert view.marked is None
+    shown.page.filter.bar.set_text("orders header:x-topic~paid -b")
+    await until(lambda: detail.headers.marked is not None)
+    assert found(detail.headers.marked, "X-Topic: orders/paid") == ["orders", "paid"]
+    assert found(detail.query.marked, "orders paid b") == ["orders"]
+    detail.tabs.setCurrentIndex(HEADERS)
+    view = detail.headers
+    name, value = (view.visualRect(view.pairs.index(1, column)) for column in (0, 1))
+    before = [view.viewport().grab(cell).toImage() for cell in (name, value)]
+    shown.page.filter.bar.clear()
+    assert detail.headers.marked is None
+    after = [view.viewport().grab(cell).toImage() for cell in (name, value)]
+    assert [one == other for one, other in zip(before, after, strict=True)] == [True, False]
 
 
 FORM = "application/x-www-form-urlencoded"
@@ -170,35 +164,33 @@ SENT = {
         ("base64", ["em\u2029/Dqw"], ["em\u2029/Dqw"]),
     ],
 )
-async def test_what_is_marked_is_what_is_seen(tmp_path: Path, name: str, pretty: list[str], plain: list[str]) -> None:
-    async with open_page(tmp_path) as shown:
-        body, content_type, text = SENT[name]
-        await shown.add(b"another")
-        shown.page.filter.bar.set_text(text)
-        await open_body(shown, body, content_type)
-        if name == "form":  # which is a table at first
-            await until(lambda: shown.detail.body.views.current() == "table")
-            shown.detail.body.views.activated.emit("pretty")
-        await until(lambda: marked(shown) == pretty)
-        shown.detail.open_find()
-        shown.detail.body.find_bar.field.setText(text.strip('"'))
-        assert marked(shown) == pretty
-        shown.detail.body.find_bar.leave()
-        shown.detail.body.views.activated.emit("text")
-        await until(lambda: marked(shown) == plain)
-        await until(lambda: shown.model.rowCount() == 1)
+async def test_what_is_marked_is_what_is_seen(name: str, pretty: list[str], plain: list[str], shown: PageDesk) -> None:
+    body, content_type, text = SENT[name]
+    await shown.add(b"another")
+    shown.page.filter.bar.set_text(text)
+    await open_body(shown, body, content_type)
+    if name == "form":  # which is a table at first
+        await until(lambda: shown.detail.body.views.current() == "table")
+        shown.detail.body.views.activated.emit("pretty")
+    await until(lambda: marked(shown) == pretty)
+    shown.detail.open_find()
+    shown.detail.body.find_bar.field.setText(text.strip('"'))
+    assert marked(shown) == pretty
+    shown.detail.body.find_bar.leave()
+    shown.detail.body.views.activated.emit("text")
+    await until(lambda: marked(shown) == plain)
+    await until(lambda: shown.model.rowCount() == 1)
 
 
-async def test_encoded_targets_and_headers_are_marked(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        headers = (("X-Name", "=?utf-8?q?caf=C3=A9?="),)
-        await open_body(shown, b"", headers=headers, target="/catch/x/caf%C3%A9?q=a%20b+c")
-        shown.page.filter.bar.set_text('caf\u00e9 "a b c"')
-        await until(lambda: shown.detail.headers.marked is not None)
-        assert found(shown.detail.headers.marked, headers[0][1]) == ["caf=C3=A9"]
-        assert found(shown.detail.query.marked, "a b c q=a%20b+c") == ["a b c", "a%20b+c"]
-        assert found(shown.list.request_delegate.marked, "/caf%C3%A9?q=a%20b+c") == ["caf%C3%A9", "a%20b+c"]
-        await until(lambda: shown.model.rowCount() == 1)
+async def test_encoded_targets_and_headers_are_marked(shown: PageDesk) -> None:
+    headers = (("X-Name", "=?utf-8?q?caf=C3=A9?="),)
+    await open_body(shown, b"", headers=headers, target="/catch/x/caf%C3%A9?q=a%20b+c")
+    shown.page.filter.bar.set_text('caf\u00e9 "a b c"')
+    await until(lambda: shown.detail.headers.marked is not None)
+    assert found(shown.detail.headers.marked, headers[0][1]) == ["caf=C3=A9"]
+    assert found(shown.detail.query.marked, "a b c q=a%20b+c") == ["a b c", "a%20b+c"]
+    assert found(shown.list.request_delegate.marked, "/caf%C3%A9?q=a%20b+c") == ["caf%C3%A9", "a%20b+c"]
+    await until(lambda: shown.model.rowCount() == 1)
 
 
 def test_a_match_is_marked_on_each_line_it_is_on(qapp: QApplication) -> None:

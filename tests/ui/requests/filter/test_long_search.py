@@ -35,21 +35,20 @@ async def begin(shown: PageDesk, text: str, *, reload: bool = True) -> None:
     await until(lambda: shown.feed.search.progress.searched > 5)
 
 
-async def test_it_says_how_far_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(b"needle", received_at=now_us() - HOUR)
-        await shown.fill(ROWS)
-        await begin(shown, "needle")
-        page = shown.page
-        assert page.footer.text().startswith("None found so far · ")
-        assert page.footer.text().endswith(f" of {ROWS + 1:,} searched · Esc stops")
-        before = page.filter.search_status.share(ROWS + 1)
-        await until(page.filter.bar.progress.is_showing)
-        await until(lambda: (page.filter.search_status.share(ROWS + 1) or 0) > (before or 1))
-        monkeypatch.undo()  # what is left of it need not be slow
-        await until(lambda: not shown.feed.search.busy, 20)
-        assert page.footer.text() == f"1 of {ROWS + 1:,} matches"
-        assert not page.filter.bar.progress.is_showing()
+async def test_it_says_how_far_it_is(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
+    await shown.add(b"needle", received_at=now_us() - HOUR)
+    await shown.fill(ROWS)
+    await begin(shown, "needle")
+    page = shown.page
+    assert page.footer.text().startswith("None found so far · ")
+    assert page.footer.text().endswith(f" of {ROWS + 1:,} searched · Esc stops")
+    before = page.filter.search_status.share(ROWS + 1)
+    await until(page.filter.bar.progress.is_showing)
+    await until(lambda: (page.filter.search_status.share(ROWS + 1) or 0) > (before or 1))
+    monkeypatch.undo()  # what is left of it need not be slow
+    await until(lambda: not shown.feed.search.busy, 20)
+    assert page.footer.text() == f"1 of {ROWS + 1:,} matches"
+    assert not page.filter.bar.progress.is_showing()
 
 
 async def test_it_says_how_many_it_could_not_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -73,76 +72,72 @@ async def test_it_says_how_many_it_could_not_search(tmp_path: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("in_line", [True, False])
-async def test_esc_stops_it_and_enter_goes_on(tmp_path: Path, in_line: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(b"needle", received_at=now_us() - HOUR)
-        await shown.fill(ROWS)
-        await shown.add(b"needle")
-        await begin(shown, "needle")
-        page, line = shown.page, shown.page.filter.bar.line
-        QTest.keyClick(line if in_line else shown.list, Key.Key_Escape)
-        searched = shown.feed.search.progress.searched
-        assert page.footer.text() == f"Stopped: 1 in the newest {searched:,} · Enter continues"
-        assert line.text() == "needle"
-        shown.feed.pager.older()
-        await settle()
-        assert not shown.feed.search.busy
-        assert not page.filter.bar.progress.is_showing()
-        monkeypatch.undo()
-        QTest.keyClick(line, Key.Key_Return)
-        await until(lambda: shown.model.rowCount() == 2, 20)
-        await until(lambda: not shown.feed.search.busy, 20)
-        assert page.footer.text() == f"2 of {ROWS + 2:,} match"
+async def test_esc_stops_it_and_enter_goes_on(in_line: bool, monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
+    await shown.add(b"needle", received_at=now_us() - HOUR)
+    await shown.fill(ROWS)
+    await shown.add(b"needle")
+    await begin(shown, "needle")
+    page, line = shown.page, shown.page.filter.bar.line
+    QTest.keyClick(line if in_line else shown.list, Key.Key_Escape)
+    searched = shown.feed.search.progress.searched
+    assert page.footer.text() == f"Stopped: 1 in the newest {searched:,} · Enter continues"
+    assert line.text() == "needle"
+    shown.feed.pager.older()
+    await settle()
+    assert not shown.feed.search.busy
+    assert not page.filter.bar.progress.is_showing()
+    monkeypatch.undo()
+    QTest.keyClick(line, Key.Key_Return)
+    await until(lambda: shown.model.rowCount() == 2, 20)
+    await until(lambda: not shown.feed.search.busy, 20)
+    assert page.footer.text() == f"2 of {ROWS + 2:,} match"
 
 
 async def test_stopped_with_nothing_found_says_so_and_offers_to_go_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
 ) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(b"needle", received_at=now_us() - HOUR)
-        await shown.fill(ROWS)
-        await begin(shown, "needle")
-        nothing = shown.page.filter.nothing
-        QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
-        assert nothing.isVisible()
-        assert shown.page.footer.text().startswith("Stopped: none in the newest ")
-        searched = shown.feed.search.progress.searched
-        assert nothing.title.text() == "No matches so far"
-        assert nothing.text.text() == f"The search stopped after the newest {searched:,} requests."
-        assert not shown.model.rowCount()
-        assert nothing.button is not None
-        monkeypatch.undo()
-        QTest.mouseClick(nothing.button, Qt.MouseButton.LeftButton)
-        await until(lambda: shown.model.rowCount() == 1, 20)
-        assert shown.list.isVisible()
-        await until(lambda: not shown.feed.search.busy, 20)
-        QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
-        assert not shown.page.filter.bar.line.text()
+    await shown.add(b"needle", received_at=now_us() - HOUR)
+    await shown.fill(ROWS)
+    await begin(shown, "needle")
+    nothing = shown.page.filter.nothing
+    QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
+    assert nothing.isVisible()
+    assert shown.page.footer.text().startswith("Stopped: none in the newest ")
+    searched = shown.feed.search.progress.searched
+    assert nothing.title.text() == "No matches so far"
+    assert nothing.text.text() == f"The search stopped after the newest {searched:,} requests."
+    assert not shown.model.rowCount()
+    assert nothing.button is not None
+    monkeypatch.undo()
+    QTest.mouseClick(nothing.button, Qt.MouseButton.LeftButton)
+    await until(lambda: shown.model.rowCount() == 1, 20)
+    assert shown.list.isVisible()
+    await until(lambda: not shown.feed.search.busy, 20)
+    QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
+    assert not shown.page.filter.bar.line.text()
 
 
-async def test_another_filter_begins_anew(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(ROWS)
-        await shown.add(b"thimble")
-        await begin(shown, "needle")
-        QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
-        assert shown.page.filter.search_status.stopped
-        shown.page.filter.bar.set_text("thimble")
-        await until(lambda: shown.model.rowCount() == 1)
-        assert not shown.page.filter.search_status.stopped
-        shown.page.filter.bar.clear()
-        await until(lambda: shown.model.rowCount() > 1)
-        assert not shown.page.filter.search_status.stopped
+async def test_another_filter_begins_anew(shown: PageDesk) -> None:
+    await shown.fill(ROWS)
+    await shown.add(b"thimble")
+    await begin(shown, "needle")
+    QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
+    assert shown.page.filter.search_status.stopped
+    shown.page.filter.bar.set_text("thimble")
+    await until(lambda: shown.model.rowCount() == 1)
+    assert not shown.page.filter.search_status.stopped
+    shown.page.filter.bar.clear()
+    await until(lambda: shown.model.rowCount() > 1)
+    assert not shown.page.filter.search_status.stopped
 
 
-async def test_in_a_chosen_time_it_does_not_say_of_how_many(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(ROWS)
-        await shown.reload()
-        shown.feed.narrow(TimeRange(start=now_us() - HOUR, end=now_us() + HOUR))
-        await begin(shown, "needle", reload=False)
-        assert " found so far in this range · " in shown.page.footer.accessibleName()
-        assert shown.page.footer.accessibleName().endswith(" searched · Esc stops")
-        assert " of " not in shown.page.footer.accessibleName()
-        QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
-        assert " in this range · " in shown.page.footer.accessibleName()
+async def test_in_a_chosen_time_it_does_not_say_of_how_many(shown: PageDesk) -> None:
+    await shown.fill(ROWS)
+    await shown.reload()
+    shown.feed.narrow(TimeRange(start=now_us() - HOUR, end=now_us() + HOUR))
+    await begin(shown, "needle", reload=False)
+    assert " found so far in this range · " in shown.page.footer.accessibleName()
+    assert shown.page.footer.accessibleName().endswith(" searched · Esc stops")
+    assert " of " not in shown.page.footer.accessibleName()
+    QTest.keyClick(shown.page.filter.bar.line, Key.Key_Escape)
+    assert " in this range · " in shown.page.footer.accessibleName()

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from app.core.search.parse import parse
 from app.ui.requests.list.delegate import ROW
 from app.ui.requests.list.search_pager import mark_adds_matches
-from tests.ui.requests.page_desk import PageDesk, open_page
+from tests.ui.requests.page_desk import PageDesk
 from tests.ui.stock_qasync import not_on_stock_qasync
 from tests.ui.waiting import settle, until
 
@@ -27,52 +25,49 @@ async def mark(shown: PageDesk, text: str, ids: list[str]) -> None:
 
 
 @pytest.mark.parametrize("text", ["is:read", "-is:unread", "method:PUT OR is:starred", "is:noted"])
-async def test_what_is_marked_comes_in_at_its_place_and_nothing_moves(tmp_path: Path, text: str) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = [capture.id for capture in await shown.fill(90)]
-        await mark(shown, text, ids[::2])
-        await shown.reload()
-        shown.page.filter.bar.set_text(text)
-        await until(lambda: shown.model.rowCount() == 45 and not shown.feed.search.busy)
-        shown.list.select_row(22)
-        chosen, bar = shown.model.summary(22).id, shown.list.verticalScrollBar()
-        bar.setValue(15 * ROW)
-        await settle()
-        first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
-        is_showing = shown.model.summary(first).id
-        await mark(shown, text, [ids[3], ids[87]])
-        await until(lambda: {ids[3], ids[87]} <= set(shown.ids()))
-        assert shown.ids() == sorted(shown.ids(), reverse=True)
-        assert shown.feed.new_count == 0
-        assert [one.id for one in shown.list.selected()] == [chosen]
-        await settle()
-        first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
-        assert shown.model.summary(first).id == is_showing
+async def test_what_is_marked_comes_in_at_its_place_and_nothing_moves(text: str, shown: PageDesk) -> None:
+    ids = [capture.id for capture in await shown.fill(90)]
+    await mark(shown, text, ids[::2])
+    await shown.reload()
+    shown.page.filter.bar.set_text(text)
+    await until(lambda: shown.model.rowCount() == 45 and not shown.feed.search.busy)
+    shown.list.select_row(22)
+    chosen, bar = shown.model.summary(22).id, shown.list.verticalScrollBar()
+    bar.setValue(15 * ROW)
+    await settle()
+    first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
+    is_showing = shown.model.summary(first).id
+    await mark(shown, text, [ids[3], ids[87]])
+    await until(lambda: {ids[3], ids[87]} <= set(shown.ids()))
+    assert shown.ids() == sorted(shown.ids(), reverse=True)
+    assert shown.feed.new_count == 0
+    assert [one.id for one in shown.list.selected()] == [chosen]
+    await settle()
+    first = shown.list.indexAt(shown.list.viewport().rect().topLeft()).row()
+    assert shown.model.summary(first).id == is_showing
 
 
 @not_on_stock_qasync("keeps the search waiting while the test looks every 5 ms; every 200 ms it ends")
-async def test_all_of_an_endpoint_marked_read_come_in(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(30)
-        await shown.reload()
-        shown.page.filter.bar.set_text("is:read")
-        await until(lambda: not shown.feed.search.busy and not shown.model.rowCount())
-        await shown.desk.store.captures.mark_all_read(shown.endpoint.id)
-        await until(lambda: shown.model.rowCount() == 30)
+async def test_all_of_an_endpoint_marked_read_come_in(shown: PageDesk) -> None:
+    await shown.fill(30)
+    await shown.reload()
+    shown.page.filter.bar.set_text("is:read")
+    await until(lambda: not shown.feed.search.busy and not shown.model.rowCount())
+    await shown.desk.store.captures.mark_all_read(shown.endpoint.id)
+    await until(lambda: shown.model.rowCount() == 30)
 
 
-async def test_what_is_unread_again_leaves_only_when_the_list_is_read_again(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = [capture.id for capture in await shown.fill(5)]
-        await mark(shown, "is:read", ids)
-        await shown.reload()
-        shown.page.filter.bar.set_text("is:read")
-        await until(lambda: shown.model.rowCount() == 5 and not shown.feed.search.busy)
-        await shown.desk.store.captures.mark_read([ids[2]], read=False)
-        await until(lambda: not shown.model.summary(2).read)
-        assert shown.model.rowCount() == 5
-        shown.feed.head()
-        await until(lambda: shown.model.rowCount() == 4)
+async def test_what_is_unread_again_leaves_only_when_the_list_is_read_again(shown: PageDesk) -> None:
+    ids = [capture.id for capture in await shown.fill(5)]
+    await mark(shown, "is:read", ids)
+    await shown.reload()
+    shown.page.filter.bar.set_text("is:read")
+    await until(lambda: shown.model.rowCount() == 5 and not shown.feed.search.busy)
+    await shown.desk.store.captures.mark_read([ids[2]], read=False)
+    await until(lambda: not shown.model.summary(2).read)
+    assert shown.model.rowCount() == 5
+    shown.feed.head()
+    await until(lambda: shown.model.rowCount() == 4)
 
 
 @pytest.mark.parametrize(

@@ -68,19 +68,18 @@ async def test_save_choose_replace_and_delete(tmp_path: Path) -> None:
     await second()
 
 
-async def test_a_name_not_given_saves_nothing(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add()
-        await shown.reload()
-        shown.page.filter.bar.set_text("paid")
-        shown.page.filter.bar.saved.save_requested.emit()
-        await until(lambda: shown.page.findChildren(NameDialog))
-        (dialog,) = shown.page.findChildren(NameDialog)
-        QTest.keyClicks(dialog.name, "   ")
-        assert not dialog.confirm.isEnabled()
-        dialog.reject()
-        await until(lambda: not shown.page.findChildren(NameDialog))
-        assert SavedFilters(shown.desk.folder).all() == []
+async def test_a_name_not_given_saves_nothing(shown: PageDesk) -> None:
+    await shown.add()
+    await shown.reload()
+    shown.page.filter.bar.set_text("paid")
+    shown.page.filter.bar.saved.save_requested.emit()
+    await until(lambda: shown.page.findChildren(NameDialog))
+    (dialog,) = shown.page.findChildren(NameDialog)
+    QTest.keyClicks(dialog.name, "   ")
+    assert not dialog.confirm.isEnabled()
+    dialog.reject()
+    await until(lambda: not shown.page.findChildren(NameDialog))
+    assert SavedFilters(shown.desk.folder).all() == []
 
 
 def test_any_text_comes_back_as_it_was(qapp: QApplication, tmp_path: Path) -> None:

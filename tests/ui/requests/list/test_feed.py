@@ -26,93 +26,89 @@ def ordered(shown: PageDesk) -> bool:
     return shown.ids() == sorted(shown.ids(), reverse=True)
 
 
-async def test_live_batches_keep_selection_and_order(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        first = await shown.add()
-        await until(lambda: shown.model.rowCount() == 1)
-        assert shown.list.select(first.id)
-        for _ in range(5):
-            await asyncio.gather(*(shown.add() for _ in range(20)))
-        await until(lambda: shown.model.rowCount() == 101)
-        assert ordered(shown)
-        current = shown.list.current()
-        assert current is not None
-        assert current.id == first.id
-        assert [summary.id for summary in shown.list.selected()] == [first.id]
-        assert shown.list.verticalScrollBar().value() == 0
-        assert not shown.page.pill.isVisible()
+async def test_live_batches_keep_selection_and_order(shown: PageDesk) -> None:
+    first = await shown.add()
+    await until(lambda: shown.model.rowCount() == 1)
+    assert shown.list.select(first.id)
+    for _ in range(5):
+        await asyncio.gather(*(shown.add() for _ in range(20)))
+    await until(lambda: shown.model.rowCount() == 101)
+    assert ordered(shown)
+    current = shown.list.current()
+    assert current is not None
+    assert current.id == first.id
+    assert [summary.id for summary in shown.list.selected()] == [first.id]
+    assert shown.list.verticalScrollBar().value() == 0
+    assert not shown.page.pill.isVisible()
 
 
 async def test_after_a_failed_read_a_list_shows_new_requests_and_loads_the_older_ones(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
 ) -> None:
-    async with open_page(tmp_path) as shown:
-        old = [(await shown.add()).id for _ in range(3)]
-        await until(lambda: shown.model.rowCount() == 3)
-        with monkeypatch.context() as broken:
-            broken.setattr(shown.desk.store.captures, "page", unreadable)
-            shown.page.show_endpoint(None)
-            await until(shown.desk.messages.waiting)
-        assert shown.ids() == []
-        with monkeypatch.context() as broken:
-            broken.setattr(shown.desk.store.captures, "page", unreadable)
-            shown.feed.narrow(TimeRange(start=now_us() - DAY_US, end=now_us() + DAY_US))
-            await until(lambda: not shown.feed.pager.jumping)
-        await settle()
-        assert not shown.page.list_area.empty_time_range.isVisible()  # nobody knows whether there are none
+    old = [(await shown.add()).id for _ in range(3)]
+    await until(lambda: shown.model.rowCount() == 3)
+    with monkeypatch.context() as broken:
+        broken.setattr(shown.desk.store.captures, "page", unreadable)
         shown.page.show_endpoint(None)
-        await until(lambda: shown.ids() == list(reversed(old)))
-        with monkeypatch.context() as broken:
-            broken.setattr(shown.desk.store.captures, "page", unreadable)
-            shown.feed.head()
-            await until(lambda: not shown.feed.pager.jumping)
-        new = (await shown.add()).id
-        await until(lambda: shown.ids() == [new])
-        shown.feed.pager.older()
-        await until(lambda: shown.ids() == [new, *reversed(old)])
-        for message in shown.desk.messages.waiting():
-            assert message.text == "The stored requests cannot be read."
-            shown.desk.messages.withdraw(message.key)
+        await until(shown.desk.messages.waiting)
+    assert shown.ids() == []
+    with monkeypatch.context() as broken:
+        broken.setattr(shown.desk.store.captures, "page", unreadable)
+        shown.feed.narrow(TimeRange(start=now_us() - DAY_US, end=now_us() + DAY_US))
+        await until(lambda: not shown.feed.pager.jumping)
+    await settle()
+    assert not shown.page.list_area.empty_time_range.isVisible()  # nobody knows whether there are none
+    shown.page.show_endpoint(None)
+    await until(lambda: shown.ids() == list(reversed(old)))
+    with monkeypatch.context() as broken:
+        broken.setattr(shown.desk.store.captures, "page", unreadable)
+        shown.feed.head()
+        await until(lambda: not shown.feed.pager.jumping)
+    new = (await shown.add()).id
+    await until(lambda: shown.ids() == [new])
+    shown.feed.pager.older()
+    await until(lambda: shown.ids() == [new, *reversed(old)])
+    for message in shown.desk.messages.waiting():
+        assert message.text == "The stored requests cannot be read."
+        shown.desk.messages.withdraw(message.key)
 
 
 async def unreadable(*_: object, **__: object) -> list[Summary]:
     raise StorageUnavailableError("The stored requests cannot be read.")
 
 
-async def test_bursts_become_few_insertions(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        inserted: list[int] = []
-        shown.model.rowsInserted.connect(lambda parent, first, last: inserted.append(last - first + 1))
-        await asyncio.gather(*(shown.add() for _ in range(2_000)))
-        await until(lambda: shown.model.rowCount() >= PAGE and not shown.feed.pager.jumping)
-        newest = await shown.desk.store.captures.page(shown.endpoint.id, limit=PAGE)
-        await until(lambda: shown.ids()[:PAGE] == [summary.id for summary in newest])
-        assert len(inserted) < 40
-        assert ordered(shown)
+async def test_bursts_become_few_insertions(shown: PageDesk) -> None:
+    inserted: list[int] = []
+    shown.model.rowsInserted.connect(lambda parent, first, last: inserted.append(last - first + 1))
+    await asyncio.gather(*(shown.add() for _ in range(2_000)))
+    await until(lambda: shown.model.rowCount() >= PAGE and not shown.feed.pager.jumping)
+    newest = await shown.desk.store.captures.page(shown.endpoint.id, limit=PAGE)
+    await until(lambda: shown.ids()[:PAGE] == [summary.id for summary in newest])
+    assert len(inserted) < 40
+    assert ordered(shown)
 
 
-async def test_a_reader_who_scrolled_away_is_not_disturbed(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(150)
-        await shown.reload()
-        bar = shown.list.verticalScrollBar()
-        bar.setValue(20 * ROW + 7)
-        seen = shown.list.indexAt(shown.list.viewport().rect().center()).data(model_module.SUMMARY_ROLE).id
-        for _ in range(12):
-            await shown.add()
-        await until(lambda: shown.feed.new_count == 12)
-        assert shown.page.pill.isVisible()
-        assert shown.page.pill.text() == "12 new"
-        assert bar.value() == 20 * ROW + 7
-        now = shown.list.indexAt(shown.list.viewport().rect().center()).data(model_module.SUMMARY_ROLE).id
-        assert now == seen
-        QTest.mouseClick(shown.page.pill, Qt.MouseButton.LeftButton)
-        await until(lambda: shown.model.rowCount() == 162)
-        assert bar.value() == 0
-        assert not shown.page.pill.isVisible()
-        assert ordered(shown)
+async def test_a_reader_who_scrolled_away_is_not_disturbed(shown: PageDesk) -> None:
+    await shown.fill(150)
+    await shown.reload()
+    bar = shown.list.verticalScrollBar()
+    bar.setValue(20 * ROW + 7)
+    seen = shown.list.indexAt(shown.list.viewport().rect().center()).data(model_module.SUMMARY_ROLE).id
+    for _ in range(12):
         await shown.add()
-        await until(lambda: shown.model.rowCount() == 163)
+    await until(lambda: shown.feed.new_count == 12)
+    assert shown.page.pill.isVisible()
+    assert shown.page.pill.text() == "12 new"
+    assert bar.value() == 20 * ROW + 7
+    now = shown.list.indexAt(shown.list.viewport().rect().center()).data(model_module.SUMMARY_ROLE).id
+    assert now == seen
+    QTest.mouseClick(shown.page.pill, Qt.MouseButton.LeftButton)
+    await until(lambda: shown.model.rowCount() == 162)
+    assert bar.value() == 0
+    assert not shown.page.pill.isVisible()
+    assert ordered(shown)
+    await shown.add()
+    await until(lambda: shown.model.rowCount() == 163)
 
 
 async def test_scrolling_pages_through_all_and_holds_only_a_stretch(
@@ -181,19 +177,18 @@ async def test_rows_trimmed_above_do_not_move_what_is_seen(tmp_path: Path, monke
         assert now == seen
 
 
-async def test_home_and_end_reach_the_newest_and_the_oldest_stored(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        captures = await shown.fill(900)
-        await shown.reload()
-        QTest.keyClick(shown.list, Qt.Key.Key_End)
-        await until(lambda: shown.model.at_tail)
-        assert shown.ids()[-1] == captures[0].id
-        assert [one.id for one in shown.list.selected()] == [captures[0].id]
-        assert shown.list.viewport().rect().contains(shown.list.visualRect(shown.list.currentIndex()))
-        QTest.keyClick(shown.list, Qt.Key.Key_Home)
-        await until(lambda: shown.model.at_head)
-        assert shown.ids()[0] == captures[-1].id
-        assert [one.id for one in shown.list.selected()] == [captures[-1].id]
+async def test_home_and_end_reach_the_newest_and_the_oldest_stored(shown: PageDesk) -> None:
+    captures = await shown.fill(900)
+    await shown.reload()
+    QTest.keyClick(shown.list, Qt.Key.Key_End)
+    await until(lambda: shown.model.at_tail)
+    assert shown.ids()[-1] == captures[0].id
+    assert [one.id for one in shown.list.selected()] == [captures[0].id]
+    assert shown.list.viewport().rect().contains(shown.list.visualRect(shown.list.currentIndex()))
+    QTest.keyClick(shown.list, Qt.Key.Key_Home)
+    await until(lambda: shown.model.at_head)
+    assert shown.ids()[0] == captures[-1].id
+    assert [one.id for one in shown.list.selected()] == [captures[-1].id]
 
 
 async def test_what_is_removed_marked_forwarded_and_purged_shows(tmp_path: Path) -> None:
@@ -217,61 +212,57 @@ async def test_what_is_removed_marked_forwarded_and_purged_shows(tmp_path: Path)
         assert shown.page.list_area.empty.isVisible()
 
 
-async def test_what_is_marked_or_forwarded_before_its_row_is_inserted_shows(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        captures = shown.desk.store.captures
-        shown.feed._throttle.set_interval(500)
-        await shown.add()  # shown at once; what comes right behind it waits for a moment
-        made = [await shown.add() for _ in range(2)]
-        assert shown.model.rowCount() == 1
-        await captures.star([made[0].id])
-        await captures.set_note(made[0].id, "look")
-        await captures.mark_read([made[0].id])
-        delivery = Delivery(
-            id="d", capture_id=made[1].id, endpoint_id=1, url="http://x", state=DeliveryState.FAILED, queued_at=1
-        )
-        shown.desk.bus.publish(DeliveryChanged(delivery=delivery, state=DeliveryState.FAILED))
-        await until(lambda: shown.model.rowCount() == 3)
-        second, first = shown.model.summary(0), shown.model.summary(1)
-        assert (first.starred, first.note, first.read) == (True, "look", True)
-        assert (second.starred, second.note, second.read, second.delivery) == (False, None, False, DeliveryState.FAILED)
+async def test_what_is_marked_or_forwarded_before_its_row_is_inserted_shows(shown: PageDesk) -> None:
+    captures = shown.desk.store.captures
+    shown.feed._throttle.set_interval(500)
+    await shown.add()  # shown at once; what comes right behind it waits for a moment
+    made = [await shown.add() for _ in range(2)]
+    assert shown.model.rowCount() == 1
+    await captures.star([made[0].id])
+    await captures.set_note(made[0].id, "look")
+    await captures.mark_read([made[0].id])
+    delivery = Delivery(
+        id="d", capture_id=made[1].id, endpoint_id=1, url="http://x", state=DeliveryState.FAILED, queued_at=1
+    )
+    shown.desk.bus.publish(DeliveryChanged(delivery=delivery, state=DeliveryState.FAILED))
+    await until(lambda: shown.model.rowCount() == 3)
+    second, first = shown.model.summary(0), shown.model.summary(1)
+    assert (first.starred, first.note, first.read) == (True, "look", True)
+    assert (second.starred, second.note, second.read, second.delivery) == (False, None, False, DeliveryState.FAILED)
 
 
-async def test_requests_whose_deliveries_are_queued_again_show_it(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        made = [await shown.add(delivery=DeliveryState.FAILED) for _ in range(3)]
-        await until(lambda: shown.model.rowCount() == 3)
-        states = {made[0].id: DeliveryState.QUEUED, made[2].id: DeliveryState.NOT_SENT}
-        shown.desk.bus.publish(DeliveriesQueued(target_ids=(1,), shown=states))
-        listed = [shown.model.summary(row).delivery for row in range(3)]
-        assert listed == [DeliveryState.NOT_SENT, DeliveryState.FAILED, DeliveryState.QUEUED]
+async def test_requests_whose_deliveries_are_queued_again_show_it(shown: PageDesk) -> None:
+    made = [await shown.add(delivery=DeliveryState.FAILED) for _ in range(3)]
+    await until(lambda: shown.model.rowCount() == 3)
+    states = {made[0].id: DeliveryState.QUEUED, made[2].id: DeliveryState.NOT_SENT}
+    shown.desk.bus.publish(DeliveriesQueued(target_ids=(1,), shown=states))
+    listed = [shown.model.summary(row).delivery for row in range(3)]
+    assert listed == [DeliveryState.NOT_SENT, DeliveryState.FAILED, DeliveryState.QUEUED]
 
 
-async def test_all_requests_lists_every_endpoint_and_drops_a_deleted_one(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        other = await shown.desk.endpoint(name="Other")
-        mine = await shown.add()
-        theirs = await shown.add(endpoint_id=other.id)
-        await until(lambda: shown.ids() == [mine.id])
-        shown.page.show_endpoint(None)
-        await until(lambda: shown.ids() == [theirs.id, mine.id])
-        later = await shown.add(endpoint_id=other.id)
-        await until(lambda: shown.ids() == [later.id, theirs.id, mine.id])
-        await shown.desk.store.endpoints.delete(other.id)
-        await until(lambda: shown.ids() == [mine.id])
-        assert shown.page.footer.text().startswith("1 request")
+async def test_all_requests_lists_every_endpoint_and_drops_a_deleted_one(shown: PageDesk) -> None:
+    other = await shown.desk.endpoint(name="Other")
+    mine = await shown.add()
+    theirs = await shown.add(endpoint_id=other.id)
+    await until(lambda: shown.ids() == [mine.id])
+    shown.page.show_endpoint(None)
+    await until(lambda: shown.ids() == [theirs.id, mine.id])
+    later = await shown.add(endpoint_id=other.id)
+    await until(lambda: shown.ids() == [later.id, theirs.id, mine.id])
+    await shown.desk.store.endpoints.delete(other.id)
+    await until(lambda: shown.ids() == [mine.id])
+    assert shown.page.footer.text().startswith("1 request")
 
 
-async def test_the_window_keeps_turning_under_a_stream(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(400)
-        await shown.reload()
-        async with Heart() as heart:
-            for _ in range(40):
-                await asyncio.gather(*(shown.add() for _ in range(12)))
-                await asyncio.sleep(0.02)
-            await until(lambda: shown.model.rowCount() == PAGE + 480)
-        assert heart.longest < 0.3
+async def test_the_window_keeps_turning_under_a_stream(shown: PageDesk) -> None:
+    await shown.fill(400)
+    await shown.reload()
+    async with Heart() as heart:
+        for _ in range(40):
+            await asyncio.gather(*(shown.add() for _ in range(12)))
+            await asyncio.sleep(0.02)
+        await until(lambda: shown.model.rowCount() == PAGE + 480)
+    assert heart.longest < 0.3
 
 
 def at_the_middle(shown: PageDesk) -> bool:
@@ -280,68 +271,64 @@ def at_the_middle(shown: PageDesk) -> bool:
     return abs(place - shown.list.viewport().height() / 2) <= ROW
 
 
-async def test_a_request_far_down_is_gone_to_and_the_list_goes_on_both_ways(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        sent = await shown.fill(1_000)
-        await shown.reload()
-        sought = sent[300]
-        shown.page.go_to(sought)
-        await until(lambda: shown.list.current() is not None)
-        assert [one.id for one in shown.list.selected()] == [sought.id]
-        assert at_the_middle(shown)
-        await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == sought.id)
-        await until(lambda: shown.list.selected()[0].read)
-        assert (shown.model.at_head, shown.feed.following) == (False, False)
-        came = await shown.add()
-        await until(shown.page.pill.isVisible)
-        assert came.id not in shown.ids()
-        shown.list.verticalScrollBar().setValue(ROW)
-        await until(lambda: len(shown.ids()) > 2 * PAGE)
-        QTest.keyClick(shown.list, Qt.Key.Key_End)
-        await until(lambda: shown.model.at_tail)
-        QTest.keyClick(shown.list, Qt.Key.Key_Home)
-        await until(lambda: shown.model.at_head and came.id in shown.ids())
-        assert shown.ids()[0] == came.id
+async def test_a_request_far_down_is_gone_to_and_the_list_goes_on_both_ways(shown: PageDesk) -> None:
+    sent = await shown.fill(1_000)
+    await shown.reload()
+    sought = sent[300]
+    shown.page.go_to(sought)
+    await until(lambda: shown.list.current() is not None)
+    assert [one.id for one in shown.list.selected()] == [sought.id]
+    assert at_the_middle(shown)
+    await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == sought.id)
+    await until(lambda: shown.list.selected()[0].read)
+    assert (shown.model.at_head, shown.feed.following) == (False, False)
+    came = await shown.add()
+    await until(shown.page.pill.isVisible)
+    assert came.id not in shown.ids()
+    shown.list.verticalScrollBar().setValue(ROW)
+    await until(lambda: len(shown.ids()) > 2 * PAGE)
+    QTest.keyClick(shown.list, Qt.Key.Key_End)
+    await until(lambda: shown.model.at_tail)
+    QTest.keyClick(shown.list, Qt.Key.Key_Home)
+    await until(lambda: shown.model.at_head and came.id in shown.ids())
+    assert shown.ids()[0] == came.id
 
 
 @pytest.mark.parametrize("place", [-1, -150, 0])
-async def test_a_request_near_an_end_is_gone_to_while_the_page_is_being_read(tmp_path: Path, place: int) -> None:
-    async with open_page(tmp_path) as shown:
-        sent = await shown.fill(300)
-        shown.page.show_endpoint(shown.endpoint.id)
-        shown.page.go_to(sent[place])
+async def test_a_request_near_an_end_is_gone_to_while_the_page_is_being_read(place: int, shown: PageDesk) -> None:
+    sent = await shown.fill(300)
+    shown.page.show_endpoint(shown.endpoint.id)
+    shown.page.go_to(sent[place])
+    await until(lambda: not shown.feed.pager.jumping)
+    assert [one.id for one in shown.list.selected()] == [sent[place].id]
+    if place == -1:
+        came = await shown.add()
+        await until(lambda: shown.ids()[0] == came.id)
+        assert not shown.page.pill.isVisible()
+        assert shown.list.selected()[0].id == sent[place].id
+    assert ordered(shown)
+
+
+async def test_what_arrives_while_the_pages_around_a_request_are_read_is_not_lost(shown: PageDesk) -> None:
+    sent = await shown.fill(1_000)
+    await shown.reload()
+    for sought in (sent[100], sent[-1]):
+        shown.page.go_to(sought)
+        came = await asyncio.gather(*(shown.add() for _ in range(5)))
         await until(lambda: not shown.feed.pager.jumping)
-        assert [one.id for one in shown.list.selected()] == [sent[place].id]
-        if place == -1:
-            came = await shown.add()
-            await until(lambda: shown.ids()[0] == came.id)
-            assert not shown.page.pill.isVisible()
-            assert shown.list.selected()[0].id == sent[place].id
-        assert ordered(shown)
-
-
-async def test_what_arrives_while_the_pages_around_a_request_are_read_is_not_lost(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        sent = await shown.fill(1_000)
-        await shown.reload()
-        for sought in (sent[100], sent[-1]):
-            shown.page.go_to(sought)
-            came = await asyncio.gather(*(shown.add() for _ in range(5)))
-            await until(lambda: not shown.feed.pager.jumping)
-            await settle()
-            if sought is sent[100]:
-                assert shown.feed.new_count == 5
-                await shown.reload()
-            else:
-                await until(lambda: set(shown.ids()) >= {one.id for one in came})  # noqa: B023 - awaited here
-
-
-async def test_another_endpoint_shown_meanwhile_is_not_disturbed(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        sent = await shown.fill(500)
-        shown.page.go_to(sent[0])
-        shown.page.show_endpoint(None)
-        await until(lambda: not shown.feed.pager.jumping and shown.ids())
         await settle()
-        assert shown.list.current() is None
-        assert shown.model.at_head
+        if sought is sent[100]:
+            assert shown.feed.new_count == 5
+            await shown.reload()
+        else:
+            await until(lambda: set(shown.ids()) >= {one.id for one in came})  # noqa: B023 - awaited here
+
+
+async def test_another_endpoint_shown_meanwhile_is_not_disturbed(shown: PageDesk) -> None:
+    sent = await shown.fill(500)
+    shown.page.go_to(sent[0])
+    shown.page.show_endpoint(None)
+    await until(lambda: not shown.feed.pager.jumping and shown.ids())
+    await settle()
+    assert shown.list.current() is None
+    assert shown.model.at_head

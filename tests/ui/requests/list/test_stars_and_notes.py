@@ -47,26 +47,25 @@ def is_star_seen(shown: PageDesk, row: int) -> bool:
     return len({picture.pixel(int((place.x() + x) * ratio), int(place.y() * ratio)) for x in range(-8, 9)}) > 1
 
 
-async def test_a_click_on_a_star_that_is_seen_toggles_it_and_chooses_nothing(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await opened(shown)
-        viewport = shown.list.viewport()
-        QTest.mouseMove(viewport, star_of(shown, 3))
-        await until(lambda: is_star_seen(shown, 3))
-        QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
-        await until(lambda: shown.model.summary(3).starred)
-        assert [summary.id for summary in shown.list.selected()] == [ids[1]]
-        assert shown.detail.capture_id == ids[1]
-        QTest.mouseMove(viewport, star_of(shown, 2))
-        await until(lambda: is_star_seen(shown, 2))
-        assert is_star_seen(shown, 3)
-        QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
-        await until(lambda: not shown.model.summary(3).starred)
-        QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3) + QPoint(60, 0))
-        await until(lambda: shown.detail.capture_id == ids[3])
-        stored = await shown.desk.store.captures.get(ids[3])
-        assert stored is not None
-        assert not stored.starred
+async def test_a_click_on_a_star_that_is_seen_toggles_it_and_chooses_nothing(shown: PageDesk) -> None:
+    ids = await opened(shown)
+    viewport = shown.list.viewport()
+    QTest.mouseMove(viewport, star_of(shown, 3))
+    await until(lambda: is_star_seen(shown, 3))
+    QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
+    await until(lambda: shown.model.summary(3).starred)
+    assert [summary.id for summary in shown.list.selected()] == [ids[1]]
+    assert shown.detail.capture_id == ids[1]
+    QTest.mouseMove(viewport, star_of(shown, 2))
+    await until(lambda: is_star_seen(shown, 2))
+    assert is_star_seen(shown, 3)
+    QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3))
+    await until(lambda: not shown.model.summary(3).starred)
+    QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=star_of(shown, 3) + QPoint(60, 0))
+    await until(lambda: shown.detail.capture_id == ids[3])
+    stored = await shown.desk.store.captures.get(ids[3])
+    assert stored is not None
+    assert not stored.starred
 
 
 async def test_where_no_star_is_seen_a_click_gives_none(tmp_path: Path) -> None:
@@ -84,161 +83,153 @@ async def test_where_no_star_is_seen_a_click_gives_none(tmp_path: Path) -> None:
         await until(lambda: shown.model.summary(3).starred)
 
 
-async def test_s_and_the_heads_star_are_the_same(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await opened(shown)
-        command = shown.page.commands.opened.star
-        button = next(b for b in shown.detail.header.findChildren(ActionButton) if b.command is command)
-        assert button.accessibleName() == "Star (S)"
-        QTest.keyClick(shown.list, Qt.Key.Key_S)
-        await until(lambda: shown.model.summary(1).starred)
-        assert button.accessibleName() == "Remove star (S)"
-        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-        await until(lambda: not shown.model.summary(1).starred)
-        shown.detail.tabs.setFocus()
-        QTest.keyClick(shown.detail.tabs, Qt.Key.Key_S)
-        await until(lambda: shown.model.summary(1).starred)
+async def test_s_and_the_heads_star_are_the_same(shown: PageDesk) -> None:
+    await opened(shown)
+    command = shown.page.commands.opened.star
+    button = next(b for b in shown.detail.header.findChildren(ActionButton) if b.command is command)
+    assert button.accessibleName() == "Star (S)"
+    QTest.keyClick(shown.list, Qt.Key.Key_S)
+    await until(lambda: shown.model.summary(1).starred)
+    assert button.accessibleName() == "Remove star (S)"
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    await until(lambda: not shown.model.summary(1).starred)
+    shown.detail.tabs.setFocus()
+    QTest.keyClick(shown.detail.tabs, Qt.Key.Key_S)
+    await until(lambda: shown.model.summary(1).starred)
 
 
-async def test_a_list_of_the_starred_and_the_noted_follows(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await opened(shown, 6)
-        captures = shown.desk.store.captures
-        shown.page.filter.bar.set_text("is:starred")
-        await until(lambda: shown.page.filter.found_nothing)
-        await captures.star([ids[2], ids[4]])
-        await until(lambda: shown.ids() == [ids[2], ids[4]])
-        shown.page.filter.bar.set_text("is:noted")
-        await until(lambda: shown.page.filter.found_nothing)
-        await captures.set_note(ids[5], "look")
-        await until(lambda: shown.ids() == [ids[5]])
-        assert shown.model.summary(0).note == "look"
+async def test_a_list_of_the_starred_and_the_noted_follows(shown: PageDesk) -> None:
+    ids = await opened(shown, 6)
+    captures = shown.desk.store.captures
+    shown.page.filter.bar.set_text("is:starred")
+    await until(lambda: shown.page.filter.found_nothing)
+    await captures.star([ids[2], ids[4]])
+    await until(lambda: shown.ids() == [ids[2], ids[4]])
+    shown.page.filter.bar.set_text("is:noted")
+    await until(lambda: shown.page.filter.found_nothing)
+    await captures.set_note(ids[5], "look")
+    await until(lambda: shown.ids() == [ids[5]])
+    assert shown.model.summary(0).note == "look"
 
 
-async def test_what_is_marked_while_it_is_being_read_shows(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        made = await shown.fill(20)
-        star, page = shown.desk.store.captures.star, shown.page
-        for number, capture in enumerate(made):
-            page.show_endpoint(shown.endpoint.id)
-            page.detail.show_request(capture.id)
-            for _ in range(number % 4):
-                await asyncio.sleep(0)
-            await star([capture.id])
-            await until(lambda: shown.model.rowCount() == 20 and not shown.feed.pager.jumping)
-            await until(lambda capture=capture: page.request.summary and page.request.summary.id == capture.id)
-            row = shown.model.row_of(capture.id)
-            assert row is not None
-            assert shown.model.summary(row).starred
-            assert page.request.summary is not None
-            assert page.request.summary.starred
-        await star([made[0].id], False)
-        await shown.reload()
-        assert not shown.model.summary(19).starred
+async def test_what_is_marked_while_it_is_being_read_shows(shown: PageDesk) -> None:
+    made = await shown.fill(20)
+    star, page = shown.desk.store.captures.star, shown.page
+    for number, capture in enumerate(made):
+        page.show_endpoint(shown.endpoint.id)
+        page.detail.show_request(capture.id)
+        for _ in range(number % 4):
+            await asyncio.sleep(0)
+        await star([capture.id])
+        await until(lambda: shown.model.rowCount() == 20 and not shown.feed.pager.jumping)
+        await until(lambda capture=capture: page.request.summary and page.request.summary.id == capture.id)
+        row = shown.model.row_of(capture.id)
+        assert row is not None
+        assert shown.model.summary(row).starred
+        assert page.request.summary is not None
+        assert page.request.summary.starred
+    await star([made[0].id], False)
+    await shown.reload()
+    assert not shown.model.summary(19).starred
 
 
-async def test_many_starred_at_once_are_each_listed_once(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        made = await shown.fill(5)
-        await shown.reload()
-        shown.page.filter.bar.line.setText("is:starred")
-        await until(lambda: shown.page.filter.found_nothing)
-        shown.feed._throttle.set_interval(300)
-        shown.feed._throttle.call()  # what is found now waits for a moment
-        # The oldest last: with each of them all that are newer are found again.
-        for capture in reversed(made):
-            await shown.desk.store.captures.star([capture.id])
-            await until(lambda: not shown.feed.search._searching_queued)
-        await until(lambda: shown.model.rowCount() >= 5)
-        await settle()
-        assert shown.ids() == [capture.id for capture in reversed(made)]
+async def test_many_starred_at_once_are_each_listed_once(shown: PageDesk) -> None:
+    made = await shown.fill(5)
+    await shown.reload()
+    shown.page.filter.bar.line.setText("is:starred")
+    await until(lambda: shown.page.filter.found_nothing)
+    shown.feed._throttle.set_interval(300)
+    shown.feed._throttle.call()  # what is found now waits for a moment
+    # The oldest last: with each of them all that are newer are found again.
+    for capture in reversed(made):
+        await shown.desk.store.captures.star([capture.id])
+        await until(lambda: not shown.feed.search._searching_queued)
+    await until(lambda: shown.model.rowCount() >= 5)
+    await settle()
+    assert shown.ids() == [capture.id for capture in reversed(made)]
 
 
-async def test_a_note_is_written_under_the_head_and_shown_everywhere(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await opened(shown)
-        note = shown.detail.header.note
-        assert not note.isVisible()
-        QGuiApplication.clipboard().clear()
-        QTest.keyClick(shown.list, Qt.Key.Key_N)
-        await until(note.text.hasFocus)
-        QTest.keyClicks(note.text, "cluspn")
-        QTest.keyClick(note.text, Qt.Key.Key_Return)
-        QTest.keyClicks(note.text, "two")
-        assert note.text.toPlainText() == "cluspn\ntwo"
-        assert note.hint.text().startswith("10 of 2,000")
-        QTest.keyClick(note.text, Qt.Key.Key_Return, CTRL)
-        await until(lambda: shown.model.summary(1).note == "cluspn\ntwo")
-        assert not note.writing
-        assert note.isVisible()
-        assert note.text.isReadOnly()
-        assert shown.page.focusWidget() is shown.list
-        assert shown.page.commands.selected.note.text() == "Edit note…"
-        assert not shown.model.summary(1).starred
-        assert QGuiApplication.clipboard().text() == ""
-        assert "Note: cluspn\ntwo" in tooltip(shown.model.summary(1), {})
-        shown.list.select_row(0)
-        await until(lambda: not note.isVisible())
-        stored = await shown.desk.store.captures.get(ids[1])
-        assert stored is not None
-        assert stored.note == "cluspn\ntwo"
+async def test_a_note_is_written_under_the_head_and_shown_everywhere(shown: PageDesk) -> None:
+    ids = await opened(shown)
+    note = shown.detail.header.note
+    assert not note.isVisible()
+    QGuiApplication.clipboard().clear()
+    QTest.keyClick(shown.list, Qt.Key.Key_N)
+    await until(note.text.hasFocus)
+    QTest.keyClicks(note.text, "cluspn")
+    QTest.keyClick(note.text, Qt.Key.Key_Return)
+    QTest.keyClicks(note.text, "two")
+    assert note.text.toPlainText() == "cluspn\ntwo"
+    assert note.hint.text().startswith("10 of 2,000")
+    QTest.keyClick(note.text, Qt.Key.Key_Return, CTRL)
+    await until(lambda: shown.model.summary(1).note == "cluspn\ntwo")
+    assert not note.writing
+    assert note.isVisible()
+    assert note.text.isReadOnly()
+    assert shown.page.focusWidget() is shown.list
+    assert shown.page.commands.selected.note.text() == "Edit note…"
+    assert not shown.model.summary(1).starred
+    assert QGuiApplication.clipboard().text() == ""
+    assert "Note: cluspn\ntwo" in tooltip(shown.model.summary(1), {})
+    shown.list.select_row(0)
+    await until(lambda: not note.isVisible())
+    stored = await shown.desk.store.captures.get(ids[1])
+    assert stored is not None
+    assert stored.note == "cluspn\ntwo"
 
 
-async def test_esc_leaves_a_note_as_it_was_and_an_empty_one_removes_it(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await opened(shown)
-        await shown.desk.store.captures.set_note(ids[1], "before")
-        note = shown.detail.header.note
-        await until(note.isVisible)
-        QTest.mouseClick(note.edit, Qt.MouseButton.LeftButton)
-        QTest.keyClicks(note.text, " and after")
-        QTest.keyClick(note.text, Qt.Key.Key_Escape)
-        assert note.text.toPlainText() == "before"
-        assert shown.detail.capture_id == ids[1]
-        note.start()
-        QTest.keyClick(note.text, Qt.Key.Key_A, CTRL)
-        QTest.keyClick(note.text, Qt.Key.Key_Delete)
-        QTest.mouseClick(note.save_button, Qt.MouseButton.LeftButton)
-        await until(lambda: shown.model.summary(1).note is None)
-        assert not note.isVisible()
+async def test_esc_leaves_a_note_as_it_was_and_an_empty_one_removes_it(shown: PageDesk) -> None:
+    ids = await opened(shown)
+    await shown.desk.store.captures.set_note(ids[1], "before")
+    note = shown.detail.header.note
+    await until(note.isVisible)
+    QTest.mouseClick(note.edit, Qt.MouseButton.LeftButton)
+    QTest.keyClicks(note.text, " and after")
+    QTest.keyClick(note.text, Qt.Key.Key_Escape)
+    assert note.text.toPlainText() == "before"
+    assert shown.detail.capture_id == ids[1]
+    note.start()
+    QTest.keyClick(note.text, Qt.Key.Key_A, CTRL)
+    QTest.keyClick(note.text, Qt.Key.Key_Delete)
+    QTest.mouseClick(note.save_button, Qt.MouseButton.LeftButton)
+    await until(lambda: shown.model.summary(1).note is None)
+    assert not note.isVisible()
 
 
-async def test_a_note_takes_no_more_than_can_be_saved_and_says_so(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await opened(shown)
-        note = shown.detail.header.note
-        note.start()
-        QTest.keyClicks(note.text, "ab")
-        note.text.moveCursor(QTextCursor.MoveOperation.Left)
-        QGuiApplication.clipboard().setText("x\n\N{GRINNING FACE}" * 1_000)
-        note.text.paste()
-        text = note.text.toPlainText()
-        assert text == "a" + ("x\n\N{GRINNING FACE}" * 1_000)[: NOTE_MAX - 2] + "b"
-        assert note.hint.text() == "2,000 of 2,000 · 1,002 more did not fit"
-        assert note.hint.property("kind") == "error"
-        QTest.keyClicks(note.text, "y")
-        assert note.text.toPlainText() == text
-        assert note.hint.text() == "2,000 of 2,000 · 1 more did not fit"
-        note.text.undo()
-        QTest.keyClick(note.text, Qt.Key.Key_Backspace)
-        assert note.hint.property("kind") == "small"
-        note.text.setPlainText(f"{'z' * NOTE_MAX}\0")
-        shown.list.select_row(2)
-        await until(lambda: shown.model.summary(1).note == "z" * NOTE_MAX)
+async def test_a_note_takes_no_more_than_can_be_saved_and_says_so(shown: PageDesk) -> None:
+    await opened(shown)
+    note = shown.detail.header.note
+    note.start()
+    QTest.keyClicks(note.text, "ab")
+    note.text.moveCursor(QTextCursor.MoveOperation.Left)
+    QGuiApplication.clipboard().setText("x\n\N{GRINNING FACE}" * 1_000)
+    note.text.paste()
+    text = note.text.toPlainText()
+    assert text == "a" + ("x\n\N{GRINNING FACE}" * 1_000)[: NOTE_MAX - 2] + "b"
+    assert note.hint.text() == "2,000 of 2,000 · 1,002 more did not fit"
+    assert note.hint.property("kind") == "error"
+    QTest.keyClicks(note.text, "y")
+    assert note.text.toPlainText() == text
+    assert note.hint.text() == "2,000 of 2,000 · 1 more did not fit"
+    note.text.undo()
+    QTest.keyClick(note.text, Qt.Key.Key_Backspace)
+    assert note.hint.property("kind") == "small"
+    note.text.setPlainText(f"{'z' * NOTE_MAX}\0")
+    shown.list.select_row(2)
+    await until(lambda: shown.model.summary(1).note == "z" * NOTE_MAX)
 
 
-async def test_a_note_written_elsewhere_shows_but_not_over_what_is_being_written(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await opened(shown)
-        note, captures = shown.detail.header.note, shown.desk.store.captures
-        await captures.set_note(ids[1], "from a script")
-        await until(lambda: note.text.toPlainText() == "from a script")
-        note.start()
-        QTest.keyClicks(note.text, "!")
-        await captures.set_note(ids[1], "another")
-        assert note.text.toPlainText() == "from a script!"
-        note.cancel()
-        assert note.text.toPlainText() == "another"
+async def test_a_note_written_elsewhere_shows_but_not_over_what_is_being_written(shown: PageDesk) -> None:
+    ids = await opened(shown)
+    note, captures = shown.detail.header.note, shown.desk.store.captures
+    await captures.set_note(ids[1], "from a script")
+    await until(lambda: note.text.toPlainText() == "from a script")
+    note.start()
+    QTest.keyClicks(note.text, "!")
+    await captures.set_note(ids[1], "another")
+    assert note.text.toPlainText() == "from a script!"
+    note.cancel()
+    assert note.text.toPlainText() == "another"
 
 
 async def test_a_note_that_the_store_cannot_take_is_there_to_be_saved_again(

@@ -25,33 +25,31 @@ def files(data: QMimeData) -> list[Path]:
     return [Path(url.toLocalFile()) for url in data.urls()]
 
 
-async def test_each_body_becomes_a_file_byte_for_byte(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        kinds = ("application/json", "application/octet-stream", "text/plain; charset=latin-1")
-        made = [await shown.add(body, content_type=kind) for body, kind in zip(BODIES, kinds, strict=True)]
-        data = await shown.page.drag_files.mime([one.summary() for one in made])
-        written = files(data)
-        assert [path.read_bytes() for path in written] == list(BODIES)
-        assert [path.suffix for path in written] == [".json", ".bin", ".txt"]
-        assert written[0].name == f"request-{made[0].id[:13]}.json"
-        assert data.text().splitlines() == ["http://127.0.0.1:8787/catch/sample/orders?x=1"] * 3
-        folder = written[0].parent.parent
-        assert folder.parent == tmp_path
-        assert folder.stat().st_mode & 0o077 == 0
-        shown.page.stop()
-        assert not folder.exists()
+async def test_each_body_becomes_a_file_byte_for_byte(tmp_path: Path, shown: PageDesk) -> None:
+    kinds = ("application/json", "application/octet-stream", "text/plain; charset=latin-1")
+    made = [await shown.add(body, content_type=kind) for body, kind in zip(BODIES, kinds, strict=True)]
+    data = await shown.page.drag_files.mime([one.summary() for one in made])
+    written = files(data)
+    assert [path.read_bytes() for path in written] == list(BODIES)
+    assert [path.suffix for path in written] == [".json", ".bin", ".txt"]
+    assert written[0].name == f"request-{made[0].id[:13]}.json"
+    assert data.text().splitlines() == ["http://127.0.0.1:8787/catch/sample/orders?x=1"] * 3
+    folder = written[0].parent.parent
+    assert folder.parent == tmp_path
+    assert folder.stat().st_mode & 0o077 == 0
+    shown.page.stop()
+    assert not folder.exists()
 
 
-async def test_requests_of_one_moment_and_kind_get_names_of_their_own(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        at = 1_800_000_000_000_000
-        made = [await shown.add(f"{n}".encode(), received_at=at) for n in range(3)]
-        first = files(await shown.page.drag_files.mime([one.summary() for one in made]))
-        again = files(await shown.page.drag_files.mime([made[0].summary()]))
-        assert len({path.name for path in first}) == 3
-        assert [path.read_bytes() for path in first] == [b"0", b"1", b"2"]
-        assert again[0].name == first[0].name
-        assert again[0].read_bytes() == b"0"
+async def test_requests_of_one_moment_and_kind_get_names_of_their_own(shown: PageDesk) -> None:
+    at = 1_800_000_000_000_000
+    made = [await shown.add(f"{n}".encode(), received_at=at) for n in range(3)]
+    first = files(await shown.page.drag_files.mime([one.summary() for one in made]))
+    again = files(await shown.page.drag_files.mime([made[0].summary()]))
+    assert len({path.name for path in first}) == 3
+    assert [path.read_bytes() for path in first] == [b"0", b"1", b"2"]
+    assert again[0].name == first[0].name
+    assert again[0].read_bytes() == b"0"
 
 
 async def test_what_a_killed_program_left_goes_at_the_start(tmp_path: Path) -> None:
@@ -72,15 +70,14 @@ async def test_where_no_files_can_be_written_it_is_said(tmp_path: Path) -> None:
             await shown.page.drag_files.mime([one.summary()])
 
 
-async def test_one_request_is_also_its_curl_command_and_one_without_a_body_is_only_that(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        full, empty = await shown.add(b"a=1"), await shown.add(b"", method="GET")
-        data = await shown.page.drag_files.mime([full.summary()])
-        assert data.text().startswith("curl ")
-        assert "--data-raw a=1" in data.text()
-        data = await shown.page.drag_files.mime([empty.summary()])
-        assert not data.hasUrls()
-        assert data.text().startswith("curl ")
+async def test_one_request_is_also_its_curl_command_and_one_without_a_body_is_only_that(shown: PageDesk) -> None:
+    full, empty = await shown.add(b"a=1"), await shown.add(b"", method="GET")
+    data = await shown.page.drag_files.mime([full.summary()])
+    assert data.text().startswith("curl ")
+    assert "--data-raw a=1" in data.text()
+    data = await shown.page.drag_files.mime([empty.summary()])
+    assert not data.hasUrls()
+    assert data.text().startswith("curl ")
 
 
 def test_too_much_to_drag_is_said() -> None:
@@ -121,40 +118,38 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> Seen:
     return seen
 
 
-async def test_the_mouse_drags_what_is_selected_once_its_files_are_there(tmp_path: Path, seen: Seen) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(5)
-        await shown.add(b"newest")
-        await shown.reload()
-        viewport = shown.list.viewport()
-        rows = [shown.list.visualRect(shown.model.index(row)).center() for row in range(5)]
-        QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=rows[0])
-        move(shown, rows[0] + QPoint(30, 0))
-        move(shown, rows[2])
-        await until(lambda: seen.data)
-        assert not seen.inside_a_task
-        paths, text = seen.data[0]
-        assert [path.read_bytes() for path in paths] == [b"newest"]
-        assert text.startswith("curl ")
-        assert [summary.id for summary in shown.list.selected()] == [shown.ids()[0]]
-        QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=rows[2])
-        QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=rows[1])
-        QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, rows[3])
-        QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=rows[2])
-        move(shown, rows[2] + QPoint(30, 0))
-        await until(lambda: len(seen.data) == 2)
-        assert len(seen.data[1][0]) == 3
-        QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=rows[2])
+async def test_the_mouse_drags_what_is_selected_once_its_files_are_there(seen: Seen, shown: PageDesk) -> None:
+    await shown.fill(5)
+    await shown.add(b"newest")
+    await shown.reload()
+    viewport = shown.list.viewport()
+    rows = [shown.list.visualRect(shown.model.index(row)).center() for row in range(5)]
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=rows[0])
+    move(shown, rows[0] + QPoint(30, 0))
+    move(shown, rows[2])
+    await until(lambda: seen.data)
+    assert not seen.inside_a_task
+    paths, text = seen.data[0]
+    assert [path.read_bytes() for path in paths] == [b"newest"]
+    assert text.startswith("curl ")
+    assert [summary.id for summary in shown.list.selected()] == [shown.ids()[0]]
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=rows[2])
+    QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=rows[1])
+    QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, Qt.KeyboardModifier.ShiftModifier, rows[3])
+    QTest.mousePress(viewport, Qt.MouseButton.LeftButton, pos=rows[2])
+    move(shown, rows[2] + QPoint(30, 0))
+    await until(lambda: len(seen.data) == 2)
+    assert len(seen.data[1][0]) == 3
+    QTest.mouseRelease(viewport, Qt.MouseButton.LeftButton, pos=rows[2])
 
 
-async def test_who_lets_go_meanwhile_drags_nothing(tmp_path: Path, seen: Seen) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.add(b"body")
-        await until(lambda: shown.model.rowCount() == 1)
-        place = shown.list.visualRect(shown.model.index(0)).center()
-        QTest.mousePress(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        move(shown, place + QPoint(30, 0))
-        QTest.mouseRelease(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        await until(lambda: not shown.page.drag_out.preparing)
-        await settle()
-        assert not seen.data
+async def test_who_lets_go_meanwhile_drags_nothing(seen: Seen, shown: PageDesk) -> None:
+    await shown.add(b"body")
+    await until(lambda: shown.model.rowCount() == 1)
+    place = shown.list.visualRect(shown.model.index(0)).center()
+    QTest.mousePress(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    move(shown, place + QPoint(30, 0))
+    QTest.mouseRelease(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    await until(lambda: not shown.page.drag_out.preparing)
+    await settle()
+    assert not seen.data

@@ -129,69 +129,66 @@ async def test_two_thousand_requests_change_nothing_of_what_is_open(tmp_path: Pa
 
 @pytest.mark.parametrize(("key", "by"), [(Key.Key_J, 1), (Key.Key_Up, -1), (Key.Key_PageDown, 5)])
 async def test_keys_move_on_from_a_request_that_is_not_loaded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: Key, by: int
+    monkeypatch: pytest.MonkeyPatch, key: Key, by: int, shown: PageDesk
 ) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 30)
-        mine = await open_row(shown, 7)
-        await away(shown, ids, monkeypatch)
-        assert opened(shown, mine)
-        page = shown.list.viewport().height() // 32
-        wanted = ids[7 + by] if by < 5 else ids[min(29, 7 + page)]
-        QTest.keyClick(shown.list, key)
-        await until(lambda: opened(shown, wanted))
-        assert selected(shown) == [wanted]
-        assert shown.list.viewport().rect().contains(shown.list.visualRect(shown.list.currentIndex()))
+    ids = await filled(shown, 30)
+    mine = await open_row(shown, 7)
+    await away(shown, ids, monkeypatch)
+    assert opened(shown, mine)
+    page = shown.list.viewport().height() // 32
+    wanted = ids[7 + by] if by < 5 else ids[min(29, 7 + page)]
+    QTest.keyClick(shown.list, key)
+    await until(lambda: opened(shown, wanted))
+    assert selected(shown) == [wanted]
+    assert shown.list.viewport().rect().contains(shown.list.visualRect(shown.list.currentIndex()))
 
 
 async def test_many_that_are_not_loaded_stay_selected_and_only_they_are_deleted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch, shown: PageDesk
 ) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 12)
-        click_row(shown, 2)
-        click_row(shown, 4, SHIFT)
-        click_row(shown, 8, CTRL)
-        mine = [*ids[2:5], ids[8]]
-        await until(lambda: selected(shown) == mine)
-        await away(shown, ids, monkeypatch)
-        assert selected(shown) == mine
-        await until(lambda: shown.page.list_footer.bar.text.text() == "4 selected")
-        click_row(shown, 0, CTRL)
-        newest = shown.ids()[0]
-        await until(lambda: selected(shown) == [newest, *mine])
-        click_row(shown, 0, CTRL)
-        await shown.desk.store.captures.delete([ids[8]])  # by a script
-        await until(lambda: selected(shown) == mine[:3])
-        QTest.keyClick(shown.list, Key.Key_S)
-        await until(lambda: all(one.starred for one in shown.list.selected()))
-        QTest.keyClick(shown.list, Key.Key_S)
-        await until(lambda: not any(one.starred for one in shown.list.selected()))
-        before = shown.desk.store.captures.counts(shown.endpoint.id).total
-        await until(shown.page.commands.selected.delete.isEnabled)
-        QTest.keyClick(shown.list, Key.Key_Delete)
-        await until(lambda: shown.page.findChildren(Question))
-        assert shown.page.findChildren(Question)[0].windowTitle() == "Delete 3 requests?"
-        QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
-        await until(lambda: shown.desk.store.captures.counts(shown.endpoint.id).total == before - 3)
-        left = {one.id for one in await shown.desk.store.captures.page(shown.endpoint.id, limit=1_000)}
-        assert set(ids) - left == set(mine)
+    ids = await filled(shown, 12)
+    click_row(shown, 2)
+    click_row(shown, 4, SHIFT)
+    click_row(shown, 8, CTRL)
+    mine = [*ids[2:5], ids[8]]
+    await until(lambda: selected(shown) == mine)
+    await away(shown, ids, monkeypatch)
+    assert selected(shown) == mine
+    await until(lambda: shown.page.list_footer.bar.text.text() == "4 selected")
+    click_row(shown, 0, CTRL)
+    newest = shown.ids()[0]
+    await until(lambda: selected(shown) == [newest, *mine])
+    click_row(shown, 0, CTRL)
+    await shown.desk.store.captures.delete([ids[8]])  # by a script
+    await until(lambda: selected(shown) == mine[:3])
+    QTest.keyClick(shown.list, Key.Key_S)
+    await until(lambda: all(one.starred for one in shown.list.selected()))
+    QTest.keyClick(shown.list, Key.Key_S)
+    await until(lambda: not any(one.starred for one in shown.list.selected()))
+    before = shown.desk.store.captures.counts(shown.endpoint.id).total
+    await until(shown.page.commands.selected.delete.isEnabled)
+    QTest.keyClick(shown.list, Key.Key_Delete)
+    await until(lambda: shown.page.findChildren(Question))
+    assert shown.page.findChildren(Question)[0].windowTitle() == "Delete 3 requests?"
+    QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
+    await until(lambda: shown.desk.store.captures.counts(shown.endpoint.id).total == before - 3)
+    left = {one.id for one in await shown.desk.store.captures.page(shown.endpoint.id, limit=1_000)}
+    assert set(ids) - left == set(mine)
 
 
-async def test_rows_that_come_back_are_selected_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 12)
-        mine = await open_row(shown, 3)
-        await away(shown, ids, monkeypatch)
-        bar = shown.list.verticalScrollBar()
-        while shown.model.row_of(mine) is None:
-            bar.setValue(bar.maximum())
-            await settle()
-        assert [one.id for one in shown.list.selection.loaded()] == [mine]
-        current = shown.list.current()
-        assert current is not None
-        assert current.id == mine
-        assert not shown.model.kept
+async def test_rows_that_come_back_are_selected_again(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
+    ids = await filled(shown, 12)
+    mine = await open_row(shown, 3)
+    await away(shown, ids, monkeypatch)
+    bar = shown.list.verticalScrollBar()
+    while shown.model.row_of(mine) is None:
+        bar.setValue(bar.maximum())
+        await settle()
+    assert [one.id for one in shown.list.selection.loaded()] == [mine]
+    current = shown.list.current()
+    assert current is not None
+    assert current.id == mine
+    assert not shown.model.kept
 
 
 async def expire(shown: PageDesk) -> str:
@@ -261,149 +258,141 @@ async def test_what_is_open_and_deleted_is_still_shown_and_says_so(
         assert not detail.deleted_bar.isVisible()
 
 
-async def test_a_note_on_a_request_that_is_deleted_meanwhile_can_be_copied(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 3)
-        mine = await open_row(shown, 1)
-        QTest.keyClick(shown.list, Key.Key_N)
-        note = shown.detail.header.note
-        await until(note.text.hasFocus)
-        QTest.keyClicks(note.text, "half")
+async def test_a_note_on_a_request_that_is_deleted_meanwhile_can_be_copied(shown: PageDesk) -> None:
+    await filled(shown, 3)
+    mine = await open_row(shown, 1)
+    QTest.keyClick(shown.list, Key.Key_N)
+    note = shown.detail.header.note
+    await until(note.text.hasFocus)
+    QTest.keyClicks(note.text, "half")
+    await shown.desk.store.captures.delete([mine])
+    await until(lambda: not note.save_button.isEnabled())
+    assert note.text.hasFocus()
+    assert "Copy the text" in note.hint.text()
+    QTest.keyClicks(note.text, " done")
+    QTest.keyClick(note.text, Key.Key_Return, CTRL)
+    assert (note.writing, note.text.toPlainText()) == (True, "half done")
+    QTest.keyClick(note.text, Key.Key_Escape)
+    assert not note.writing
+    await settle()
+
+
+async def test_from_the_place_of_a_deleted_request_keys_go_on_to_its_neighbours(shown: PageDesk) -> None:
+    ids = await filled(shown, 6)
+    for key, row in ((Key.Key_J, 3), (Key.Key_K, 1)):
+        mine = await open_row(shown, shown.ids().index(ids[2]) if key == Key.Key_J else 2)
         await shown.desk.store.captures.delete([mine])
-        await until(lambda: not note.save_button.isEnabled())
-        assert note.text.hasFocus()
-        assert "Copy the text" in note.hint.text()
-        QTest.keyClicks(note.text, " done")
-        QTest.keyClick(note.text, Key.Key_Return, CTRL)
-        assert (note.writing, note.text.toPlainText()) == (True, "half done")
-        QTest.keyClick(note.text, Key.Key_Escape)
-        assert not note.writing
-        await settle()
+        await until(lambda: not shown.list.selected())
+        before = shown.ids()
+        QTest.keyClick(shown.list, key)
+        wanted = ids[row] if key == Key.Key_J else before[1]
+        await until(lambda wanted=wanted: opened(shown, wanted))
 
 
-async def test_from_the_place_of_a_deleted_request_keys_go_on_to_its_neighbours(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 6)
-        for key, row in ((Key.Key_J, 3), (Key.Key_K, 1)):
-            mine = await open_row(shown, shown.ids().index(ids[2]) if key == Key.Key_J else 2)
-            await shown.desk.store.captures.delete([mine])
-            await until(lambda: not shown.list.selected())
-            before = shown.ids()
-            QTest.keyClick(shown.list, key)
-            wanted = ids[row] if key == Key.Key_J else before[1]
-            await until(lambda wanted=wanted: opened(shown, wanted))
+async def test_a_filter_without_it_leaves_it_open_and_selects_nothing(shown: PageDesk) -> None:
+    await shown.fill(4, method="PUT")
+    await filled(shown, 4)
+    mine = await open_row(shown, 1)
+    count = unread(shown)
+    line = shown.page.filter.bar.line
+    line.setFocus()
+    QTest.keyClicks(line, "method:PUT ")
+    await until(lambda: shown.feed.query is not None and shown.model.rowCount() == 4)
+    await until(lambda: not shown.feed.pager.jumping)
+    await settle()
+    assert opened(shown, mine)
+    assert (selected(shown), shown.list.current()) == ([], None)
+    shown.list.setFocus()
+    QTest.keyClick(shown.list, Key.Key_L)
+    assert QGuiApplication.clipboard().text() == f"hookline://request/{mine}"
+    assert unread(shown) == count
+    line.setFocus()
+    line.clear()
+    await until(lambda: selected(shown) == [mine])
+    assert opened(shown, mine)
+    QTest.keyClicks(line, "method:PUT")
+    await until(lambda: shown.model.rowCount() == 4 and not shown.feed.pager.jumping)
+    shown.list.setFocus()
+    QTest.keyClick(shown.list, Key.Key_J)
+    await until(lambda: opened(shown, shown.ids()[0]))
 
 
-async def test_a_filter_without_it_leaves_it_open_and_selects_nothing(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(4, method="PUT")
-        await filled(shown, 4)
-        mine = await open_row(shown, 1)
-        count = unread(shown)
-        line = shown.page.filter.bar.line
-        line.setFocus()
-        QTest.keyClicks(line, "method:PUT ")
-        await until(lambda: shown.feed.query is not None and shown.model.rowCount() == 4)
-        await until(lambda: not shown.feed.pager.jumping)
-        await settle()
-        assert opened(shown, mine)
-        assert (selected(shown), shown.list.current()) == ([], None)
-        shown.list.setFocus()
-        QTest.keyClick(shown.list, Key.Key_L)
-        assert QGuiApplication.clipboard().text() == f"hookline://request/{mine}"
-        assert unread(shown) == count
-        line.setFocus()
-        line.clear()
-        await until(lambda: selected(shown) == [mine])
-        assert opened(shown, mine)
-        QTest.keyClicks(line, "method:PUT")
-        await until(lambda: shown.model.rowCount() == 4 and not shown.feed.pager.jumping)
-        shown.list.setFocus()
-        QTest.keyClick(shown.list, Key.Key_J)
-        await until(lambda: opened(shown, shown.ids()[0]))
+async def test_of_several_selected_the_open_one_stays_so_without_the_filter(shown: PageDesk) -> None:
+    await filled(shown, 4)
+    shown.page.filter.bar.set_text("method:POST")
+    await until(lambda: shown.feed.query is not None and shown.model.rowCount() == 4)
+    mine = await open_row(shown, 2)
+    shown.list.setFocus()
+    QTest.keyClick(shown.list, Key.Key_Up, SHIFT)
+    assert len(selected(shown)) == 2
+    shown.page.filter.bar.clear()
+    await until(lambda: shown.feed.query is None and not shown.feed.pager.jumping)
+    await settle()
+    assert (selected(shown), opened(shown, mine)) == ([mine], True)
 
 
-async def test_of_several_selected_the_open_one_stays_so_without_the_filter(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 4)
-        shown.page.filter.bar.set_text("method:POST")
-        await until(lambda: shown.feed.query is not None and shown.model.rowCount() == 4)
-        mine = await open_row(shown, 2)
-        shown.list.setFocus()
-        QTest.keyClick(shown.list, Key.Key_Up, SHIFT)
-        assert len(selected(shown)) == 2
-        shown.page.filter.bar.clear()
-        await until(lambda: shown.feed.query is None and not shown.feed.pager.jumping)
-        await settle()
-        assert (selected(shown), opened(shown, mine)) == ([mine], True)
-
-
-async def test_deleting_all_empties_the_detail(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 3)
-        await open_row(shown, 1)
-        shown.page.endpoint_commands.clear.trigger()
-        await until(lambda: shown.page.findChildren(Question))
-        QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
-        await until(shown.page.list_area.empty.isVisible)
-        assert shown.detail.placeholder.isVisible()
-        assert not shown.detail.deleted_bar.isVisible()
+async def test_deleting_all_empties_the_detail(shown: PageDesk) -> None:
+    await filled(shown, 3)
+    await open_row(shown, 1)
+    shown.page.endpoint_commands.clear.trigger()
+    await until(lambda: shown.page.findChildren(Question))
+    QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
+    await until(shown.page.list_area.empty.isVisible)
+    assert shown.detail.placeholder.isVisible()
+    assert not shown.detail.deleted_bar.isVisible()
 
 
 @pytest.mark.parametrize(("rows", "follows", "by"), [((1, 3), 4, "Enter"), ((4, 5), 3, "click"), ((0, 0), 1, "link")])
 async def test_after_a_delete_the_next_is_chosen_and_not_opened(
-    tmp_path: Path, rows: tuple[int, int], follows: int, by: str
+    rows: tuple[int, int], follows: int, by: str, shown: PageDesk
 ) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 6)
-        await open_row(shown, rows[0])
-        if rows[1] > rows[0]:
-            click_row(shown, rows[1], SHIFT)
-        await until(lambda: len(selected(shown)) == rows[1] - rows[0] + 1)
-        await until(shown.page.commands.selected.delete.isEnabled)
-        count = unread(shown) - (rows[1] - rows[0])
-        QTest.keyClick(shown.list, Key.Key_Delete)
-        await until(lambda: shown.page.findChildren(Question))
-        QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
-        await until(lambda: shown.model.rowCount() == 6 - (rows[1] - rows[0] + 1))
-        await settle(10)
-        assert selected(shown) == [ids[follows]]
-        assert shown.detail.capture_id is None
-        assert shown.detail.placeholder.text.text() == "Press Enter to open the selected request."
-        await until(lambda: unread(shown) == count)
-        if by == "click":
-            click_row(shown, shown.ids().index(ids[follows]))
-        elif by == "link":
-            shown.page.open_request(ids[follows])
-        else:
-            await activate(shown.page.window())
-            QTest.keyClick(shown.list, Key.Key_Return)
-        await until(lambda: opened(shown, ids[follows]))
+    ids = await filled(shown, 6)
+    await open_row(shown, rows[0])
+    if rows[1] > rows[0]:
+        click_row(shown, rows[1], SHIFT)
+    await until(lambda: len(selected(shown)) == rows[1] - rows[0] + 1)
+    await until(shown.page.commands.selected.delete.isEnabled)
+    count = unread(shown) - (rows[1] - rows[0])
+    QTest.keyClick(shown.list, Key.Key_Delete)
+    await until(lambda: shown.page.findChildren(Question))
+    QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
+    await until(lambda: shown.model.rowCount() == 6 - (rows[1] - rows[0] + 1))
+    await settle(10)
+    assert selected(shown) == [ids[follows]]
+    assert shown.detail.capture_id is None
+    assert shown.detail.placeholder.text.text() == "Press Enter to open the selected request."
+    await until(lambda: unread(shown) == count)
+    if by == "click":
+        click_row(shown, shown.ids().index(ids[follows]))
+    elif by == "link":
+        shown.page.open_request(ids[follows])
+    else:
+        await activate(shown.page.window())
+        QTest.keyClick(shown.list, Key.Key_Return)
+    await until(lambda: opened(shown, ids[follows]))
 
 
-async def test_a_delete_elsewhere_in_the_list_leaves_what_is_open_chosen(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 6)
-        mine = await open_row(shown, 0)
-        click_row(shown, 2, CTRL)
-        click_row(shown, 3, CTRL)
-        click_row(shown, 0, CTRL)
-        await until(lambda: selected(shown) == ids[2:4])
-        QTest.keyClick(shown.list, Key.Key_Delete)
-        await until(lambda: shown.page.findChildren(Question))
-        QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
-        await until(lambda: shown.model.rowCount() == 4)
-        await settle()
-        assert opened(shown, mine)
-        assert selected(shown) == [mine]
+async def test_a_delete_elsewhere_in_the_list_leaves_what_is_open_chosen(shown: PageDesk) -> None:
+    ids = await filled(shown, 6)
+    mine = await open_row(shown, 0)
+    click_row(shown, 2, CTRL)
+    click_row(shown, 3, CTRL)
+    click_row(shown, 0, CTRL)
+    await until(lambda: selected(shown) == ids[2:4])
+    QTest.keyClick(shown.list, Key.Key_Delete)
+    await until(lambda: shown.page.findChildren(Question))
+    QTest.mouseClick(shown.page.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
+    await until(lambda: shown.model.rowCount() == 4)
+    await settle()
+    assert opened(shown, mine)
+    assert selected(shown) == [mine]
 
 
-async def test_a_move_that_was_not_told_yet_does_not_open_what_a_delete_selects(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 6)
-        await open_row(shown, 1)
-        click_row(shown, 3, SHIFT)
-        shown.page.opener.select_next(lambda _, name: name in ids[1:4])  # in the same turn of the loop
-        await settle(5)
-        assert selected(shown) == [ids[4]]
-        assert shown.detail.capture_id is None
+async def test_a_move_that_was_not_told_yet_does_not_open_what_a_delete_selects(shown: PageDesk) -> None:
+    ids = await filled(shown, 6)
+    await open_row(shown, 1)
+    click_row(shown, 3, SHIFT)
+    shown.page.opener.select_next(lambda _, name: name in ids[1:4])  # in the same turn of the loop
+    await settle(5)
+    assert selected(shown) == [ids[4]]
+    assert shown.detail.capture_id is None

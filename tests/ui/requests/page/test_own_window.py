@@ -61,18 +61,17 @@ async def test_it_shows_its_request_with_its_keys_whatever_the_list_shows(tmp_pa
         await until(lambda: shown.model.summary(1).note == "cls")
 
 
-async def test_opening_it_twice_raises_the_first_and_a_double_click_opens_it_too(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(3)
-        await shown.reload()
-        window = await own(shown)
-        place = shown.list.visualRect(shown.model.index(1)).center()
-        QTest.mouseDClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        assert list(shown.page.windows.open_now.values()) == [window]
-        place = shown.list.visualRect(shown.model.index(2)).center()
-        QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        QTest.mouseDClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
-        assert len(shown.page.windows.open_now) == 2
+async def test_opening_it_twice_raises_the_first_and_a_double_click_opens_it_too(shown: PageDesk) -> None:
+    await shown.fill(3)
+    await shown.reload()
+    window = await own(shown)
+    place = shown.list.visualRect(shown.model.index(1)).center()
+    QTest.mouseDClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert list(shown.page.windows.open_now.values()) == [window]
+    place = shown.list.visualRect(shown.model.index(2)).center()
+    QTest.mouseClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    QTest.mouseDClick(shown.list.viewport(), Qt.MouseButton.LeftButton, pos=place)
+    assert len(shown.page.windows.open_now) == 2
 
 
 async def test_a_small_screen_does_not_make_it_smaller_for_good(
@@ -99,62 +98,59 @@ async def test_a_small_screen_does_not_make_it_smaller_for_good(
         assert (await own(shown)).size() == QSize(700, 500)
 
 
-async def test_esc_closes_what_is_open_inside_first(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(2)
-        await shown.reload()
-        window = await own(shown)
-        QTest.keyClick(window, Qt.Key.Key_F, CTRL)
-        bar = window.detail.body.find_bar
-        await until(bar.field.hasFocus)
-        QTest.keyClick(bar.field, Qt.Key.Key_Escape)
-        assert not bar.isVisible()
-        window.detail.header.note.start()
-        QTest.keyClick(window.detail.header.note.text, Qt.Key.Key_Escape)
-        assert window.isVisible()
-        QTest.keyClick(window, Qt.Key.Key_Escape)
-        await until(lambda: not shown.page.windows.open_now)
-        window = await own(shown)
-        QTest.keyClick(window.focusWidget(), Qt.Key.Key_W, CTRL)
-        await until(lambda: not shown.page.windows.open_now)
+async def test_esc_closes_what_is_open_inside_first(shown: PageDesk) -> None:
+    await shown.fill(2)
+    await shown.reload()
+    window = await own(shown)
+    QTest.keyClick(window, Qt.Key.Key_F, CTRL)
+    bar = window.detail.body.find_bar
+    await until(bar.field.hasFocus)
+    QTest.keyClick(bar.field, Qt.Key.Key_Escape)
+    assert not bar.isVisible()
+    window.detail.header.note.start()
+    QTest.keyClick(window.detail.header.note.text, Qt.Key.Key_Escape)
+    assert window.isVisible()
+    QTest.keyClick(window, Qt.Key.Key_Escape)
+    await until(lambda: not shown.page.windows.open_now)
+    window = await own(shown)
+    QTest.keyClick(window.focusWidget(), Qt.Key.Key_W, CTRL)
+    await until(lambda: not shown.page.windows.open_now)
 
 
-async def test_it_says_that_its_request_was_deleted(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(4)
-        await shown.reload()
-        store, ids = shown.desk.store, shown.ids()
-        window = await own(shown)
-        await store.captures.delete([ids[0]])
-        await settle()
-        assert window.detail.capture is not None
-        QTest.keyClick(window, Qt.Key.Key_Delete)
-        await until(lambda: window.findChildren(Question))
-        QTest.mouseClick(window.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
-        await until(window.detail.placeholder.isVisible)
-        assert window.detail.placeholder.text.text() == "You deleted it."
-        await until(lambda: shown.model.rowCount() == 2)
-        assert window.detail.placeholder.title.text() == "This request is no longer stored"
-        assert not window.commands.delete.isEnabled()
-        other = await own(shown, 0)
-        await store.endpoints.delete(shown.endpoint.id)
-        await until(other.detail.deleted_bar.isVisible)
-        assert other.detail.deleted_bar.text.text().startswith("This request was deleted with its endpoint.")
-        assert other.detail.capture is not None
+async def test_it_says_that_its_request_was_deleted(shown: PageDesk) -> None:
+    await shown.fill(4)
+    await shown.reload()
+    store, ids = shown.desk.store, shown.ids()
+    window = await own(shown)
+    await store.captures.delete([ids[0]])
+    await settle()
+    assert window.detail.capture is not None
+    QTest.keyClick(window, Qt.Key.Key_Delete)
+    await until(lambda: window.findChildren(Question))
+    QTest.mouseClick(window.findChildren(Question)[0].confirm, Qt.MouseButton.LeftButton)
+    await until(window.detail.placeholder.isVisible)
+    assert window.detail.placeholder.text.text() == "You deleted it."
+    await until(lambda: shown.model.rowCount() == 2)
+    assert window.detail.placeholder.title.text() == "This request is no longer stored"
+    assert not window.commands.delete.isEnabled()
+    other = await own(shown, 0)
+    await store.endpoints.delete(shown.endpoint.id)
+    await until(other.detail.deleted_bar.isVisible)
+    assert other.detail.deleted_bar.text.text().startswith("This request was deleted with its endpoint.")
+    assert other.detail.capture is not None
 
 
-async def test_a_request_that_is_not_stored_any_more_is_not_said_to_be_unchosen(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        lost = await shown.add()
-        await shown.desk.store.captures.delete([lost.id])
-        shown.detail.clear()
-        shown.page.windows.open(lost.summary())
-        for detail in (shown.page.windows.open_now[lost.id].detail, shown.detail):
-            detail.show_request(lost.id)
-            await until(lambda detail=detail: "no longer stored" in detail.placeholder.title.text())
-            assert detail.placeholder.isVisible()
-        shown.detail.clear()
-        assert shown.detail.placeholder.title.text() == "No request selected"
+async def test_a_request_that_is_not_stored_any_more_is_not_said_to_be_unchosen(shown: PageDesk) -> None:
+    lost = await shown.add()
+    await shown.desk.store.captures.delete([lost.id])
+    shown.detail.clear()
+    shown.page.windows.open(lost.summary())
+    for detail in (shown.page.windows.open_now[lost.id].detail, shown.detail):
+        detail.show_request(lost.id)
+        await until(lambda detail=detail: "no longer stored" in detail.placeholder.title.text())
+        assert detail.placeholder.isVisible()
+    shown.detail.clear()
+    assert shown.detail.placeholder.title.text() == "No request selected"
 
 
 async def test_it_comes_back_where_it_was_left_and_goes_with_the_program(tmp_path: Path) -> None:
@@ -175,18 +171,17 @@ async def test_it_comes_back_where_it_was_left_and_goes_with_the_program(tmp_pat
         assert not [one for one in QApplication.topLevelWidgets() if isinstance(one, OwnWindow)]
 
 
-async def test_windows_that_were_closed_leave_nothing_behind(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        made = await shown.add()
-        handlers = {kind: len(held) for kind, held in shown.desk.bus._handlers.items()}
-        for _ in range(3):
-            shown.page.windows.open(made.summary())
-            window = shown.page.windows.open_now[made.id]
-            await until(lambda window=window: window.detail.capture is not None)  # type: ignore[misc]
-            window.close()
-            await settle()
-        del window
-        gc.collect()
+async def test_windows_that_were_closed_leave_nothing_behind(shown: PageDesk) -> None:
+    made = await shown.add()
+    handlers = {kind: len(held) for kind, held in shown.desk.bus._handlers.items()}
+    for _ in range(3):
+        shown.page.windows.open(made.summary())
+        window = shown.page.windows.open_now[made.id]
+        await until(lambda window=window: window.detail.capture is not None)  # type: ignore[misc]
+        window.close()
         await settle()
-        assert {kind: len(held) for kind, held in shown.desk.bus._handlers.items()} == handlers
-        assert not [one for one in QApplication.allWidgets() if isinstance(one, OwnWindow)]
+    del window
+    gc.collect()
+    await settle()
+    assert {kind: len(held) for kind, held in shown.desk.bus._handlers.items()} == handlers
+    assert not [one for one in QApplication.allWidgets() if isinstance(one, OwnWindow)]

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.ui.requests.list.pager import PAGE
-from tests.ui.requests.page_desk import PageDesk, filled, open_page
+from tests.ui.requests.page_desk import PageDesk, filled
 from tests.ui.waiting import settle, until
 
 
@@ -27,54 +25,51 @@ async def go_to_page(shown: PageDesk, endpoint_id: int | None) -> None:
     await settle()
 
 
-async def test_it_is_shown_and_selected_again_on_the_way_back(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        other = await shown.desk.endpoint()
-        for _ in range(3):
-            await shown.add(endpoint_id=other.id)
-        await filled(shown, 3)
-        mine = await open_row(shown, 1)
-        QTest.keyClick(shown.list, Qt.Key.Key_U)
-        await until(lambda: not shown.model.summary(1).read)
-        await go_to_page(shown, other.id)
-        assert shown.detail.capture_id is None
-        theirs = await open_row(shown, 2)
-        await go_to_page(shown, None)
-        assert shown.detail.capture_id is None
-        for endpoint_id, was_open in ((shown.endpoint.id, mine), (other.id, theirs)):
-            await go_to_page(shown, endpoint_id)
-            await until(lambda: shown.detail.capture is not None)
-            assert shown.detail.capture_id == was_open
-            assert [one.id for one in shown.list.selected()] == [was_open]
-        assert shown.desk.store.captures.counts(shown.endpoint.id).unread == 3
-        shown.page.show_endpoint(shown.endpoint.id)
-        shown.page.open_request(mine)
-        await until(lambda: shown.desk.store.captures.counts(shown.endpoint.id).unread == 2)
-
-
-async def test_one_that_was_deleted_meanwhile_is_not_missed(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        other = await shown.desk.endpoint()
-        await filled(shown, 3)
-        mine = await open_row(shown, 1)
-        await go_to_page(shown, other.id)
-        nothing_open = shown.detail.placeholder.grab().toImage()
-        await shown.desk.store.captures.delete([mine])
-        await go_to_page(shown, shown.endpoint.id)
-        await until(lambda: shown.detail.capture_id is None)
-        assert shown.detail.placeholder.isVisible()
-        assert shown.detail.placeholder.grab().toImage() == nothing_open
-        assert not shown.list.selected()
-
-
-async def test_one_far_down_is_selected_though_it_is_not_loaded(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        captures = await shown.fill(PAGE + 20)
-        await shown.reload()
-        shown.page.go_to(captures[0])
+async def test_it_is_shown_and_selected_again_on_the_way_back(shown: PageDesk) -> None:
+    other = await shown.desk.endpoint()
+    for _ in range(3):
+        await shown.add(endpoint_id=other.id)
+    await filled(shown, 3)
+    mine = await open_row(shown, 1)
+    QTest.keyClick(shown.list, Qt.Key.Key_U)
+    await until(lambda: not shown.model.summary(1).read)
+    await go_to_page(shown, other.id)
+    assert shown.detail.capture_id is None
+    theirs = await open_row(shown, 2)
+    await go_to_page(shown, None)
+    assert shown.detail.capture_id is None
+    for endpoint_id, was_open in ((shown.endpoint.id, mine), (other.id, theirs)):
+        await go_to_page(shown, endpoint_id)
         await until(lambda: shown.detail.capture is not None)
-        await go_to_page(shown, None)
-        await go_to_page(shown, shown.endpoint.id)
-        await until(lambda: [one.id for one in shown.list.selected()] == [captures[0].id])
-        assert shown.detail.capture_id == captures[0].id
-        assert shown.model.row_of(captures[0].id) is None
+        assert shown.detail.capture_id == was_open
+        assert [one.id for one in shown.list.selected()] == [was_open]
+    assert shown.desk.store.captures.counts(shown.endpoint.id).unread == 3
+    shown.page.show_endpoint(shown.endpoint.id)
+    shown.page.open_request(mine)
+    await until(lambda: shown.desk.store.captures.counts(shown.endpoint.id).unread == 2)
+
+
+async def test_one_that_was_deleted_meanwhile_is_not_missed(shown: PageDesk) -> None:
+    other = await shown.desk.endpoint()
+    await filled(shown, 3)
+    mine = await open_row(shown, 1)
+    await go_to_page(shown, other.id)
+    nothing_open = shown.detail.placeholder.grab().toImage()
+    await shown.desk.store.captures.delete([mine])
+    await go_to_page(shown, shown.endpoint.id)
+    await until(lambda: shown.detail.capture_id is None)
+    assert shown.detail.placeholder.isVisible()
+    assert shown.detail.placeholder.grab().toImage() == nothing_open
+    assert not shown.list.selected()
+
+
+async def test_one_far_down_is_selected_though_it_is_not_loaded(shown: PageDesk) -> None:
+    captures = await shown.fill(PAGE + 20)
+    await shown.reload()
+    shown.page.go_to(captures[0])
+    await until(lambda: shown.detail.capture is not None)
+    await go_to_page(shown, None)
+    await go_to_page(shown, shown.endpoint.id)
+    await until(lambda: [one.id for one in shown.list.selected()] == [captures[0].id])
+    assert shown.detail.capture_id == captures[0].id
+    assert shown.model.row_of(captures[0].id) is None

@@ -33,129 +33,123 @@ def press(button: QPushButton) -> None:
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-async def test_the_empty_page_tells_how_to_begin_and_changes_by_itself(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        page = shown.page
-        url = shown.desk.capture_url(shown.endpoint)
-        assert page.list_area.empty.isVisible()
-        assert page.header.url.text() == url
-        page.list_area.empty.copy.copy()
-        assert QGuiApplication.clipboard().text().startswith(f"curl {url} ")
-        press(page.list_area.empty.test)
-        await until(lambda: shown.desk.tests_sent == [shown.endpoint.id])
-        await shown.add()
-        await until(page.list.isVisible)
-        assert "1 request" in page.footer.text()
+async def test_the_empty_page_tells_how_to_begin_and_changes_by_itself(shown: PageDesk) -> None:
+    page = shown.page
+    url = shown.desk.capture_url(shown.endpoint)
+    assert page.list_area.empty.isVisible()
+    assert page.header.url.text() == url
+    page.list_area.empty.copy.copy()
+    assert QGuiApplication.clipboard().text().startswith(f"curl {url} ")
+    press(page.list_area.empty.test)
+    await until(lambda: shown.desk.tests_sent == [shown.endpoint.id])
+    await shown.add()
+    await until(page.list.isVisible)
+    assert "1 request" in page.footer.text()
 
 
-async def test_keys_move_and_open_and_opening_marks_read(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(3)
-        await shown.reload()
-        ids = shown.ids()
-        for key, row in ((Qt.Key.Key_J, 0), (Qt.Key.Key_J, 1), (Qt.Key.Key_Down, 2), (Qt.Key.Key_K, 1)):
-            QTest.keyClick(shown.list, key)
-            assert shown.list.currentIndex().row() == row
-        await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == ids[1])
-        await until(lambda: shown.model.summary(1).read)
-        QTest.keyClick(shown.list, Qt.Key.Key_U)
-        await until(lambda: not shown.model.summary(1).read)
-        QTest.keyClick(shown.list, Qt.Key.Key_U)
-        await until(lambda: shown.model.summary(1).read)
+async def test_keys_move_and_open_and_opening_marks_read(shown: PageDesk) -> None:
+    await shown.fill(3)
+    await shown.reload()
+    ids = shown.ids()
+    for key, row in ((Qt.Key.Key_J, 0), (Qt.Key.Key_J, 1), (Qt.Key.Key_Down, 2), (Qt.Key.Key_K, 1)):
+        QTest.keyClick(shown.list, key)
+        assert shown.list.currentIndex().row() == row
+    await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == ids[1])
+    await until(lambda: shown.model.summary(1).read)
+    QTest.keyClick(shown.list, Qt.Key.Key_U)
+    await until(lambda: not shown.model.summary(1).read)
+    QTest.keyClick(shown.list, Qt.Key.Key_U)
+    await until(lambda: shown.model.summary(1).read)
 
 
-async def test_delete_asks_naming_what_goes_and_moves_on(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(4)
-        await shown.reload()
-        ids = shown.ids()
-        shown.list.select(ids[1])
-        await until(lambda: shown.detail.capture is not None)
-        QTest.keyClick(shown.list, Qt.Key.Key_Delete)
-        asked = await question(shown)
-        assert "POST /2" in asked.text.text()
-        press(asked.cancel)
-        await settle()
-        assert shown.ids() == ids
-        await activate(shown.page.window())
-        QTest.keyClick(shown.list, Qt.Key.Key_Delete)
-        await until(lambda: asked not in shown.page.findChildren(Question) and shown.page.findChildren(Question))
-        press((await question(shown)).confirm)
-        await until(lambda: shown.ids() == [ids[0], ids[2], ids[3]])
-        current = shown.list.current()
-        assert current is not None
-        assert current.id == ids[2]
-        assert shown.detail.capture_id is None
-        assert shown.detail.placeholder.isVisible()
-        assert not shown.list.selected()[0].read
-        await activate(shown.page.window())
-        QTest.keyClick(shown.list, Qt.Key.Key_Return)
-        await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == ids[2])
-        await until(lambda: shown.detail.isAncestorOf(shown.page.window().focusWidget()))
-        await activate(shown.page.window())
-        shown.list.setFocus()
-        shown.list.selectAll()
-        QTest.keyClick(shown.list, Qt.Key.Key_Delete)
-        await until(lambda: any("3 requests" in q.windowTitle() for q in shown.page.findChildren(Question)))
-        press(shown.page.findChildren(Question)[-1].confirm)
-        await until(shown.page.list_area.empty.isVisible)
-        assert shown.detail.capture is None
+async def test_delete_asks_naming_what_goes_and_moves_on(shown: PageDesk) -> None:
+    await shown.fill(4)
+    await shown.reload()
+    ids = shown.ids()
+    shown.list.select(ids[1])
+    await until(lambda: shown.detail.capture is not None)
+    QTest.keyClick(shown.list, Qt.Key.Key_Delete)
+    asked = await question(shown)
+    assert "POST /2" in asked.text.text()
+    press(asked.cancel)
+    await settle()
+    assert shown.ids() == ids
+    await activate(shown.page.window())
+    QTest.keyClick(shown.list, Qt.Key.Key_Delete)
+    await until(lambda: asked not in shown.page.findChildren(Question) and shown.page.findChildren(Question))
+    press((await question(shown)).confirm)
+    await until(lambda: shown.ids() == [ids[0], ids[2], ids[3]])
+    current = shown.list.current()
+    assert current is not None
+    assert current.id == ids[2]
+    assert shown.detail.capture_id is None
+    assert shown.detail.placeholder.isVisible()
+    assert not shown.list.selected()[0].read
+    await activate(shown.page.window())
+    QTest.keyClick(shown.list, Qt.Key.Key_Return)
+    await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == ids[2])
+    await until(lambda: shown.detail.isAncestorOf(shown.page.window().focusWidget()))
+    await activate(shown.page.window())
+    shown.list.setFocus()
+    shown.list.selectAll()
+    QTest.keyClick(shown.list, Qt.Key.Key_Delete)
+    await until(lambda: any("3 requests" in q.windowTitle() for q in shown.page.findChildren(Question)))
+    press(shown.page.findChildren(Question)[-1].confirm)
+    await until(shown.page.list_area.empty.isVisible)
+    assert shown.detail.capture is None
 
 
-async def test_copy_as_curl_from_list_and_detail(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        sent = await shown.add(b'{"it":"works"}')
-        await until(lambda: shown.model.rowCount() == 1)
-        shown.list.select(sent.id)
-        QTest.keyClick(shown.list, Qt.Key.Key_C)
-        await until(lambda: '--data-raw \'{"it":"works"}\'' in QGuiApplication.clipboard().text())
-        assert QGuiApplication.clipboard().text().startswith("curl 'http://127.0.0.1:8787/catch/sample/orders?x=1'")
-        QGuiApplication.clipboard().clear()
-        await until(lambda: shown.detail.capture is not None)
-        shown.page.commands.opened.curl.trigger()
-        await until(lambda: "curl" in QGuiApplication.clipboard().text())
+async def test_copy_as_curl_from_list_and_detail(shown: PageDesk) -> None:
+    sent = await shown.add(b'{"it":"works"}')
+    await until(lambda: shown.model.rowCount() == 1)
+    shown.list.select(sent.id)
+    QTest.keyClick(shown.list, Qt.Key.Key_C)
+    await until(lambda: '--data-raw \'{"it":"works"}\'' in QGuiApplication.clipboard().text())
+    assert QGuiApplication.clipboard().text().startswith("curl 'http://127.0.0.1:8787/catch/sample/orders?x=1'")
+    QGuiApplication.clipboard().clear()
+    await until(lambda: shown.detail.capture is not None)
+    shown.page.commands.opened.curl.trigger()
+    await until(lambda: "curl" in QGuiApplication.clipboard().text())
 
 
-async def test_copy_a_link_from_list_detail_and_header(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        clipboard = QGuiApplication.clipboard()
-        sent = await shown.add()
-        await until(lambda: shown.model.rowCount() == 1)
-        shown.list.select(sent.id)
-        QTest.keyClick(shown.list, Qt.Key.Key_L)
-        assert clipboard.text() == f"hookline://request/{sent.id}"
+async def test_copy_a_link_from_list_detail_and_header(shown: PageDesk) -> None:
+    clipboard = QGuiApplication.clipboard()
+    sent = await shown.add()
+    await until(lambda: shown.model.rowCount() == 1)
+    shown.list.select(sent.id)
+    QTest.keyClick(shown.list, Qt.Key.Key_L)
+    assert clipboard.text() == f"hookline://request/{sent.id}"
+    clipboard.clear()
+    await until(lambda: shown.detail.capture is not None)
+    shown.page.commands.opened.link.trigger()
+    assert clipboard.text() == f"hookline://request/{sent.id}"
+    shown.page.endpoint_commands.copy_link.trigger()
+    assert clipboard.text() == f"hookline://endpoint/{shown.endpoint.slug}"
+
+
+async def test_the_keys_of_a_request_work_in_its_detail_but_not_while_one_types(shown: PageDesk) -> None:
+    clipboard = QGuiApplication.clipboard()
+    sent = await shown.add()
+    await until(lambda: shown.model.rowCount() == 1)
+    shown.list.select(sent.id)
+    await until(lambda: shown.detail.capture is not None)
+    detail = shown.detail
+    detail.tabs.setCurrentIndex(TABS.index("Headers"))
+    for place in (detail.tabs, detail.headers):
         clipboard.clear()
-        await until(lambda: shown.detail.capture is not None)
-        shown.page.commands.opened.link.trigger()
+        place.setFocus()
+        QTest.keyClick(place, Qt.Key.Key_L)
         assert clipboard.text() == f"hookline://request/{sent.id}"
-        shown.page.endpoint_commands.copy_link.trigger()
-        assert clipboard.text() == f"hookline://endpoint/{shown.endpoint.slug}"
-
-
-async def test_the_keys_of_a_request_work_in_its_detail_but_not_while_one_types(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        clipboard = QGuiApplication.clipboard()
-        sent = await shown.add()
-        await until(lambda: shown.model.rowCount() == 1)
-        shown.list.select(sent.id)
-        await until(lambda: shown.detail.capture is not None)
-        detail = shown.detail
-        detail.tabs.setCurrentIndex(TABS.index("Headers"))
-        for place in (detail.tabs, detail.headers):
-            clipboard.clear()
-            place.setFocus()
-            QTest.keyClick(place, Qt.Key.Key_L)
-            assert clipboard.text() == f"hookline://request/{sent.id}"
-        clipboard.clear()
-        detail.open_find()
-        field = detail.body.find_bar.field
-        await until(field.hasFocus)
-        QTest.keyClicks(field, "clue")
-        QTest.keyClick(field, Qt.Key.Key_Home)
-        QTest.keyClick(field, Qt.Key.Key_Delete)
-        assert field.text() == "lue"
-        assert clipboard.text() == ""
-        assert not shown.page.findChildren(Question)
+    clipboard.clear()
+    detail.open_find()
+    field = detail.body.find_bar.field
+    await until(field.hasFocus)
+    QTest.keyClicks(field, "clue")
+    QTest.keyClick(field, Qt.Key.Key_Home)
+    QTest.keyClick(field, Qt.Key.Key_Delete)
+    assert field.text() == "lue"
+    assert clipboard.text() == ""
+    assert not shown.page.findChildren(Question)
 
 
 async def test_the_header_follows_the_endpoint_and_switches_it(tmp_path: Path) -> None:
@@ -178,19 +172,18 @@ async def test_the_header_follows_the_endpoint_and_switches_it(tmp_path: Path) -
         assert form._endpoint == current
 
 
-async def test_menu_marks_all_read_clears_and_deletes(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(3)
-        await shown.reload()
-        shown.page.endpoint_commands.mark_read.trigger()
-        await until(lambda: all(shown.model.summary(row).read for row in range(3)))
-        shown.page.endpoint_commands.clear.trigger()
-        press((await question(shown)).confirm)
-        await until(shown.page.list_area.empty.isVisible)
-        shown.page.endpoint_commands.delete.trigger()
-        await until(lambda: any("Delete “" in q.windowTitle() for q in shown.page.findChildren(Question)))
-        press(shown.page.findChildren(Question)[-1].confirm)
-        await until(lambda: shown.desk.store.endpoints.by_id(shown.endpoint.id) is None)
+async def test_menu_marks_all_read_clears_and_deletes(shown: PageDesk) -> None:
+    await shown.fill(3)
+    await shown.reload()
+    shown.page.endpoint_commands.mark_read.trigger()
+    await until(lambda: all(shown.model.summary(row).read for row in range(3)))
+    shown.page.endpoint_commands.clear.trigger()
+    press((await question(shown)).confirm)
+    await until(shown.page.list_area.empty.isVisible)
+    shown.page.endpoint_commands.delete.trigger()
+    await until(lambda: any("Delete “" in q.windowTitle() for q in shown.page.findChildren(Question)))
+    press(shown.page.findChildren(Question)[-1].confirm)
+    await until(lambda: shown.desk.store.endpoints.by_id(shown.endpoint.id) is None)
 
 
 async def test_rows_and_tooltips_show_hostile_text_as_plain_text(tmp_path: Path) -> None:
@@ -208,28 +201,26 @@ async def test_rows_and_tooltips_show_hostile_text_as_plain_text(tmp_path: Path)
         assert not shown.page.grab().isNull()
 
 
-async def test_ages_tick_for_what_is_seen_only(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(150)
-        await shown.reload()
-        shown.list.relative_times.tick()
-        assert 0 < len(shown.list.relative_times.texts) < 40
+async def test_ages_tick_for_what_is_seen_only(shown: PageDesk) -> None:
+    await shown.fill(150)
+    await shown.reload()
+    shown.list.relative_times.tick()
+    assert 0 < len(shown.list.relative_times.texts) < 40
 
 
-async def test_enter_leads_into_the_body_and_esc_back_to_the_list(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b'{"a": 1}', "application/json")
-        page, body = shown.page, shown.detail.body
-        await activate(page)
-        for view in (body.code, body.hex):
-            shown.list.setFocus()
-            QTest.keyClick(shown.list, Qt.Key.Key_Return)
-            assert page.focusWidget() is view
-            QTest.keyClick(view, Qt.Key.Key_Escape)
-            assert page.focusWidget() is shown.list
-            body.views.activated.emit("hex")
-            await until(lambda: body.stack.currentWidget() is body.hex)
-        shown.detail.open_find()
-        QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)
-        assert not body.find_bar.isVisible()
-        assert shown.detail.isAncestorOf(page.focusWidget())
+async def test_enter_leads_into_the_body_and_esc_back_to_the_list(shown: PageDesk) -> None:
+    await open_body(shown, b'{"a": 1}', "application/json")
+    page, body = shown.page, shown.detail.body
+    await activate(page)
+    for view in (body.code, body.hex):
+        shown.list.setFocus()
+        QTest.keyClick(shown.list, Qt.Key.Key_Return)
+        assert page.focusWidget() is view
+        QTest.keyClick(view, Qt.Key.Key_Escape)
+        assert page.focusWidget() is shown.list
+        body.views.activated.emit("hex")
+        await until(lambda: body.stack.currentWidget() is body.hex)
+    shown.detail.open_find()
+    QTest.keyClick(body.find_bar.field, Qt.Key.Key_Escape)
+    assert not body.find_bar.isVisible()
+    assert shown.detail.isAncestorOf(page.focusWidget())

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.ui.request.tabs.tabs import BODY, HEADERS
-from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.requests.page_desk import PageDesk, open_body
 
 Key = Qt.Key
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -28,26 +26,24 @@ def said(shown: PageDesk) -> str:
     ],
 )
 async def test_in_an_empty_list_they_say_why_they_do_nothing(
-    tmp_path: Path, key: Key, modifier: Qt.KeyboardModifier, reason: str
+    key: Key, modifier: Qt.KeyboardModifier, reason: str, shown: PageDesk
 ) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.reload()
-        shown.page.setFocus()
-        QTest.keyClick(shown.page, key, modifier)
-        assert said(shown) == reason
+    await shown.reload()
+    shown.page.setFocus()
+    QTest.keyClick(shown.page, key, modifier)
+    assert said(shown) == reason
 
 
-async def test_the_next_match_of_a_find_bar_behind_another_tab_is_shown(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b"one invoice, another invoice", "text/plain")
-        shown.list.setFocus()
-        QTest.keyClick(shown.list, Key.Key_F3)
-        assert said(shown) == "Filter the list or find in the body first."
-        QTest.keyClick(shown.list, Key.Key_F, CTRL)
-        shown.detail.body.find_bar.field.setText("invoice")
-        place = shown.detail.body.code.textCursor().position()
-        shown.detail.tabs.setCurrentIndex(HEADERS)
-        shown.list.setFocus()
-        QTest.keyClick(shown.list, Key.Key_F3)
-        assert shown.detail.tabs.currentIndex() == BODY
-        assert shown.detail.body.code.textCursor().position() > place
+async def test_the_next_match_of_a_find_bar_behind_another_tab_is_shown(shown: PageDesk) -> None:
+    await open_body(shown, b"one invoice, another invoice", "text/plain")
+    shown.list.setFocus()
+    QTest.keyClick(shown.list, Key.Key_F3)
+    assert said(shown) == "Filter the list or find in the body first."
+    QTest.keyClick(shown.list, Key.Key_F, CTRL)
+    shown.detail.body.find_bar.field.setText("invoice")
+    place = shown.detail.body.code.textCursor().position()
+    shown.detail.tabs.setCurrentIndex(HEADERS)
+    shown.list.setFocus()
+    QTest.keyClick(shown.list, Key.Key_F3)
+    assert shown.detail.tabs.currentIndex() == BODY
+    assert shown.detail.body.code.textCursor().position() > place

@@ -20,80 +20,76 @@ def chosen(shown: PageDesk) -> list[str]:
     return [summary.id for summary in shown.list.selected()]
 
 
-async def test_clicks_and_keys_choose_many_and_the_detail_keeps_what_it_shows(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 12)
-        footer = shown.page.list_footer
-        height = shown.list.height()
-        click_row(shown, 1)
-        await until(lambda: shown.detail.capture is not None)
-        assert not footer.bar.isVisible()
-        click_row(shown, 4, SHIFT)
-        await until(footer.bar.isVisible)
-        assert chosen(shown) == ids[1:5]
-        assert footer.bar.text.text() == "4 selected"
-        assert shown.list.height() == height
-        click_row(shown, 2, CTRL)
-        await until(lambda: footer.bar.text.text() == "3 selected")
-        assert chosen(shown) == [ids[1], ids[3], ids[4]]
-        QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
-        await until(lambda: footer.bar.text.text() == "12 selected")
-        await settle()
-        assert shown.detail.capture_id == ids[1]
-        assert not shown.model.summary(4).read
-        QTest.keyClick(shown.list, Qt.Key.Key_Escape)
-        await until(lambda: not footer.bar.isVisible())
-        assert chosen(shown) == [ids[1]]
-        assert shown.detail.capture_id == ids[1]
+async def test_clicks_and_keys_choose_many_and_the_detail_keeps_what_it_shows(shown: PageDesk) -> None:
+    ids = await filled(shown, 12)
+    footer = shown.page.list_footer
+    height = shown.list.height()
+    click_row(shown, 1)
+    await until(lambda: shown.detail.capture is not None)
+    assert not footer.bar.isVisible()
+    click_row(shown, 4, SHIFT)
+    await until(footer.bar.isVisible)
+    assert chosen(shown) == ids[1:5]
+    assert footer.bar.text.text() == "4 selected"
+    assert shown.list.height() == height
+    click_row(shown, 2, CTRL)
+    await until(lambda: footer.bar.text.text() == "3 selected")
+    assert chosen(shown) == [ids[1], ids[3], ids[4]]
+    QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
+    await until(lambda: footer.bar.text.text() == "12 selected")
+    await settle()
+    assert shown.detail.capture_id == ids[1]
+    assert not shown.model.summary(4).read
+    QTest.keyClick(shown.list, Qt.Key.Key_Escape)
+    await until(lambda: not footer.bar.isVisible())
+    assert chosen(shown) == [ids[1]]
+    assert shown.detail.capture_id == ids[1]
 
 
-async def test_a_click_on_one_of_many_opens_that_one(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 6)
-        click_row(shown, 0)
-        click_row(shown, 3, SHIFT)
-        await until(shown.page.list_footer.bar.isVisible)
-        click_row(shown, 3)
-        await until(lambda: shown.detail.capture_id == ids[3])
-        await until(lambda: not shown.page.list_footer.bar.isVisible())
+async def test_a_click_on_one_of_many_opens_that_one(shown: PageDesk) -> None:
+    ids = await filled(shown, 6)
+    click_row(shown, 0)
+    click_row(shown, 3, SHIFT)
+    await until(shown.page.list_footer.bar.isVisible)
+    click_row(shown, 3)
+    await until(lambda: shown.detail.capture_id == ids[3])
+    await until(lambda: not shown.page.list_footer.bar.isVisible())
 
 
-async def test_shift_and_an_arrow_choose_one_more(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 6)
-        QTest.keyClick(shown.list, Qt.Key.Key_J)
-        QTest.keyClick(shown.list, Qt.Key.Key_Down, SHIFT)
-        await until(lambda: chosen(shown) == ids[:2] or chosen(shown) == ids[1:3])
-        first = chosen(shown)[0]
-        await until(shown.page.list_footer.bar.isVisible)
-        await until(lambda: shown.detail.capture is not None)
-        assert shown.detail.capture_id == first
+async def test_shift_and_an_arrow_choose_one_more(shown: PageDesk) -> None:
+    ids = await filled(shown, 6)
+    QTest.keyClick(shown.list, Qt.Key.Key_J)
+    QTest.keyClick(shown.list, Qt.Key.Key_Down, SHIFT)
+    await until(lambda: chosen(shown) == ids[:2] or chosen(shown) == ids[1:3])
+    first = chosen(shown)[0]
+    await until(shown.page.list_footer.bar.isVisible)
+    await until(lambda: shown.detail.capture is not None)
+    assert shown.detail.capture_id == first
 
 
-async def test_the_bars_buttons_mark_star_and_clear(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        ids = await filled(shown, 6)
-        shown.list.select_row(0)
-        await until(lambda: shown.model.summary(0).read)
-        click_row(shown, 2, SHIFT)
-        await until(shown.page.list_footer.bar.isVisible)
-        _, read, unread, star, delete, clear = shown.page.list_footer.bar.buttons
-        await until(read.isEnabled)
-        QTest.mouseClick(read, Qt.MouseButton.LeftButton)
-        await until(lambda: all(shown.model.summary(row).read for row in range(3)))
-        await until(lambda: unread.isEnabled() and not read.isEnabled())
-        QTest.mouseClick(unread, Qt.MouseButton.LeftButton)
-        await until(lambda: not any(shown.model.summary(row).read for row in range(3)))
-        QTest.mouseClick(star, Qt.MouseButton.LeftButton)
-        await until(lambda: all(shown.model.summary(row).starred for row in range(3)))
-        assert not shown.model.summary(3).starred
-        await until(lambda: "Remove 3 stars" in star.accessibleName())
-        QTest.mouseClick(star, Qt.MouseButton.LeftButton)
-        await until(lambda: not any(shown.model.summary(row).starred for row in range(3)))
-        assert delete.accessibleName() == "Delete 3 requests… (Del)"
-        QTest.mouseClick(clear, Qt.MouseButton.LeftButton)
-        await until(lambda: not shown.page.list_footer.bar.isVisible())
-        assert chosen(shown) == [ids[0]]
+async def test_the_bars_buttons_mark_star_and_clear(shown: PageDesk) -> None:
+    ids = await filled(shown, 6)
+    shown.list.select_row(0)
+    await until(lambda: shown.model.summary(0).read)
+    click_row(shown, 2, SHIFT)
+    await until(shown.page.list_footer.bar.isVisible)
+    _, read, unread, star, delete, clear = shown.page.list_footer.bar.buttons
+    await until(read.isEnabled)
+    QTest.mouseClick(read, Qt.MouseButton.LeftButton)
+    await until(lambda: all(shown.model.summary(row).read for row in range(3)))
+    await until(lambda: unread.isEnabled() and not read.isEnabled())
+    QTest.mouseClick(unread, Qt.MouseButton.LeftButton)
+    await until(lambda: not any(shown.model.summary(row).read for row in range(3)))
+    QTest.mouseClick(star, Qt.MouseButton.LeftButton)
+    await until(lambda: all(shown.model.summary(row).starred for row in range(3)))
+    assert not shown.model.summary(3).starred
+    await until(lambda: "Remove 3 stars" in star.accessibleName())
+    QTest.mouseClick(star, Qt.MouseButton.LeftButton)
+    await until(lambda: not any(shown.model.summary(row).starred for row in range(3)))
+    assert delete.accessibleName() == "Delete 3 requests… (Del)"
+    QTest.mouseClick(clear, Qt.MouseButton.LeftButton)
+    await until(lambda: not shown.page.list_footer.bar.isVisible())
+    assert chosen(shown) == [ids[0]]
 
 
 async def test_much_work_tells_how_far_it_is_and_can_be_stopped(

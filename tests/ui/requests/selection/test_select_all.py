@@ -54,169 +54,158 @@ async def answer(shown: PageDesk) -> Question:
     return asked
 
 
-async def test_all_is_offered_where_more_is_stored_than_loaded(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 450)
-        await select_loaded(shown)
-        bar = shown.page.list_footer.bar
-        assert bar.text.text() == "200 selected"
-        assert bar.select_all.text() == "Select all 450"
-        assert "Select all 450 requests" in offered(shown)
-        await select_everything(shown)
-        assert bar.text.text() == "All 450 selected"
-        assert not bar.select_all.isVisible()
-        delete = shown.page.commands.selected.delete
-        await until(lambda: delete.text() == "Delete 450 requests…")
+async def test_all_is_offered_where_more_is_stored_than_loaded(shown: PageDesk) -> None:
+    await filled(shown, 450)
+    await select_loaded(shown)
+    bar = shown.page.list_footer.bar
+    assert bar.text.text() == "200 selected"
+    assert bar.select_all.text() == "Select all 450"
+    assert "Select all 450 requests" in offered(shown)
+    await select_everything(shown)
+    assert bar.text.text() == "All 450 selected"
+    assert not bar.select_all.isVisible()
+    delete = shown.page.commands.selected.delete
+    await until(lambda: delete.text() == "Delete 450 requests…")
 
 
 @pytest.mark.usefixtures("each_font")
-async def test_where_room_is_short_the_offer_is_not_cut(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 450)
-        await select_loaded(shown)
-        bar = shown.page.list_footer.bar
-        shown.page.splitter.setSizes([460, 540])
-        await settle()
-        assert bar.text.isVisible()
-        shown.page.splitter.setSizes([340, 660])
-        shown.page._pause.set(True)
-        await settle()
-        row = bar.select_all.parentWidget().layout()
-        whole: list[tuple[bool, bool, bool]] = []
-        for digits in range(4, 18):
-            bar.say("200 selected", offer=f"Select all {10**digits:,}")
-            assert row.sizeHint().width() <= bar.width()
-            words = bar.select_all.text()
-            whole.append((bar.text.isVisible(), words.startswith("Select all "), bar.buttons[0].isVisible()))
-            if not any(whole[-1]):
-                break
-        assert whole == sorted(whole, reverse=True)
-        assert whole[-1] == (False, False, False), "the last is Replay: R and the menu replay too"
-        assert words == f"All {10**digits:,}"
-        assert bar.select_all.accessibleName() == f"Select {words[0].lower()}{words[1:]}"
-        bar.say("200 selected", offer="Select all 450")
-        shown.page.splitter.setSizes([600, 400])
-        await until(bar.text.isVisible)
-        assert bar.buttons[0].isVisible()
-        assert bar.select_all.text() == "Select all 450"
+async def test_where_room_is_short_the_offer_is_not_cut(shown: PageDesk) -> None:
+    await filled(shown, 450)
+    await select_loaded(shown)
+    bar = shown.page.list_footer.bar
+    shown.page.splitter.setSizes([460, 540])
+    await settle()
+    assert bar.text.isVisible()
+    shown.page.splitter.setSizes([340, 660])
+    shown.page._pause.set(True)
+    await settle()
+    row = bar.select_all.parentWidget().layout()
+    whole: list[tuple[bool, bool, bool]] = []
+    for digits in range(4, 18):
+        bar.say("200 selected", offer=f"Select all {10**digits:,}")
+        assert row.sizeHint().width() <= bar.width()
+        words = bar.select_all.text()
+        whole.append((bar.text.isVisible(), words.startswith("Select all "), bar.buttons[0].isVisible()))
+        if not any(whole[-1]):
+            break
+    assert whole == sorted(whole, reverse=True)
+    assert whole[-1] == (False, False, False), "the last is Replay: R and the menu replay too"
+    assert words == f"All {10**digits:,}"
+    assert bar.select_all.accessibleName() == f"Select {words[0].lower()}{words[1:]}"
+    bar.say("200 selected", offer="Select all 450")
+    shown.page.splitter.setSizes([600, 400])
+    await until(bar.text.isVisible)
+    assert bar.buttons[0].isVisible()
+    assert bar.select_all.text() == "Select all 450"
 
 
-async def test_nothing_more_is_offered_where_all_is_loaded(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 20)
-        QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
-        await until(lambda: shown.page.list_footer.bar.text.text() == "20 selected")
-        assert not shown.page.list_footer.bar.select_all.isVisible()
-        assert [text for text in offered(shown) if text.startswith("Select all")] == ["Select all"]
+async def test_nothing_more_is_offered_where_all_is_loaded(shown: PageDesk) -> None:
+    await filled(shown, 20)
+    QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
+    await until(lambda: shown.page.list_footer.bar.text.text() == "20 selected")
+    assert not shown.page.list_footer.bar.select_all.isVisible()
+    assert [text for text in offered(shown) if text.startswith("Select all")] == ["Select all"]
 
 
-async def test_what_comes_in_later_is_not_deleted(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 450)
-        await select_everything(shown)
-        late = await shown.add()
-        await until(lambda: shown.model.row_of(late.id) == 0)
-        await settle()
-        asked = await answer(shown)
-        assert asked.windowTitle() == "Delete all 450 requests?"
-        text = asked.text.text()
-        assert text.startswith(f"This deletes 450 requests in “{shown.endpoint.name}”, received ")
-        assert "Requests received since you selected them are kept." in text
-        later = await shown.add()
-        await until(lambda: not shown.page.batch.busy and total(shown) == 2)
-        await until(lambda: shown.ids() == [later.id, late.id])
+async def test_what_comes_in_later_is_not_deleted(shown: PageDesk) -> None:
+    await filled(shown, 450)
+    await select_everything(shown)
+    late = await shown.add()
+    await until(lambda: shown.model.row_of(late.id) == 0)
+    await settle()
+    asked = await answer(shown)
+    assert asked.windowTitle() == "Delete all 450 requests?"
+    text = asked.text.text()
+    assert text.startswith(f"This deletes 450 requests in “{shown.endpoint.name}”, received ")
+    assert "Requests received since you selected them are kept." in text
+    later = await shown.add()
+    await until(lambda: not shown.page.batch.busy and total(shown) == 2)
+    await until(lambda: shown.ids() == [later.id, late.id])
 
 
-async def test_what_is_held_back_is_not_among_all(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 450)
-        shown.feed.paused = True
-        held = await shown.add()
-        await until(lambda: shown.feed.new_count == 1)
-        await select_everything(shown)
-        chosen = shown.page.select_all.requests
-        assert chosen is not None
-        assert chosen.count == 450
-        assert not chosen.has(held.id)
+async def test_what_is_held_back_is_not_among_all(shown: PageDesk) -> None:
+    await filled(shown, 450)
+    shown.feed.paused = True
+    held = await shown.add()
+    await until(lambda: shown.feed.new_count == 1)
+    await select_everything(shown)
+    chosen = shown.page.select_all.requests
+    assert chosen is not None
+    assert chosen.count == 450
+    assert not chosen.has(held.id)
 
 
-async def test_of_a_filtered_list_all_that_match_are_meant(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await shown.fill(300, method="PUT")
-        await filled(shown, 50)
-        shown.page.filter.bar.line.setText("method:PUT")
-        await until(lambda: shown.feed.query == parse("method:PUT") and shown.model.rowCount() == 200)
-        await until(lambda: not shown.feed.search.busy)
-        await select_loaded(shown)
-        assert shown.page.list_footer.bar.select_all.text() == "Select all matches"
-        await select_everything(shown)
-        assert shown.page.list_footer.bar.text.text() == "All 300 selected"
-        counts = shown.desk.store.captures.counts
-        QTest.keyClick(shown.list, Qt.Key.Key_U)
-        await until(lambda: counts(shown.endpoint.id).unread == 50)
-        assert shown.page.list_footer.bar.text.text() == "All 300 selected"
-        await until(lambda: "unread" in shown.page.commands.selected.toggle_read.text())
-        asked = await answer(shown)
-        assert "matching “method:PUT”" in asked.text.text()
-        await until(lambda: total(shown) == 50)
+async def test_of_a_filtered_list_all_that_match_are_meant(shown: PageDesk) -> None:
+    await shown.fill(300, method="PUT")
+    await filled(shown, 50)
+    shown.page.filter.bar.line.setText("method:PUT")
+    await until(lambda: shown.feed.query == parse("method:PUT") and shown.model.rowCount() == 200)
+    await until(lambda: not shown.feed.search.busy)
+    await select_loaded(shown)
+    assert shown.page.list_footer.bar.select_all.text() == "Select all matches"
+    await select_everything(shown)
+    assert shown.page.list_footer.bar.text.text() == "All 300 selected"
+    counts = shown.desk.store.captures.counts
+    QTest.keyClick(shown.list, Qt.Key.Key_U)
+    await until(lambda: counts(shown.endpoint.id).unread == 50)
+    assert shown.page.list_footer.bar.text.text() == "All 300 selected"
+    await until(lambda: "unread" in shown.page.commands.selected.toggle_read.text())
+    asked = await answer(shown)
+    assert "matching “method:PUT”" in asked.text.text()
+    await until(lambda: total(shown) == 50)
 
 
-async def test_all_are_starred_and_all_stars_taken(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 450)
-        await select_everything(shown)
-        star = shown.page.commands.selected.star
-        await until(star.isEnabled)
-        QTest.keyClick(shown.list, Qt.Key.Key_S)
-        await until(lambda: star.text() == "Remove 450 stars" and star.isEnabled())
-        found = [
-            one
-            async for rows in shown.desk.store.captures.search(parse("is:starred"), None, limit=1000)
-            for one in rows
-        ]
-        assert len(found) == 450
-        QTest.keyClick(shown.list, Qt.Key.Key_S)
-        await until(lambda: star.text() == "Star 450 requests" and star.isEnabled())
+async def test_all_are_starred_and_all_stars_taken(shown: PageDesk) -> None:
+    await filled(shown, 450)
+    await select_everything(shown)
+    star = shown.page.commands.selected.star
+    await until(star.isEnabled)
+    QTest.keyClick(shown.list, Qt.Key.Key_S)
+    await until(lambda: star.text() == "Remove 450 stars" and star.isEnabled())
+    found = [
+        one async for rows in shown.desk.store.captures.search(parse("is:starred"), None, limit=1000) for one in rows
+    ]
+    assert len(found) == 450
+    QTest.keyClick(shown.list, Qt.Key.Key_S)
+    await until(lambda: star.text() == "Star 450 requests" and star.isEnabled())
 
 
-async def test_rows_are_selected_as_they_are_loaded(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 450)
-        await select_everything(shown)
-        shown.feed.pager.older()
-        await until(lambda: shown.model.rowCount() == 400)
-        await settle()
-        assert shown.list.selected_count() == 400
-        assert shown.page.list_footer.bar.text.text() == "All 450 selected"
+async def test_rows_are_selected_as_they_are_loaded(shown: PageDesk) -> None:
+    await filled(shown, 450)
+    await select_everything(shown)
+    shown.feed.pager.older()
+    await until(lambda: shown.model.rowCount() == 400)
+    await settle()
+    assert shown.list.selected_count() == 400
+    assert shown.page.list_footer.bar.text.text() == "All 450 selected"
 
 
 @pytest.mark.parametrize("change", ["another selection", "one less", "filter", "list", "time", "deleted", "newest too"])
-async def test_any_change_is_the_end_of_it(tmp_path: Path, change: str) -> None:
-    async with open_page(tmp_path) as shown:
-        page = shown.page
-        other = await shown.desk.endpoint()
-        await filled(shown, 450)
-        await select_everything(shown)
-        if change == "another selection":
-            QTest.keyClick(shown.list, Qt.Key.Key_Escape)
-        elif change == "one less":
-            place = shown.list.visualRect(shown.model.index(2)).center()
-            QTest.mouseClick(shown.list.viewport(), LEFT, CTRL, place)
-        elif change == "filter":
-            page.feed.filter_by(parse("method:POST"))
-        elif change == "list":
-            page.show_endpoint(other.id)
-        elif change == "time":
-            page.feed.narrow(None)
-        elif change == "deleted":
-            await shown.desk.store.captures.delete([shown.ids()[-1]])
-        else:
-            await shown.add()
-            await until(lambda: shown.model.rowCount() == 201)
-            QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
-        assert page.select_all.requests is None
-        await settle()
-        await until(lambda: not page.list_footer.bar.text.text().startswith("All "))
+async def test_any_change_is_the_end_of_it(change: str, shown: PageDesk) -> None:
+    page = shown.page
+    other = await shown.desk.endpoint()
+    await filled(shown, 450)
+    await select_everything(shown)
+    if change == "another selection":
+        QTest.keyClick(shown.list, Qt.Key.Key_Escape)
+    elif change == "one less":
+        place = shown.list.visualRect(shown.model.index(2)).center()
+        QTest.mouseClick(shown.list.viewport(), LEFT, CTRL, place)
+    elif change == "filter":
+        page.feed.filter_by(parse("method:POST"))
+    elif change == "list":
+        page.show_endpoint(other.id)
+    elif change == "time":
+        page.feed.narrow(None)
+    elif change == "deleted":
+        await shown.desk.store.captures.delete([shown.ids()[-1]])
+    else:
+        await shown.add()
+        await until(lambda: shown.model.rowCount() == 201)
+        QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL)
+    assert page.select_all.requests is None
+    await settle()
+    await until(lambda: not page.list_footer.bar.text.text().startswith("All "))
 
 
 async def test_the_work_can_be_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,24 +223,23 @@ async def test_the_work_can_be_stopped(tmp_path: Path, monkeypatch: pytest.Monke
         assert len((await shown.desk.store.captures.clearings.marked(None)).starred) == bulk.done
 
 
-async def test_reading_which_they_are_can_be_stopped(tmp_path: Path) -> None:
-    async with open_page(tmp_path) as shown:
-        await filled(shown, 450)
-        page, told = shown.page, []
+async def test_reading_which_they_are_can_be_stopped(shown: PageDesk) -> None:
+    await filled(shown, 450)
+    page, told = shown.page, []
 
-        def stop() -> None:
-            if page.batch.busy and not page.batch.stopping:
-                told.append(page.list_footer.bar.progress_text.text())
-                page.batch.stop()
+    def stop() -> None:
+        if page.batch.busy and not page.batch.stopping:
+            told.append(page.list_footer.bar.progress_text.text())
+            page.batch.stop()
 
-        page.batch.changed.connect(stop)
-        QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL | SHIFT)
-        await until(lambda: told and not page.batch.busy)
-        await settle()
-        assert told == ["Selecting 0 of 450…"]
-        assert page.select_all.requests is None
-        assert shown.list.selected_count() == 200
-        await until(page.list_footer.bar.select_all.isVisible)
+    page.batch.changed.connect(stop)
+    QTest.keyClick(shown.list, Qt.Key.Key_A, CTRL | SHIFT)
+    await until(lambda: told and not page.batch.busy)
+    await settle()
+    assert told == ["Selecting 0 of 450…"]
+    assert page.select_all.requests is None
+    assert shown.list.selected_count() == 200
+    await until(page.list_footer.bar.select_all.isVisible)
 
 
 async def test_of_all_endpoints_the_question_names_those_that_lose(tmp_path: Path) -> None:
