@@ -13,7 +13,7 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-async def until(predicate: Callable[[], object], timeout: float = 20.0) -> None:
+async def until(predicate: Callable[[], object], timeout: float = 45.0) -> None:
     """Return as soon as `predicate()` is true, which nothing announces; AssertionError after `timeout` seconds."""
     loop = asyncio.get_running_loop()
     end = loop.time() + timeout

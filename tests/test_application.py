@@ -21,10 +21,9 @@ from app.core.events import DatabaseDamaged, FileTrouble, SettingsChanged, Stora
 from app.core.settings import Settings
 from app.db import integrity, settings_file
 from app.db.store import Store
-from tests.db.helpers import eventually
 from tests.e2e.senders import post
 from tests.factories import capture, draft
-from tests.support import free_port
+from tests.support import free_port, until
 
 pytestmark = pytest.mark.smoke
 
@@ -229,7 +228,7 @@ async def test_damage_is_looked_for_after_an_unclean_stop_until_there_is_none(
         await application.open()
         await application.listen()
         if application.folder_lock.was_unclean and not delay_s:
-            await eventually(lambda: application.store.integrity.finished)
+            await until(lambda: application.store.integrity.finished)
             assert application.troubles.damage == told[-1].reason
         await application.close()
 

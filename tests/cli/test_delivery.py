@@ -17,7 +17,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.db.store import Store
 from tests import deliveries, factories
 from tests.cli.conftest import Run
-from tests.db.helpers import eventually
+from tests.support import until
 
 T = TypeVar("T")
 SENT = "http://127.0.0.1:9/in/orders?x=1"
@@ -275,7 +275,7 @@ def test_what_was_deleted_before_it_was_sent_is_listed(run: Run, folder: Path) -
 def test_a_response_that_made_room_is_named(run: Run, rows: list[Delivery], folder: Path) -> None:
     async def remove(store: Store) -> None:
         store.limits.set_response_limit(1)
-        await eventually(lambda: store._eviction._worker.is_idle)
+        await until(lambda: store._eviction._worker.is_idle)
 
     in_store(folder, remove)
     shown = run("delivery", rows[1].id, "--attempt", "1").out

@@ -18,6 +18,7 @@ from app.cli.main import main
 from app.cli.services import CliServices
 from tests.cli.conftest import ROOT, Program, Run, command
 from tests.cli.sending import post
+from tests.support import free_port
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="terminals and signals of POSIX")
 
@@ -89,12 +90,6 @@ def pretend(folder: Path, port: int, pid: int) -> None:
     """A note of a running program, as one leaves it behind when it is killed."""
     note = {"pid": pid, "capture_url": None, "api_url": f"http://127.0.0.1:{port}"}
     (folder / "runtime.json").write_text(json.dumps(note), "utf-8")
-
-
-def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port: int = server.getsockname()[1]
-        return port
 
 
 def gone_pid() -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from app.core.settings import Settings
 from app.core.sizes import GIB
 from app.db import settings_file
 from tests.cli.conftest import Program, Run
+from tests.support import free_port
 
 
 @pytest.mark.usefixtures("empty_store")
@@ -144,9 +144,3 @@ def test_a_value_of_this_run_is_marked_and_saved_when_it_is_set(
     assert (changed.out, changed.err) == (f"{url}\n", "")
     assert settings_file.load(folder).base_url == url
     assert settings_file.load(folder).port == Settings().port
-
-
-def free_port() -> int:
-
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])

@@ -33,6 +33,7 @@ from tests.cli.sending import send
 from tests.cli.target_server import serving
 from tests.factories import capture, draft
 from tests.server.forward.targets import answering
+from tests.support import until
 
 processes = pytest.mark.skipif(os.name == "nt", reason="select and signals of POSIX")
 WAIT_S = 30.0
@@ -197,12 +198,6 @@ async def opened(folder: Path) -> Application:
     await application.open()
     await application.listen()
     return application
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(WAIT_S):
-        while not condition():  # noqa: ASYNC110 - nothing signals it
-            await asyncio.sleep(0.01)
 
 
 @pytest.mark.parametrize(("timeout", "told"), [("0", "No request matches."), ("1", "No request came within 1 second.")])

@@ -104,13 +104,6 @@ def of_kind(events: Sequence[Event], kind: type[Event]) -> list[Any]:
     return [event for event in events if type(event) is kind]
 
 
-async def eventually(condition: Any, seconds: float = 45.0) -> None:
-    """Wait until `condition()` holds; fails when it does not come to."""
-    async with asyncio.timeout(seconds):
-        while not condition():  # noqa: ASYNC110 - what is waited for happens in a file or another thread
-            await asyncio.sleep(0.01)
-
-
 def candidate(target: str, headers: Headers, body: bytes, content_type: str = "") -> Candidate:
     """A request as searches look at it, though it is stored nowhere."""
     return Candidate(

@@ -24,7 +24,8 @@ from app.db.backups import part_of
 from app.db.copy import copy_database, find_damage
 from app.db.store import Store
 from tests import damage, factories
-from tests.db.helpers import BODY, add, add_many, eventually
+from tests.db.helpers import BODY, add, add_many
+from tests.support import until
 
 KIB, MIB = 1 << 10, 1 << 20
 
@@ -116,7 +117,7 @@ async def test_a_backup_ends_under_constant_captures_and_holds_all_acknowledged_
             report(step, done, total)
 
         monkeypatch.setattr(store.backups, "_report", after_a_capture)
-        await eventually(lambda: len(acknowledged) > 50)
+        await until(lambda: len(acknowledged) > 50)
         # The copy begins only after this returns.
         await store.backups.start(place / "a.db")
         before = set(acknowledged)
@@ -438,7 +439,7 @@ async def test_the_part_that_a_killed_backup_left_is_removed_by_the_next_start_o
         store = await Store.open(tmp_path, lambda _: None)
         if following == "start":
             store.backups.clean_up()
-            await eventually(lambda: ".a.db.part" not in names(place))
+            await until(lambda: ".a.db.part" not in names(place))
         else:
             assert (await backup(store, place / "b.db")).state == "done"
         await store.close()

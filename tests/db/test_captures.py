@@ -20,7 +20,8 @@ from app.core.model import PART_SIZE, Capture, Endpoint, PageKey
 from app.db import response_times
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import BODY, add, add_many, eventually, of_kind, query
+from tests.db.helpers import BODY, add, add_many, of_kind, query
+from tests.support import until
 
 
 def key(capture: Capture) -> PageKey:
@@ -90,7 +91,7 @@ async def test_a_body_that_came_in_pieces_is_as_any_other(
         offset, length = reads.randrange(len(body)), reads.randrange(PART_SIZE)
         assert await captures.body(capture.id, offset, length) == body[offset : offset + length]
     await captures.delete([capture.id])
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_body") == [(0,)])
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM capture_body") == [(0,)])
 
 
 async def test_a_small_body_that_came_in_pieces_is_deleted_whole(
@@ -116,7 +117,7 @@ async def test_parts_of_a_request_that_is_not_kept_are_deleted(
         await store.captures.add_part(seq, part, bytes(PART_SIZE))
     await store.captures.add_piece(seq, 0, bytes(99_999))
     await store.captures.drop_parts(seq)
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)])
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)])
     assert query(tmp_path, "SELECT count(*) FROM capture_body") == [(0,)]
 
 
@@ -131,7 +132,7 @@ async def test_parts_left_by_a_crash_are_deleted_at_start_and_others_are_not(tmp
     await store.close()
     again = await Store.open(tmp_path, lambda _: None)
     assert again.captures.new_seq() > lost
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_body") == [(3,)])
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM capture_body") == [(3,)])
     assert await again.captures.body(kept.id) == body
     await again.close()
 
@@ -191,7 +192,7 @@ async def test_answer_times_come_with_a_later_commit(
     captures = await add_many(store, endpoint.id, 300)
     for capture in captures:
         store.captures.responded(capture.seq, 0.25)
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_response") == [(300,)])
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM capture_response") == [(300,)])
     page = await store.captures.page(endpoint.id, limit=400)
     assert {summary.response_ms for summary in page} == {0.25}
 
@@ -305,7 +306,7 @@ async def test_deleting_requests_takes_bodies_and_tells_each_endpoint(
         removed.setdefault(event.endpoint_id, set()).update(event.ids)
     assert removed == {one.id: {*(capture.id for capture in first[1:]), big.id}, other.id: {second[0].id}}
     assert store.captures.counts(one.id).last_received_at == first[0].received_at
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_body") == [(2,)])
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM capture_body") == [(2,)])
 
 
 async def test_clearing_empties_one_endpoint_and_keeps_what_comes_after(store: Store, events: list[Event]) -> None:

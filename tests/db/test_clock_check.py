@@ -15,7 +15,8 @@ from app.core.events import Event, Purged, RetentionWaiting
 from app.core.model import Endpoint
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, eventually, of_kind, query
+from tests.db.helpers import add, of_kind, query
+from tests.support import until
 
 NOW = 1_795_000_000_000_000
 SECOND, HOUR = 1_000_000, 3_600_000_000
@@ -121,10 +122,10 @@ async def test_resumed_by_hand_it_deletes_soon_and_waits_no_more(machine: Machin
     machine.now += 45 * DAY_US
     async with machine.store() as store:
         store.retention.start()
-        await eventually(lambda: of_kind(machine.events, Purged))
+        await until(lambda: of_kind(machine.events, Purged))
         assert held(store) == 3
         await store.retention.resume()
-        await eventually(lambda: len(of_kind(machine.events, Purged)) == 2)
+        await until(lambda: len(of_kind(machine.events, Purged)) == 2)
         assert held(store) == 0
     assert machine.kinds == ["ahead", None]
     async with machine.store() as store:
@@ -190,9 +191,9 @@ async def test_changed_days_wait_too(machine: Machine) -> None:
     machine.now += 45 * DAY_US
     async with machine.store() as store:
         store.retention.start()
-        await eventually(lambda: of_kind(machine.events, Purged))
+        await until(lambda: of_kind(machine.events, Purged))
         await store.endpoints.update(made.id, msgspec.structs.replace(made.draft(), retention_days=1))
-        await eventually(lambda: len(of_kind(machine.events, Purged)) == 2)
+        await until(lambda: len(of_kind(machine.events, Purged)) == 2)
         assert held(store) == 3
 
 

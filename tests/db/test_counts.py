@@ -19,7 +19,8 @@ from app.core.model import PART_SIZE, DeliveryState, Endpoint, Plan
 from app.db.restore import restore
 from app.db.store import Store
 from tests import deliveries, factories
-from tests.db.helpers import add_many, check_totals, eventually, kept_bytes, query, recount, recount_bytes
+from tests.db.helpers import add_many, check_totals, kept_bytes, query, recount, recount_bytes
+from tests.support import until
 
 NOW = 1_795_000_000_000_000
 
@@ -181,7 +182,7 @@ async def test_numbers_equal_the_tables_after_every_kind_of_start(
     await store.close()
     again = await Store.open(folder, lambda _: None)
     try:
-        await eventually(lambda: recount_bytes(folder)[0] == again.limits.pending_deletion() == 0)
+        await until(lambda: recount_bytes(folder)[0] == again.limits.pending_deletion() == 0)
         await again._cleanup.run()
         assert kept_bytes(folder) == recount_bytes(folder)
         check_totals(again, folder)

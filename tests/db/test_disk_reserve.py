@@ -21,7 +21,8 @@ from app.db import writer as writer_module
 from app.db.disk_reserve import FILE_NAME, make_room_to_start, reserve_size
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import BODY, add, add_many, eventually, files, of_kind, query
+from tests.db.helpers import BODY, add, add_many, files, of_kind, query
+from tests.support import until
 
 
 class Usage(NamedTuple):
@@ -104,7 +105,7 @@ async def test_captures_are_refused_below_the_reserve_and_all_else_goes_on(
     assert await store.captures.page(None) == []
     await store.retention.purge()
     disk.room = 10 * GIB
-    await eventually(lambda: reasons(events)[1:] == [None])
+    await until(lambda: reasons(events)[1:] == [None])
     await add(store, endpoint.id)
 
 
@@ -113,10 +114,10 @@ async def test_a_disk_that_is_nearly_full_is_told_of_before_anybody_sends(
 ) -> None:
     disk.room = 10 * MIB
     store.keep_reserve()
-    await eventually(lambda: reasons(events))
+    await until(lambda: reasons(events))
     assert str(reasons(events)[0]).startswith("The disk has ")
     disk.room = 10 * GIB
-    await eventually(lambda: reasons(events)[1:] == [None])
+    await until(lambda: reasons(events)[1:] == [None])
     assert (tmp_path / FILE_NAME).stat().st_size == 16 * MIB
 
 
@@ -162,7 +163,7 @@ async def test_the_file_is_kept_once_the_program_stays_and_emptied_for_a_start(
     await add(store, endpoint.id)
     assert not (tmp_path / FILE_NAME).exists()
     store.keep_reserve()
-    await eventually((tmp_path / FILE_NAME).exists)
+    await until((tmp_path / FILE_NAME).exists)
     await add(store, endpoint.id)
     assert (tmp_path / FILE_NAME).stat().st_size == 16 * MIB
     assert (tmp_path / FILE_NAME).stat().st_blocks * 512 >= 16 * MIB
@@ -198,7 +199,7 @@ async def test_what_is_deleted_is_given_back_soon(
         await store.endpoints.delete(endpoint.id)
     else:
         await store.captures.clear(endpoint.id)
-    await eventually(lambda: file.stat().st_size < 200_000)
+    await until(lambda: file.stat().st_size < 200_000)
     assert query(tmp_path, "PRAGMA freelist_count") == [(0,)]
 
 
@@ -222,8 +223,8 @@ async def test_what_is_deleted_while_somebody_reads_is_given_back_afterwards(
     reading = asyncio.create_task(store._readers.run(slow), name="reading")
     await read.wait()
     await store.captures.delete([capture.id for capture in bodies])
-    await eventually(lambda: query(tmp_path, "PRAGMA freelist_count") == [(0,)])
+    await until(lambda: query(tmp_path, "PRAGMA freelist_count") == [(0,)])
     assert (tmp_path / "hookline.db").stat().st_size > 3_000_000
     go_on.set()
     await reading
-    await eventually(lambda: (tmp_path / "hookline.db").stat().st_size < 200_000)
+    await until(lambda: (tmp_path / "hookline.db").stat().st_size < 200_000)

@@ -17,7 +17,8 @@ from app.core.model import Counts, Endpoint, EndpointDraft, Plan
 from app.core.rules import create_refusal, plan_refusal
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, add_many, eventually, of_kind, query
+from tests.db.helpers import add, add_many, of_kind, query
+from tests.support import until
 
 INSERT = (
     "INSERT INTO endpoint (slug, name, description, retention_days, active, response, auth, created_at)"
@@ -206,7 +207,7 @@ async def test_deleting_hides_at_once_and_deletes_in_the_background(
     assert await store.captures.get(captures[0].id) is None
     with pytest.raises(NotFoundError):
         await store.captures.body(captures[0].id)
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM endpoint") == [(0,)])
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM endpoint") == [(0,)])
     assert query(tmp_path, "SELECT count(*) FROM capture") == [(0,)]
     assert query(tmp_path, "SELECT count(*) FROM capture_body") == [(0,)]
 
@@ -221,7 +222,7 @@ async def test_an_interrupted_deletion_goes_on_at_the_next_start(tmp_path: Path)
         connection.commit()
     again = await Store.open(tmp_path, lambda _: None)
     assert again.endpoints.all() == ()
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM endpoint") == [(0,)])
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM endpoint") == [(0,)])
     assert query(tmp_path, "SELECT count(*) FROM capture") == [(0,)]
     await again.close()
 

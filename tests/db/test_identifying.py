@@ -10,7 +10,8 @@ from app.core.providers.catalogue import ProviderMatch
 from app.core.record import Headers
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, add_many, eventually, of_kind, query
+from tests.db.helpers import add, add_many, of_kind, query
+from tests.support import until
 
 BY_US: Headers = (("X-Us", "order.paid"),)
 
@@ -47,8 +48,8 @@ async def test_what_was_stored_unlooked_at_is_found_out_and_told(tmp_path: Path)
     store, endpoint = await opened(tmp_path, events)
     ours = await add(store, endpoint.id, b"abc" + b"x" * 9_000, headers=BY_US, identified=False)
     other = await add(store, endpoint.id, b"y" * 9_000, identified=False)
-    await eventually(lambda: not unlooked(tmp_path))
-    await eventually(lambda: of_kind(events, RequestsIdentified))
+    await until(lambda: not unlooked(tmp_path))
+    await until(lambda: of_kind(events, RequestsIdentified))
     found, nobody = await store.captures.get(ours.id), await store.captures.get(other.id)
     assert found is not None
     assert (found.provider, found.event, found.delivery_id, found.identified) == ("us", "order.paid", "abc", True)
@@ -65,7 +66,7 @@ async def test_a_body_in_parts_is_looked_at_from_its_beginning(tmp_path: Path) -
     capture = factories.capture(body, seq=seq, endpoint_id=endpoint.id, headers=BY_US, identified=False)
     await store.captures.add_part(seq, 0, body[:PART_SIZE])
     await store.captures.add(capture, body[PART_SIZE:], 1)
-    await eventually(lambda: not unlooked(tmp_path))
+    await until(lambda: not unlooked(tmp_path))
     found = await store.captures.get(capture.id)
     assert found is not None
     assert found.delivery_id == "abc"
@@ -87,8 +88,8 @@ async def test_a_long_bodys_gist_says_more_once_all_of_it_was_read(tmp_path: Pat
     body = b"[" + b",".join([b'{"id":1,"name":"x"}'] * 2_000) + b"]"
     begun = await add(store, endpoint.id, body, gist="JSON array · id, name, …", identified=False)
     told = await add(store, endpoint.id, b"hello", gist="JSON · hello", content_type="", identified=False)
-    await eventually(lambda: not unlooked(tmp_path))
-    await eventually(lambda: len([one for event in of_kind(events, RequestsDescribed) for one in event.gists]) == 2)
+    await until(lambda: not unlooked(tmp_path))
+    await until(lambda: len([one for event in of_kind(events, RequestsDescribed) for one in event.gists]) == 2)
     assert {row.id: row.gist for row in await store.captures.page(endpoint.id)} == {
         begun.id: "JSON array · 2,000 × id, name",
         told.id: "text · hello",
@@ -113,5 +114,5 @@ async def test_closing_in_the_middle_leaves_the_rest_for_the_next_start(tmp_path
     await add_many(store, endpoint.id, 500, headers=BY_US, identified=False)
     await store.close()
     store, _ = await opened(tmp_path, [])
-    await eventually(lambda: not unlooked(tmp_path))
+    await until(lambda: not unlooked(tmp_path))
     await store.close()

@@ -17,7 +17,8 @@ from app.db import integrity
 from app.db.integrity import IntegrityCheck
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, add_many, eventually, of_kind, query
+from tests.db.helpers import add, add_many, of_kind, query
+from tests.support import until
 
 
 @pytest.fixture(autouse=True)
@@ -53,7 +54,7 @@ async def test_a_damaged_page_is_found_and_told_once(
     damage(tmp_path, table, with_bytes)
     store = await Store.open(tmp_path, events.append)
     store.integrity.start()
-    await eventually(lambda: store.integrity.finished)
+    await until(lambda: store.integrity.finished)
     (found,) = of_kind(events, DatabaseDamaged)
     assert found.reason.startswith("The database is damaged: ")
     assert len(found.reason) < 300
@@ -64,7 +65,7 @@ async def test_a_damaged_page_is_found_and_told_once(
 async def test_a_sound_database_is_told_of_nowhere(store: Store, endpoint: Endpoint, events: list[Event]) -> None:
     await add_many(store, endpoint.id, 20)
     store.integrity.start()
-    await eventually(lambda: store.integrity.finished)
+    await until(lambda: store.integrity.finished)
     assert of_kind(events, DatabaseDamaged) == []
 
 
@@ -90,7 +91,7 @@ async def test_a_check_in_hand_holds_up_neither_log_nor_captures_nor_the_stop(
     store = await Store.open(tmp_path, events.append)
     with caplog.at_level(logging.DEBUG, "app.db.integrity"):
         store.integrity.start()
-        await eventually(lambda: "checking capture_body is put off" in caplog.text)
+        await until(lambda: "checking capture_body is put off" in caplog.text)
     await add(store, 1)
     await store.close()
     assert not store.integrity.finished
@@ -123,7 +124,7 @@ async def test_what_cannot_be_opened_is_said_and_is_neither_sound_nor_damaged(
 ) -> None:
     check = IntegrityCheck(tmp_path / "gone" / "hookline.db", events.append, lambda: True)
     check.start()
-    await eventually(lambda: check._ended)
+    await until(lambda: check._ended)
     assert "the database could not be checked: unable to open database file" in caplog.text
     await check.stop()
     assert (events, check.finished, check.sound) == ([], False, False)
@@ -135,11 +136,11 @@ async def test_it_is_checked_again_when_damage_is_suspected_later(
     await stored(tmp_path, 200)
     store = await Store.open(tmp_path, events.append)
     store.integrity.start()
-    await eventually(lambda: store.integrity.finished)
+    await until(lambda: store.integrity.finished)
     damage(tmp_path, "capture_body", bytes(4096))
     store.integrity.start()
     assert of_kind(events, DatabaseDamaged) == [], "that is too soon"
     monkeypatch.setattr(integrity, "AGAIN_S", 0.0)
-    await eventually(lambda: store.integrity.start() or of_kind(events, DatabaseDamaged) != [])
+    await until(lambda: store.integrity.start() or of_kind(events, DatabaseDamaged) != [])
     assert not store.integrity.sound
     await store.close()

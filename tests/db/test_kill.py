@@ -11,7 +11,8 @@ import pytest
 
 from app.core.model import PART_SIZE
 from app.db.store import Store
-from tests.db.helpers import eventually, kept_bytes, query, recount, recount_bytes
+from tests.db.helpers import kept_bytes, query, recount, recount_bytes
+from tests.support import until
 
 ADDER = """
 import asyncio, sys
@@ -64,7 +65,7 @@ async def test_whatever_add_returned_for_survives_a_kill(tmp_path: Path, seconds
     assert store.captures.counts(endpoint.id) == recount(tmp_path)[endpoint.id]
     assert kept_bytes(tmp_path) == recount_bytes(tmp_path)
     assert store.captures.counts(endpoint.id).total >= len(told)
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)])
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM loose_body") == [(0,)])
     assert query(tmp_path, "SELECT count(*) FROM capture_body WHERE length(data) >= ?", PART_SIZE // 2) == [(0,)]
     assert query(tmp_path, "PRAGMA integrity_check") == [("ok",)]
     assert kept_bytes(tmp_path)[0] == 0
@@ -85,7 +86,7 @@ async def test_a_kill_while_the_oldest_go_leaves_the_bytes_counted_right(tmp_pat
     (endpoint,) = store.endpoints.all()
     assert kept_bytes(tmp_path)[endpoint.id] == recount_bytes(tmp_path)[endpoint.id]
     # The oldest may be on their way out still: deleted in the file, and a moment later in memory.
-    await eventually(lambda: store.captures.counts(endpoint.id) == recount(tmp_path)[endpoint.id])
+    await until(lambda: store.captures.counts(endpoint.id) == recount(tmp_path)[endpoint.id])
     kept = [summary.id for summary in await store.captures.page(endpoint.id, limit=2_000)]
     assert 400 < len(kept) < len(told)
     newest = [line.split()[0].decode() for line in told[-200:] if line.endswith(b"\n")]

@@ -31,8 +31,9 @@ from app.db.search.index.trigrams import ALWAYS
 from app.db.search.row_filter import meets_all
 from app.db.store import Store
 from tests.codings import packed_zstd, readable_bytes, zeros_brotli
-from tests.db.helpers import add, candidate, entry, eventually
+from tests.db.helpers import add, candidate, entry
 from tests.db.test_search import search
+from tests.support import until
 
 
 def reading(body: bytes) -> ReadPart:
@@ -176,7 +177,7 @@ async def test_a_list_does_not_wait_for_a_search(store: Store, endpoint: Endpoin
     readers = store.captures._readers
     running = [asyncio.create_task(readers.run(examine, slow=True)) for _ in range(5)]
     try:
-        await eventually(begun.is_set)
+        await until(begun.is_set)
         assert len(await store.captures.page(endpoint.id)) == 1
         assert not release.is_set()
     finally:

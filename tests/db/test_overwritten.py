@@ -31,7 +31,6 @@ from tests.db.helpers import (
     add,
     add_many,
     check_totals,
-    eventually,
     files,
     kept_bytes,
     of_kind,
@@ -39,6 +38,7 @@ from tests.db.helpers import (
     recount,
     recount_bytes,
 )
+from tests.support import until
 
 Harm = Callable[[Path, Path], None]
 
@@ -123,7 +123,7 @@ async def test_from_then_on_nothing_is_acknowledged(folder: Path, other: Path, e
             acknowledged += 1
 
     senders = [asyncio.create_task(sender()) for _ in range(8)]
-    await eventually(lambda: acknowledged > 100)
+    await until(lambda: acknowledged > 100)
     harm(folder / "hookline.db", other)
     # What the writer has committed before this is on its way to the senders.
     await asyncio.sleep(0)
@@ -134,7 +134,7 @@ async def test_from_then_on_nothing_is_acknowledged(folder: Path, other: Path, e
         with pytest.raises(StorageUnavailableError, match=r"hookline\.db (was|is) .* while Hookline was using it"):
             await add(store, endpoint.id)
     assert acknowledged == at_harm
-    await eventually(lambda: reasons(events) != [])
+    await until(lambda: reasons(events) != [])
     assert "hookline restore FILE" in str(reasons(events)[0])
     await store.close()
 
@@ -145,7 +145,7 @@ async def test_it_is_noticed_while_nothing_is_captured(
 ) -> None:
     store = await Store.open(folder, events.append)
     harm(folder / "hookline.db", other)
-    await eventually(lambda: reasons(events) != [])
+    await until(lambda: reasons(events) != [])
     assert "while Hookline was using it" in str(reasons(events)[0])
     await store.close()
 
@@ -174,7 +174,7 @@ async def test_it_works_again_once_the_database_is_put_back(folder: Path, other:
     with pytest.raises(StorageUnavailableError):
         await add(store, endpoint.id)
     shutil.copyfile(kept, folder / "hookline.db")
-    await eventually(lambda: reasons(events)[-1:] == [None])
+    await until(lambda: reasons(events)[-1:] == [None])
     await add(store, endpoint.id)
     await store.close()
     assert query(folder, "SELECT count(*) FROM capture") == [(302,)]
@@ -192,7 +192,7 @@ async def test_a_program_that_writes_as_sqlite_does_stops_nothing(
     await add(store, endpoint.id)
     assert reasons(events) == []
     assert "another program has written to" in caplog.text
-    await eventually(lambda: store.integrity.finished)
+    await until(lambda: store.integrity.finished)
     assert of_kind(events, DatabaseDamaged) == []
     await store.close()
 
@@ -213,7 +213,7 @@ async def test_a_reader_that_finds_damage_has_it_looked_at(folder: Path, events:
     oldest = (await store.captures.page(None, limit=500))[-1]
     with pytest.raises(StorageUnavailableError):
         await store.captures.body(oldest.id)
-    await eventually(lambda: of_kind(events, DatabaseDamaged) != [])
+    await until(lambda: of_kind(events, DatabaseDamaged) != [])
     await add(store, endpoint.id)
     assert reasons(events) == []
     await store.close()
@@ -221,7 +221,7 @@ async def test_a_reader_that_finds_damage_has_it_looked_at(folder: Path, events:
 
 async def saved(folder: Path, events: list[Event]) -> Path:
     """Where what could be read was saved; the trouble says so."""
-    await eventually(lambda: any("was saved as" in str(reason) for reason in reasons(events)))
+    await until(lambda: any("was saved as" in str(reason) for reason in reasons(events)))
     (name,) = [name for name in files(folder) if ".rescued-" in name and not name.endswith(".part")]
     file = folder / name
     assert str(file) in str(reasons(events)[-1])
@@ -356,18 +356,18 @@ async def test_what_was_refused_and_is_stored_is_counted_once_storing_works_agai
         queued.wait()
 
     holding = asyncio.ensure_future(store._writer.run(hold))
-    await eventually(held.is_set)
+    await until(held.is_set)
     harming = asyncio.ensure_future(store._writer.run(lambda _: copy_over(folder / "hookline.db", other)))
     adding = asyncio.ensure_future(add(store, endpoint.id))
-    await eventually(lambda: store._writer._queue.qsize() == 2)
+    await until(lambda: store._writer._queue.qsize() == 2)
     queued.set()  # only now: both are in the same commit
     await holding
     for refused in (harming, adding):
         with pytest.raises(StorageUnavailableError):
             await refused
     shutil.copyfile(kept, folder / "hookline.db")
-    await eventually(lambda: reasons(events)[-1:] == [None])
-    await eventually(lambda: {endpoint.id: store.captures.counts(endpoint.id)} == recount(folder))
+    await until(lambda: reasons(events)[-1:] == [None])
+    await until(lambda: {endpoint.id: store.captures.counts(endpoint.id)} == recount(folder))
     assert store.captures.counts(endpoint.id).total == 302
     check_totals(store, folder)
     assert sum(len(event.summaries) for event in of_kind(events, Captured)) == 2

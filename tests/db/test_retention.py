@@ -14,7 +14,8 @@ from app.core.events import Event, Purged
 from app.core.model import PART_SIZE, Counts, Endpoint
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import BODY, add, add_many, eventually, of_kind, query, recount
+from tests.db.helpers import BODY, add, add_many, of_kind, query, recount
+from tests.support import until
 
 NOW = 1_795_000_000_000_000
 SECOND = 1_000_000
@@ -78,13 +79,13 @@ async def test_at_start_what_is_a_second_past_goes_and_a_second_short_stays(
     again = await Store.open(tmp_path, events.append, clock=lambda: NOW)
     assert len(await left(again, week[0])) == 2
     again.retention.start()
-    await eventually(lambda: of_kind(events, Purged))
+    await until(lambda: of_kind(events, Purged))
     (purged,) = of_kind(events, Purged)
     assert purged.report.deleted == {week[0].id: 1, day[0].id: 1}
     assert await left(again, week[0]) == [week[1]]
     assert await left(again, day[0]) == [day[1]]
     assert again.retention.last_report == purged.report
-    await eventually(lambda: again.retention.next_run_at == NOW + 900 * SECOND)
+    await until(lambda: again.retention.next_run_at == NOW + 900 * SECOND)
     assert again.captures.counts(day[0].id) == recount(tmp_path)[day[0].id]
     await again.close()
 
@@ -94,10 +95,10 @@ async def test_by_the_timer_as_time_passes(tmp_path: Path, events: list[Event]) 
     store = await Store.open(tmp_path, events.append, clock=lambda: now, purge_interval_s=0.05)
     made, short = await two_around_the_limit(store, 1)
     store.retention.start()
-    await eventually(lambda: len(of_kind(events, Purged)) >= 3)
+    await until(lambda: len(of_kind(events, Purged)) >= 3)
     assert await left(store, made) == [short]
     now += 3 * SECOND
-    await eventually(lambda: store.captures.counts(made.id).total == 0)
+    await until(lambda: store.captures.counts(made.id).total == 0)
     assert await left(store, made) == []
     await store.close()
 
@@ -106,10 +107,10 @@ async def test_soon_after_an_endpoints_days_were_changed(tmp_path: Path, events:
     store = await Store.open(tmp_path, events.append, clock=lambda: NOW)
     made, _ = await two_around_the_limit(store, 7)
     store.retention.start()
-    await eventually(lambda: store.captures.counts(made.id).total == 1)
+    await until(lambda: store.captures.counts(made.id).total == 1)
     await store.endpoints.update(made.id, msgspec.structs.replace(made.draft(), retention_days=6))
-    await eventually(lambda: store.captures.counts(made.id).total == 0)
-    await eventually(lambda: len(of_kind(events, Purged)) >= 2)
+    await until(lambda: store.captures.counts(made.id).total == 0)
+    await until(lambda: len(of_kind(events, Purged)) >= 2)
     await store.close()
     assert len(of_kind(events, Purged)) == 2
 
@@ -118,7 +119,7 @@ async def test_closing_right_after_an_endpoints_days_were_changed_returns(tmp_pa
     store = await Store.open(tmp_path, lambda _: None)
     made = await store.endpoints.create(factories.draft())
     store.retention.start()
-    await eventually(lambda: store.retention.next_run_at is not None)
+    await until(lambda: store.retention.next_run_at is not None)
     await store.endpoints.update(made.id, msgspec.structs.replace(made.draft(), retention_days=6))
     async with asyncio.timeout(10):
         await store.close()
@@ -222,7 +223,7 @@ async def test_stopping_in_the_middle_keeps_the_numbers_right(tmp_path: Path) ->
     made = await store.endpoints.create(factories.draft(retention_days=1))
     await fill(store, made.id, 5_000, NOW - 2 * DAY_US)
     store.retention.start()
-    await eventually(lambda: store.captures.counts(made.id).total < 5_000)
+    await until(lambda: store.captures.counts(made.id).total < 5_000)
     await store.close()
     again = await Store.open(tmp_path, lambda _: None, clock=lambda: NOW)
     assert again.captures.counts(made.id).total == recount(tmp_path)[made.id].total

@@ -21,7 +21,8 @@ from app.db.search.scan import Scan, ScanStep
 from app.db.store import Store
 from tests import factories
 from tests.codings import readable_bytes
-from tests.db.helpers import add, add_many, eventually, files
+from tests.db.helpers import add, add_many, files
+from tests.support import until
 
 HOUR = 3_600_000_000
 
@@ -268,7 +269,7 @@ async def test_odd_words_find_nothing_and_break_nothing(store: Store, samples: l
 
 async def indexed(store: Store, upto: int) -> None:
     """Wait until the index has come that far."""
-    await eventually(lambda: store._index.contents.upto >= upto)
+    await until(lambda: store._index.contents.upto >= upto)
 
 
 @pytest.fixture
@@ -391,7 +392,7 @@ async def test_the_index_is_there_again_after_a_stop(tmp_path: Path, small_index
     store = await Store.open(tmp_path, lambda _: None)
     await indexed(store, before.upto)
     assert len(await search(store, "needle")) == 2
-    await eventually(lambda: not store._index.contents.gaps)
+    await until(lambda: not store._index.contents.gaps)
     assert len(await search(store, "needle")) == 2
     await store.close()
 
@@ -432,7 +433,7 @@ async def test_what_is_deleted_leaves_the_index_group_by_group(
     assert len(await search(store, "needle", limit=1000)) == 195
     await store.captures.clear(endpoint.id)
     assert await search(store, "needle") == []
-    await eventually(lambda: len(store._index.contents.spans) == 1)
+    await until(lambda: len(store._index.contents.spans) == 1)
     await add_many(store, endpoint.id, 50, body=b"needle")
     assert len(await search(store, "needle")) == 50
 

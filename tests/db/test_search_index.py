@@ -29,8 +29,9 @@ from app.db.search.index.planner import to_index_query
 from app.db.search.index.trigrams import INDEXED
 from app.db.search.row_filter import meets
 from app.db.store import Store
-from tests.db.helpers import add, candidate, entry, eventually
+from tests.db.helpers import add, candidate, entry
 from tests.db.test_search import search
+from tests.support import until
 
 WORDS = ("paid", "invoice.paid", "x-paid/off", "PAID", "paid12", "paid123", "ort")
 SIGNS = 'aAbKk\u017fßẞİé订单票😀\0\x1f\ufffe\uffff \n:/"%\\.19-_'
@@ -345,7 +346,7 @@ async def test_found_with_the_index_and_without_is_the_same(
     monkeypatch.setattr("app.db.search.search.FEW", 2_000 if seed == 1 else 10)
     rnd = random.Random(seed)
     ids = [await add_any(store, endpoint, rnd) for _ in range(150)]
-    await eventually(lambda: store._index.contents.upto >= 140)
+    await until(lambda: store._index.contents.upto >= 140)
     await store.captures.delete([*rnd.sample(ids, 20), *ids[32:64]])
     for _ in range(5):
         await add_any(store, endpoint, rnd)
@@ -367,7 +368,7 @@ async def test_what_came_on_a_clock_set_back_is_found_once(
     monkeypatch.setattr("app.db.search.index.index.REST", 0.0)
     now = now_us()
     stored = [await add(store, endpoint.id, b"paid", received_at=now + number) for number in range(100)]
-    await eventually(lambda: store._index.contents.upto >= 90)
+    await until(lambda: store._index.contents.upto >= 90)
     stored += [await add(store, endpoint.id, b"paid", received_at=now - number) for number in range(1, 4)]
     found = [summary.id for summary in await search(store, "paid", limit=1000)]
     assert found == [capture.id for capture in sorted(stored, key=lambda one: one.received_at, reverse=True)]
@@ -387,4 +388,4 @@ async def test_what_comes_just_as_it_has_caught_up_is_indexed_too(
 
     monkeypatch.setattr(store._index, "_catch_up", and_then_one_comes)
     await add(store, endpoint.id, b"first")
-    await eventually(lambda: added and store._index.contents.upto >= added[0].seq, 10)
+    await until(lambda: added and store._index.contents.upto >= added[0].seq, 10)

@@ -13,8 +13,9 @@ from app.core.model import Endpoint, Summary
 from app.core.search.format import quoted
 from app.db.search.index.index_file import IndexContents
 from app.db.store import Store
-from tests.db.helpers import add, eventually
+from tests.db.helpers import add
 from tests.db.test_search import search, small_index  # noqa: F401 - a fixture
+from tests.support import until
 
 SECRETS = {"hunter7xQ": 8675309, "battery1Z": 1234567}
 """As words and as numbers; with few digits, for the index has terms for those."""
@@ -106,7 +107,7 @@ async def test_no_question_tells_two_secrets_apart(store: Store, endpoint: Endpo
 
     for _ in range(8):  # a batch of the index that is not full waits
         await add(store, endpoint.id)
-    await eventually(lambda: store._index.contents.upto >= 2 * len(first))
+    await until(lambda: store._index.contents.upto >= 2 * len(first))
     await ask("with the index")
     store._index.contents = IndexContents()
     await ask("without it")

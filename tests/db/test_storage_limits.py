@@ -17,7 +17,8 @@ from app.core.model import PART_SIZE, Endpoint
 from app.core.sizes import KIB, MIB
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, check_totals, eventually, kept_bytes, of_kind, query, recount, recount_bytes
+from tests.db.helpers import add, check_totals, kept_bytes, of_kind, query, recount, recount_bytes
+from tests.support import until
 
 BODY = bytes(20 * KIB)
 
@@ -49,7 +50,7 @@ async def left(store: Store, endpoint: Endpoint) -> list[str]:
 
 async def calm(store: Store) -> None:
     """Wait until nothing is deleted any more."""
-    await eventually(lambda: store._eviction._worker.is_idle)
+    await until(lambda: store._eviction._worker.is_idle)
 
 
 def used(store: Store, endpoint: Endpoint) -> int:

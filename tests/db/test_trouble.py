@@ -21,7 +21,8 @@ from app.db import disk_reserve, response_times
 from app.db import writer as writer_module
 from app.db.store import Store
 from tests import factories
-from tests.db.helpers import add, add_many, eventually, of_kind, query, recount
+from tests.db.helpers import add, add_many, of_kind, query, recount
+from tests.support import until
 
 
 @pytest.fixture(autouse=True)
@@ -94,7 +95,7 @@ async def test_a_full_disk_is_said_once_and_capture_goes_on_when_there_is_space(
         assert first[1::2] == [None] * len(first[1::2])
         told = {summary.id for event in of_kind(events, Captured) for summary in event.summaries}
         ballast.unlink()
-        await eventually(lambda: reasons(events)[-1] is None)
+        await until(lambda: reasons(events)[-1] is None)
         told.add((await add(store, made.id)).id)
         await check_all_told_is_stored(folder, told, refused)
         assert store.captures.counts(made.id) == recount(folder)[made.id]
@@ -122,7 +123,7 @@ async def test_a_disk_that_filled_up_since_it_was_measured_stays_full(
             await add(store, made.id)
         assert len(reasons(events)) == 1
         ballast.unlink()
-        await eventually(lambda: reasons(events)[1:] == [None])
+        await until(lambda: reasons(events)[1:] == [None])
         await add(store, made.id)
         await store.close()
 
@@ -142,7 +143,7 @@ async def test_a_file_that_may_not_grow_is_a_full_disk(
         await store.endpoints.update(endpoint.id, factories.draft(response=ResponseSettings(body="x" * 1_000_000)))
     assert reasons(events)[0] == "The disk is full. Free some space."
     await store._writer.run(lambda database: limit(database, 1_000_000))
-    await eventually(lambda: reasons(events)[-1] is None)
+    await until(lambda: reasons(events)[-1] is None)
     told.add((await add(store, endpoint.id)).id)
     await check_all_told_is_stored(tmp_path, before | told, refused)
 
@@ -171,7 +172,7 @@ async def test_a_locked_database_is_said_once_and_over_by_itself(
         assert await store.captures.page(None) == []
         assert reasons(events) == ["Another program has locked the database. Close that program."]
         locker.stdin.close()
-    await eventually(lambda: reasons(events)[1:] == [None])
+    await until(lambda: reasons(events)[1:] == [None])
     await add(store, endpoint.id)
     assert store.captures.counts(endpoint.id).total == 1
 
@@ -195,7 +196,7 @@ async def test_a_database_that_is_gone_is_trouble(
     assert len({str(reason).partition(" What could")[0] for reason in reasons(events)}) == 1
     if deed == "moved":
         aside.rename(file)
-        await eventually(lambda: reasons(events)[1:] == [None])
+        await until(lambda: reasons(events)[1:] == [None])
         await add(store, endpoint.id)
         assert query(tmp_path, "SELECT count(*) FROM capture") == [(2,)]
 
@@ -236,5 +237,5 @@ async def test_answer_times_survive_trouble(
         with pytest.raises(StorageUnavailableError):
             await add(store, endpoint.id)
         other.execute("ROLLBACK")
-    await eventually(lambda: query(tmp_path, "SELECT count(*) FROM capture_response") == [(1,)])
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM capture_response") == [(1,)])
     assert (await store.captures.page(None))[0].response_ms == 4.5

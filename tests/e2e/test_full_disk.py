@@ -20,9 +20,9 @@ import pytest
 from msgspec.structs import replace
 
 from app.application import Application
-from tests.db.helpers import eventually
 from tests.e2e.program import Program, api, hookline
 from tests.e2e.senders import Answer, post
+from tests.support import until
 
 if sys.platform != "linux":
     pytest.skip("needs a tmpfs", allow_module_level=True)
@@ -218,7 +218,7 @@ async def test_settings_are_saved_on_a_full_disk(folder: Path) -> None:
     application = Application(folder, {"port": 0, "api_port": 0})
     await application.open()
     await application.listen()
-    await eventually((folder / "hookline.reserve").exists)
+    await until((folder / "hookline.reserve").exists)
     fill_from_outside(folder)
     await application.apply_settings(replace(application.settings, theme="dark"))
     assert json.loads((folder / "settings.json").read_text())["theme"] == "dark"

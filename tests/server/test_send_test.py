@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -18,7 +17,8 @@ from app.core.text import sent_text
 from app.server.test_request import HEADER
 from app.services import services_of
 from tests.factories import draft
-from tests.server.capture.support import Clock, eventually
+from tests.server.capture.support import Clock
+from tests.support import free_port, until
 
 ANY_PORT = {"port": 0, "api_port": 0}
 Answer = Callable[[bytes], Awaitable[bytes]]
@@ -75,12 +75,6 @@ def always(data: bytes) -> Answer:
     return answer
 
 
-def closed_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
 async def failure(application: Application, base: str) -> str:
     endpoint = await application.store.endpoints.create(draft())
     application.current_settings.override(base_url=base)
@@ -119,7 +113,7 @@ async def test_a_public_url_is_the_way_it_takes(application: Application, active
 
 
 async def test_a_dead_public_url_is_told_with_the_state_of_the_local_port(application: Application) -> None:
-    base = f"http://127.0.0.1:{closed_port()}"
+    base = f"http://127.0.0.1:{free_port()}"
     message = await failure(application, base)
     assert message.startswith(f"The test request got no response through {base}. Nothing is listening")
     assert message.endswith(f"Hookline itself responds at 127.0.0.1:{port_of(application)}.")
@@ -165,7 +159,7 @@ async def test_a_slow_response_of_the_endpoint_is_waited_for(application: Applic
     slow = msgspec.structs.replace(slow, response=msgspec.structs.replace(slow.response, delay_ms=30_000))
     endpoint = await application.store.endpoints.create(slow)
     sending = asyncio.create_task(services_of(application).send_test(endpoint), name="send a test")
-    await eventually(lambda: application.store.captures.counts(endpoint.id).total == 1)
+    await until(lambda: application.store.captures.counts(endpoint.id).total == 1)
     await clock.move_on(20)  # twice what any other response may take
     assert not sending.done()
     await clock.move_on(10)

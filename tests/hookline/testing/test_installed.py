@@ -106,7 +106,6 @@ SHARED = {
 }
 
 
-@pytest.mark.long
 def has_ended(process: int) -> bool:
     try:
         os.kill(process, 0)
@@ -115,6 +114,7 @@ def has_ended(process: int) -> bool:
     return False
 
 
+@pytest.mark.long
 def test_workers_share_one_which_lives_on_when_a_worker_is_killed(installed: Path, tmp_path: Path) -> None:
     write(tmp_path, SHARED)
     said = run_tests(installed, tmp_path, "-n", "2", fails=True)

@@ -14,8 +14,8 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec, ReplayState
 from app.core.target import TargetDraft
 from tests import deliveries, factories
-from tests.db.helpers import eventually
 from tests.server.api.conftest import Desk, fields, problem
+from tests.support import until
 
 
 async def test_deliveries_of_a_request_tell_what_became_of_it(desk: Desk) -> None:
@@ -391,7 +391,7 @@ async def test_an_attempt_whose_response_made_room_says_so(desk: Desk) -> None:
     one = await deliveries.deliver(desk.store, (await deliveries.queued(desk.store, endpoint))[0], b"fine")
     stored = (await desk.client.get("/status")).json()["stored"]
     desk.store.limits.set_response_limit(1)
-    await eventually(lambda: desk.store._eviction._worker.is_idle)
+    await until(lambda: desk.store._eviction._worker.is_idle)
     (attempt,) = (await desk.client.get(f"/deliveries/{one.id}")).json()["attempts"]
     assert (attempt["status"], attempt["response_removed"], attempt["response_size"]) == (200, True, 0)
     assert attempt["response_headers"] == []

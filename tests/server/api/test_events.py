@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Callable
 from contextlib import AsyncExitStack
 
 import pytest
@@ -16,14 +15,9 @@ from app.server.api import event_log, event_texts, follower
 from app.server.api import events as event_calls
 from tests import factories
 from tests.server.api.conftest import TOKEN, Desk, fields, problem
-from tests.server.api.event_stream import WAIT_S, events, ids
+from tests.server.api.event_stream import events, ids
 from tests.stand_in_tunnel import URL
-
-
-async def until(condition: Callable[[], object]) -> None:
-    async with asyncio.timeout(WAIT_S):
-        while not condition():  # noqa: ASYNC110 - nothing signals it
-            await asyncio.sleep(0.01)
+from tests.support import until
 
 
 async def test_a_stored_request_is_sent_as_lists_show_it(desk: Desk) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.core.clock import DAY_US, now_us
-from tests.db.helpers import eventually, last_seen
+from tests.db.helpers import last_seen
 from tests.server.api.conftest import Desk
+from tests.support import until
 
 RUNNING = {"state": "running", "reason": None, "resumes_in_seconds": None}
 
@@ -17,7 +18,7 @@ async def test_the_status_says_what_retention_waits_for_and_a_call_resumes_it(de
     assert (await desk.client.get("/status")).json()["retention"] == RUNNING
     last_seen(tmp_path, now_us() - 45 * DAY_US)
     desk.store.retention.start()
-    await eventually(lambda: desk.store.retention.problem is not None)
+    await until(lambda: desk.store.retention.problem is not None)
     told = (await desk.client.get("/status")).json()["retention"]
     assert told["state"] == "waiting"
     assert told["reason"].startswith("The clock is 45 days ahead of the last time Hookline ran. ")
@@ -27,5 +28,5 @@ async def test_the_status_says_what_retention_waits_for_and_a_call_resumes_it(de
     for _ in range(2):
         response = await desk.client.post("/retention/resume")
         assert (response.status_code, response.json()) == (200, RUNNING)
-    await eventually(lambda: desk.store.captures.counts(endpoint.id).total == 0)
+    await until(lambda: desk.store.captures.counts(endpoint.id).total == 0)
     assert (await desk.client.get("/status")).json()["retention"] == RUNNING

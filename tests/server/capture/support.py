@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
 from typing import Any
@@ -21,6 +21,7 @@ from app.server.capture.connection_eviction import EvictionStage
 from app.server.descriptors import KeptDescriptors
 from app.server.refused import RefusedLog
 from tests import factories
+from tests.support import until
 
 OWN_ID = "own-instance"
 
@@ -243,7 +244,7 @@ class Rig:
         def waits() -> list[EvictionStage]:
             return [wait[0] for connection in self.server.connections if (wait := connection.waiting_for())]
 
-        await eventually(lambda: waits().count(EvictionStage.BODY) == number)
+        await until(lambda: waits().count(EvictionStage.BODY) == number)
 
     async def ask(self, raw: bytes, *, bodiless: bool = False) -> Response:
         """Send `raw` on a connection of its own and read one answer."""
@@ -301,10 +302,3 @@ def request(method: str = "POST", path: str = "/catch/orders", body: bytes = b""
     return (
         f"{method} {path} HTTP/1.1\r\nHost: x\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode("latin-1") + body
     )
-
-
-async def eventually(check: Callable[[], object], seconds: float = 20.0) -> None:
-    """Wait until `check()` holds."""
-    async with asyncio.timeout(seconds):
-        while not check():  # noqa: ASYNC110 - what is waited for tells nobody
-            await asyncio.sleep(0.005)

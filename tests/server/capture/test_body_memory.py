@@ -14,7 +14,8 @@ from app.core.model import PART_SIZE
 from app.server.capture import body_memory
 from app.server.capture.body_memory import READ_MOST, BodyMemory
 from app.server.capture.connection import Connection
-from tests.server.capture.support import Clock, Rig, Sender, eventually, request
+from tests.server.capture.support import Clock, Rig, Sender, request
+from tests.support import until
 
 LIMIT = 256 * 1024
 
@@ -50,8 +51,8 @@ async def test_bodies_without_their_last_byte_are_not_in_memory(rig: Rig, most_h
     senders, sending = await begin(rig, [request(body=body)[:-1] for body in sent])
     await asyncio.gather(*sending)
     total = sum(len(body) - 1 for body in sent)
-    await eventually(lambda: sum(rig.sink.piece_sizes) + rig.server.body_memory.used == total)
-    await eventually(lambda: rig.server.body_memory.used <= LIMIT)
+    await until(lambda: sum(rig.sink.piece_sizes) + rig.server.body_memory.used == total)
+    await until(lambda: rig.server.body_memory.used <= LIMIT)
     assert most_held() <= LIMIT + len(senders) * READ_MOST
     assert not rig.sink.captures
     for sender, body in zip(senders, sent, strict=True):
@@ -109,7 +110,7 @@ async def test_senders_wait_unread_for_a_slow_store_and_are_not_blamed(
     rig.sink.hold = asyncio.Event()
     sent = bodies(*[400_000] * 6)
     senders, sending = await begin(rig, [request(body=body) for body in sent])
-    await eventually(lambda: rig.server.body_memory.used > LIMIT and rig.sink.writing)
+    await until(lambda: rig.server.body_memory.used > LIMIT and rig.sink.writing)
     await clock.move_on(1_000)
     assert most_held() <= LIMIT + len(senders) * READ_MOST
     rig.sink.hold.set()
@@ -123,7 +124,7 @@ async def test_senders_wait_unread_for_a_slow_store_and_are_not_blamed(
 async def test_when_nothing_can_be_stored_senders_are_told_and_memory_is_free(rig: Rig) -> None:
     await rig.restart(body_memory=LIMIT)
     (idle,), _ = await begin(rig, [request(body=bytes(200_000))[:-1]])
-    await eventually(lambda: rig.server.body_memory.used == 199_999)
+    await until(lambda: rig.server.body_memory.used == 199_999)
     rig.sink.fail_with = StorageUnavailableError("The disk is full.")
     senders, sending = await begin(rig, [request(body=bytes(300_000)) for _ in range(6)])
     for sender in senders:
@@ -145,10 +146,10 @@ async def test_what_is_in_pieces_is_kept_or_dropped_as_the_rest(rig: Rig) -> Non
     chunked = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n30d40\r\n" + bytes(200_000)
     senders, sending = await begin(rig, [chunked] * 6)
     await asyncio.gather(*sending)
-    await eventually(lambda: len(rig.sink.pieces) == 6 and rig.server.body_memory.used <= LIMIT)
+    await until(lambda: len(rig.sink.pieces) == 6 and rig.server.body_memory.used <= LIMIT)
     for sender in senders[:3]:
         await sender.close()
-    await eventually(lambda: len(rig.sink.captures) == 3)
+    await until(lambda: len(rig.sink.captures) == 3)
     assert list(rig.sink.bodies.values()) == [bytes(200_000)] * 3
     assert not any(capture.complete for capture in rig.sink.captures)
     for sender in senders[3:]:
@@ -163,7 +164,7 @@ async def test_a_stop_ends_senders_that_wait_for_the_store(rig: Rig) -> None:
     await rig.restart(body_memory=LIMIT)
     rig.sink.hold = asyncio.Event()
     _, sending = await begin(rig, [request(body=bytes(300_000)) for _ in range(6)])
-    await eventually(lambda: rig.sink.writing)
+    await until(lambda: rig.sink.writing)
     await rig.server.stop(0.05)
     assert rig.server.connections == []
     assert rig.server.body_memory.used == 0
@@ -183,7 +184,7 @@ async def test_memory_goes_back_to_the_system_once_the_rush_is_over(rig: Rig, mo
     assert (await rig.post(bytes(200_000))).status == 200
     senders, sending = await begin(rig, [request(body=bytes(300_000)) for _ in range(6)])
     await asyncio.gather(*sending, *(sender.response() for sender in senders))
-    await eventually(lambda: len(trimmed) == 1)
+    await until(lambda: len(trimmed) == 1)
     assert trimmed[0] <= LIMIT // 8
 
 

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from app.core.model import PART_SIZE, DeliveryState
-from tests.server.capture.support import Clock, Rig, Sender, eventually
+from tests.server.capture.support import Clock, Rig, Sender
+from tests.support import until
 
 LENGTH = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"
 CHUNKED = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -24,7 +25,7 @@ async def broken_off(rig: Rig, raw: bytes, how: str) -> Sender:
         sender.reset()
     else:
         sender.half_close()
-    await eventually(lambda: rig.sink.captures)
+    await until(lambda: rig.sink.captures)
     return sender
 
 
@@ -55,9 +56,9 @@ async def test_parts_that_came_are_kept(rig: Rig) -> None:
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 99000000\r\n\r\n")
     await sender.send(b"x" * (3 * PART_SIZE + 5))
-    await eventually(lambda: sum(rig.sink.part_sizes) == 3 * PART_SIZE and rig.server.body_memory.used == 5)
+    await until(lambda: sum(rig.sink.part_sizes) == 3 * PART_SIZE and rig.server.body_memory.used == 5)
     await sender.close()
-    await eventually(lambda: rig.sink.captures)
+    await until(lambda: rig.sink.captures)
     assert rig.sink.last_body == b"x" * (3 * PART_SIZE + 5)
     assert not rig.sink.last.complete
 
@@ -67,11 +68,11 @@ async def test_what_came_while_the_store_was_slow_is_kept(rig: Rig) -> None:
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 99000000\r\n\r\n")
     await sender.send(b"x" * (PART_SIZE + 300_000))
-    await eventually(lambda: rig.sink.writing)
+    await until(lambda: rig.sink.writing)
     await sender.close()
     await asyncio.sleep(0.1)
     rig.sink.hold.set()
-    await eventually(lambda: rig.sink.captures)
+    await until(lambda: rig.sink.captures)
     assert rig.sink.last.size == PART_SIZE + 300_000
 
 
@@ -102,7 +103,7 @@ async def test_a_body_that_stands_still_is_ended(rig: Rig, clock: Clock) -> None
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
     for number, byte in enumerate(b"abcd", start=1):
         await sender.send(bytes((byte,)))
-        await eventually(lambda number=number: rig.server.body_memory.used == number)
+        await until(lambda number=number: rig.server.body_memory.used == number)
         await clock.move_on(60)  # slow, but never still for long
     assert not rig.sink.captures
     await clock.move_on(60)
@@ -118,7 +119,7 @@ async def test_a_body_that_drips_is_ended(rig: Rig, clock: Clock) -> None:
     for number in range(1, 7):  # after 20, 40, ... seconds; at 120 only 106 bytes' time has passed
         assert not rig.sink.captures
         await sender.send(b"x")
-        await eventually(lambda number=number: rig.server.body_memory.used == number)
+        await until(lambda number=number: rig.server.body_memory.used == number)
         await clock.move_on(20)
     assert (await sender.response()).status == 408
     assert not rig.sink.last.complete
@@ -143,7 +144,7 @@ async def test_time_spent_storing_is_not_the_senders(rig: Rig, clock: Clock) -> 
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (2 * PART_SIZE))
     await sender.send(bytes(PART_SIZE + 9))
-    await eventually(lambda: rig.sink.writing)
+    await until(lambda: rig.sink.writing)
     await clock.move_on(1_000)
     rig.sink.hold.set()
     await sender.send(bytes(PART_SIZE - 9))
@@ -175,12 +176,12 @@ async def test_a_second_request_cut_off_by_the_senders_end_is_answered_at_once(
     sender = await rig.connect()
     if apart:
         await sender.send(SECOND)
-        await eventually(lambda: rig.sink.writing)
+        await until(lambda: rig.sink.writing)
         await sender.send(SECOND[:came])
     else:
         await sender.send(SECOND + SECOND[:came])
     sender.half_close()
-    await eventually(lambda: rig.sink.writing)
+    await until(lambda: rig.sink.writing)
     await asyncio.sleep(0.02)
     rig.sink.hold.set()
     assert (await sender.response()).status == 200

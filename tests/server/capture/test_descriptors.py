@@ -15,11 +15,13 @@ from app.server.api import protocol
 from app.server.capture import Limits, limits
 from app.server.descriptors import KeptDescriptors, keep_descriptors, raise_file_limit
 from app.server.listening import report_failed_accepts
-from tests.server.capture.support import Rig, eventually, request
+from tests.server.capture.support import Rig, request
 
 if sys.platform == "win32":
     pytest.skip("Windows has no such limit", allow_module_level=True)
 import resource
+
+from tests.support import until
 
 KEPT = 6
 
@@ -70,7 +72,7 @@ async def test_senders_get_through_while_everything_else_has_all_descriptors(rig
                 assert await captured(rig, sender)
         for sender in senders:
             sender.close()
-        await eventually(lambda: not rig.server.connections)
+        await until(lambda: not rig.server.connections)
         await asyncio.sleep(0)
 
 
@@ -82,7 +84,7 @@ async def test_what_cannot_be_accepted_is_told_in_a_sentence_and_accepted_later(
     with socket.socket() as sender:
         with all_others_taken():
             capturing = asyncio.create_task(captured(rig, sender))
-            await eventually(lambda: caplog.records)
+            await until(lambda: caplog.records)
             assert not capturing.done()
         assert await capturing
     assert not any(record.exc_info for record in caplog.records)
@@ -112,7 +114,7 @@ async def test_what_was_taken_meanwhile_is_kept_again(rig: Rig, kept: KeptDescri
     assert len(os.listdir("/dev/fd")) == before + KEPT  # the senders' own
     for sender in senders:
         await sender.close()
-    await eventually(lambda: len(os.listdir("/dev/fd")) == before)
+    await until(lambda: len(os.listdir("/dev/fd")) == before)
     kept.close()
     assert len(os.listdir("/dev/fd")) == before - KEPT
 

@@ -16,7 +16,8 @@ from app.server.capture import limits
 from app.server.capture.connection_eviction import EvictionStage, sender_of
 from app.server.capture.limits import Limits
 from app.server.capture.reader import Incoming
-from tests.server.capture.support import Rig, Sender, eventually, request
+from tests.server.capture.support import Rig, Sender, request
+from tests.support import until
 
 HEAD = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\n"
 BODY = request(body=b"x" * 5_000)[:-2_000]
@@ -41,7 +42,7 @@ async def held(rig: Rig, *sent: bytes, address: str | None = None) -> list[Sende
         if data == request():
             await sender.response()
         else:
-            await eventually(partial(has_come, rig, sender, EvictionStage.BODY if data == BODY else EvictionStage.HEAD))
+            await until(partial(has_come, rig, sender, EvictionStage.BODY if data == BODY else EvictionStage.HEAD))
         senders.append(sender)
     return senders
 
@@ -115,7 +116,7 @@ async def test_a_body_that_goes_on_is_kept_before_one_that_stopped(rig: Rig) -> 
     (connection, _) = rig.server.connections
     began = connection.waiting_for()
     await first.send(b"x" * 1_998)
-    await eventually(lambda: connection.waiting_for() != began)
+    await until(lambda: connection.waiting_for() != began)
     assert (await rig.post()).status == 200
     assert (await second.response()).status == 503
     await first.send(b"x" * 2)
@@ -140,7 +141,7 @@ async def test_a_sender_that_does_not_read_its_answers_makes_room(rig: Rig) -> N
     sender = await rig.connect()
     sender.writer.transport.pause_reading()
     await sender.send(request(path="/catch/big") * 60)
-    await eventually(lambda: rig.server.connections[0].writing_paused)
+    await until(lambda: rig.server.connections[0].writing_paused)
     assert (await rig.post()).status == 200
 
 
@@ -161,13 +162,13 @@ async def test_a_request_that_is_complete_is_never_given_up(rig: Rig) -> None:
     await first.send(request(body=b"whole"))
     await second.send(BODY)
     await second.send(b"x" * 2_000)
-    await eventually(lambda: rig.sink.writing == 2)
+    await until(lambda: rig.sink.writing == 2)
     late = await rig.connect()
     assert (await late.response()).status == 503
     assert await is_open(first)
     assert await is_open(second)
     rig.sink.hold.set()
-    await eventually(lambda: len(rig.sink.captures) == 2)
+    await until(lambda: len(rig.sink.captures) == 2)
     assert all(capture.complete for capture in rig.sink.captures)
 
 
@@ -177,9 +178,9 @@ async def test_a_response_that_is_delayed_comes_at_once_to_make_room(rig: Rig) -
     rig.directory.put("quick")
     first, second = [await rig.connect() for _ in range(2)]
     await first.send(request())
-    await eventually(lambda: len(rig.sink.captures) == 1)
+    await until(lambda: len(rig.sink.captures) == 1)
     await second.send(request())
-    await eventually(lambda: len(rig.sink.captures) == 2)
+    await until(lambda: len(rig.sink.captures) == 2)
     late = await rig.connect()
     await late.send(request(path="/catch/quick"))
     assert (await late.response()).status == 200
@@ -204,10 +205,10 @@ async def test_a_closed_connection_leaves_nothing_behind(rig: Rig) -> None:
         senders = [await rig.connect() for _ in range(5)]
         for sender in senders:
             await sender.send(request("POST", "/catch/nobodys", body=b"x" * 10)[:-1])
-        await eventually(lambda: rig.refusals() and len(rig.server.connections) == 5)
+        await until(lambda: rig.refusals() and len(rig.server.connections) == 5)
         for sender in senders:
             await sender.close()
-        await eventually(lambda: not rig.server.connections)
+        await until(lambda: not rig.server.connections)
         kept = [one for one in gc.get_objects() if isinstance(one, Incoming)]
         assert len(kept) <= 1  # the last one may still be in a frame of the loop
     finally:
@@ -247,7 +248,7 @@ async def test_one_address_may_use_all_while_no_other_is_there(rig: Rig) -> None
 async def test_hundreds_of_slow_bodies_are_cut_one_by_one_and_all_stored(rig: Rig) -> None:
     await rig.restart(connections=8)
     await held(rig, *[BODY] * 40)
-    await eventually(lambda: len(rig.sink.captures) == 32)
+    await until(lambda: len(rig.sink.captures) == 32)
     assert all(not capture.complete for capture in rig.sink.captures)
     assert (await rig.post()).status == 200
 
@@ -263,7 +264,7 @@ async def test_the_longest_heads_are_given_up_when_all_together_are_too_long(rig
         if complete:
             await sender.send(b"\r\nx")
         await asyncio.sleep(0)
-    await eventually(lambda: sum(sender.reader.at_eof() or bool(sender.reader._buffer) for sender in senders) >= 15)
+    await until(lambda: sum(sender.reader.at_eof() or bool(sender.reader._buffer) for sender in senders) >= 15)
     assert sum(connection.head_memory_used for connection in rig.server.connections) <= 500_000
     kept = [sender for sender in senders if await is_open(sender)]
     assert kept

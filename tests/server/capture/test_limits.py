@@ -8,7 +8,8 @@ import tracemalloc
 from app.core.model import PART_SIZE, ResponseSettings
 from app.server.capture import body
 from app.server.capture.connection_eviction import EvictionStage
-from tests.server.capture.support import Clock, Rig, eventually, request
+from tests.server.capture.support import Clock, Rig, request
+from tests.support import until
 
 
 async def test_a_head_must_be_complete_in_time_however_it_trickles(rig: Rig, clock: Clock) -> None:
@@ -17,7 +18,7 @@ async def test_a_head_must_be_complete_in_time_however_it_trickles(rig: Rig, clo
     head = b"POST /catch/orders HTTP/1.1\r\n"
     await sender.send(head)
     for _ in range(4):
-        await eventually(lambda head=head: [one.head for one in rig.server.connections] == [head])
+        await until(lambda head=head: [one.head for one in rig.server.connections] == [head])
         wait = rig.server.connections[0].waiting_for()
         assert wait is not None
         assert wait[0] is EvictionStage.HEAD
@@ -36,7 +37,7 @@ async def test_a_second_head_must_be_complete_in_time_too(rig: Rig, clock: Clock
     assert (await sender.response()).status == 200
     await clock.move_on(40)  # idle is allowed for longer than that
     await sender.send(b"GET ")
-    await eventually(lambda: rig.server.connections[0].head)
+    await until(lambda: rig.server.connections[0].head)
     await clock.move_on(30)
     assert (await sender.response()).status == 408
 
@@ -81,7 +82,7 @@ async def test_one_connection_too_many_is_told_so_while_all_others_are_at_work(r
     senders = [await rig.connect() for _ in range(3)]
     for sender in senders:
         await sender.send(request())
-    await eventually(lambda: rig.sink.writing == 3)
+    await until(lambda: rig.sink.writing == 3)
     for _ in range(5):
         late = await rig.connect()
         answer = await late.response()
@@ -102,7 +103,7 @@ async def test_a_flood_of_connections_is_cut_off_and_leaves_nothing(rig: Rig) ->
     held = [await rig.connect() for _ in range(2)]
     for sender in held:
         await sender.send(request())
-    await eventually(lambda: rig.sink.writing == 2)
+    await until(lambda: rig.sink.writing == 2)
     flood = [await rig.connect() for _ in range(150)]
     for sender in flood:
         await sender.rest()
@@ -111,7 +112,7 @@ async def test_a_flood_of_connections_is_cut_off_and_leaves_nothing(rig: Rig) ->
     for sender in held:
         assert (await sender.response()).status == 200
         await sender.close()
-    await eventually(lambda: not rig.server.connections)
+    await until(lambda: not rig.server.connections)
     assert (await rig.post()).status == 200
 
 
@@ -121,7 +122,7 @@ async def test_a_sender_that_never_reads_is_let_go(rig: Rig) -> None:
     sender = await rig.connect()
     sender.writer.transport.pause_reading()
     await sender.send(request(path="/catch/big") * 60)
-    await eventually(lambda: rig.sink.captures and not rig.server.connections)
+    await until(lambda: rig.sink.captures and not rig.server.connections)
     assert len(rig.sink.captures) < 60
 
 
@@ -142,7 +143,7 @@ async def test_who_goes_on_sending_after_a_refusal_is_cut_off(rig: Rig) -> None:
             await pour()
     except ConnectionError:
         pass
-    await eventually(lambda: not rig.server.connections)
+    await until(lambda: not rig.server.connections)
 
 
 async def test_a_large_body_that_waits_for_the_store_is_in_memory_once(rig: Rig) -> None:
@@ -153,7 +154,7 @@ async def test_a_large_body_that_waits_for_the_store_is_in_memory_once(rig: Rig)
     try:
         for sender in senders:
             await sender.send(head.encode() + bytes(PART_SIZE + 65_536))
-        await eventually(lambda: rig.sink.writing == len(senders))
+        await until(lambda: rig.sink.writing == len(senders))
         ours = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, body.__file__)])
     finally:
         tracemalloc.stop()

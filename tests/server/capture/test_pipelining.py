@@ -12,7 +12,8 @@ from app.core.model import ResponseSettings
 from app.server.capture import reader
 from app.server.capture.body_memory import READ_MOST
 from app.server.capture.connection import Connection
-from tests.server.capture.support import Clock, Rig, Sender, eventually, request
+from tests.server.capture.support import Clock, Rig, Sender, request
+from tests.support import until
 
 MIB = 1024 * 1024
 
@@ -45,7 +46,7 @@ async def test_a_sender_that_reads_no_response_is_read_no_faster_than_its_reques
         most = max(most, sum(received.values()) - len(one) * len(rig.sink.captures))
         return len(rig.sink.captures) >= 1_000
 
-    await eventually(handled_enough)
+    await until(handled_enough)
     assert most <= 3 * READ_MOST
     sending.cancel()
     sender.reset()
@@ -108,13 +109,13 @@ async def test_requests_sent_ahead_leave_room_for_other_senders(rig: Rig) -> Non
     ahead = [await rig.connect() for _ in range(5)]
     for sender in ahead:
         await sender.send(request() * 3)
-    await eventually(lambda: rig.sink.writing == 5)
+    await until(lambda: rig.sink.writing == 5)
     rig.sink.hold = second = asyncio.Event()
     first.set()
-    await eventually(lambda: len(rig.sink.captures) == 5 and rig.sink.writing == 2)
+    await until(lambda: len(rig.sink.captures) == 5 and rig.sink.writing == 2)
     other = await rig.connect()
     await other.send(request(body=b"other"))
-    await eventually(lambda: rig.sink.writing == 3)
+    await until(lambda: rig.sink.writing == 3)
     second.set()
     for sender in (other, *ahead * 3):
         assert (await sender.response()).status == 200
@@ -125,10 +126,10 @@ async def test_a_response_that_is_delayed_holds_up_nobody_else(rig: Rig, clock: 
     rig.directory.put("slow", response=ResponseSettings(delay_ms=30_000))
     slow = await rig.connect()
     await slow.send(request(path="/catch/slow") * 2)
-    await eventually(lambda: rig.sink.captures)
+    await until(lambda: rig.sink.captures)
     await clock.move_on(31)
     assert (await slow.response()).status == 200
-    await eventually(lambda: len(rig.sink.captures) == 2)
+    await until(lambda: len(rig.sink.captures) == 2)
     quick = await rig.connect()
     await quick.send(request() * 3)
     for _ in range(3):
@@ -142,10 +143,10 @@ async def test_who_sends_ahead_makes_room_for_a_new_sender_and_loses_nothing_ack
     ahead = [await rig.connect() for _ in range(2)]
     for number, sender in enumerate(ahead):
         await sender.send(b"".join(request(body=b"%d%d" % (number, own)) for own in range(3)))
-        await eventually(lambda number=number: rig.sink.writing == number + 1)
+        await until(lambda number=number: rig.sink.writing == number + 1)
     late = await rig.connect()
     await late.send(request(body=b"late"))
-    await eventually(lambda: rig.sink.writing == 3)
+    await until(lambda: rig.sink.writing == 3)
     rig.sink.hold.set()
     assert (await late.response()).status == 200
     response = await ahead[0].response()
@@ -180,8 +181,8 @@ async def test_responses_that_nobody_reads_are_bounded_for_all_senders_together(
     await rig.restart(response_memory=3 * MIB)
     rig.directory.put("big", response=ResponseSettings(body="x" * MIB))
     senders = await unread(rig, 16)
-    await eventually(lambda: 0 < len(rig.server.connections) < 16)
-    await eventually(lambda: all(one.unread for one in rig.server.connections))
+    await until(lambda: 0 < len(rig.server.connections) < 16)
+    await until(lambda: all(one.unread for one in rig.server.connections))
     assert sum(one.transport.get_write_buffer_size() for one in rig.server.connections if one.transport) <= 3 * MIB
     response = await rig.ask(request(path="/catch/big"))
     assert (response.status, len(response.body)) == (200, MIB)
@@ -193,7 +194,7 @@ async def test_a_slow_reader_gets_all_of_a_long_response(rig: Rig) -> None:
     await rig.restart(response_memory=2 * MIB)
     rig.directory.put("big", response=ResponseSettings(body="x" * MIB))
     (sender,) = await unread(rig, 1)
-    await eventually(lambda: any(one.unread for one in rig.server.connections))
+    await until(lambda: any(one.unread for one in rig.server.connections))
     sender.writer.transport.resume_reading()
     for _ in range(20):
         assert len((await sender.response()).body) == MIB

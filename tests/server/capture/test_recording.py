@@ -12,7 +12,8 @@ import pytest
 
 from app.core.clock import now_us
 from app.core.model import METHODS, PART_SIZE, DeliveryState
-from tests.server.capture.support import Rig, eventually, request
+from tests.server.capture.support import Rig, request
+from tests.support import until
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -122,7 +123,7 @@ async def test_requests_behind_one_that_is_being_stored_wait_for_their_turn(rig:
     rig.sink.hold = asyncio.Event()
     sender = await rig.connect()
     await sender.send(request(path="/catch/orders/1"))
-    await eventually(lambda: rig.sink.writing)
+    await until(lambda: rig.sink.writing)
     await sender.send(request(path="/catch/orders/2") + request(path="/catch/orders/3")[:20])
     await asyncio.sleep(0.05)
     await sender.send(request(path="/catch/orders/3")[20:])

@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from app.core.model import ResponseSettings
-from tests.server.capture.support import Clock, Rig, eventually, request
+from tests.server.capture.support import Clock, Rig, request
+from tests.support import until
 
 
 async def test_the_default_answer(rig: Rig) -> None:
@@ -98,7 +99,7 @@ async def test_a_delayed_answer_comes_late_but_the_request_is_stored_at_once(rig
     rig.directory.put("slow", response=ResponseSettings(delay_ms=30_000))
     sender = await rig.connect()
     await sender.send(request(path="/catch/slow", headers="Connection: close\r\n"))
-    await eventually(lambda: rig.sink.captures)
+    await until(lambda: rig.sink.captures)
     await clock.move_on(20)
     assert not rig.sink.response_ms
     await clock.move_on(10)
@@ -109,11 +110,11 @@ async def test_no_answer_is_told_when_nobody_waited_for_it(rig: Rig) -> None:
     rig.sink.hold = asyncio.Event()
     sender = await rig.connect()
     await sender.send(request())
-    await eventually(lambda: rig.sink.writing)
+    await until(lambda: rig.sink.writing)
     sender.reset()
-    await eventually(lambda: rig.server.connections[0].transport is None)
+    await until(lambda: rig.server.connections[0].transport is None)
     rig.sink.hold.set()
-    await eventually(lambda: not rig.server.connections)
+    await until(lambda: not rig.server.connections)
     assert rig.sink.last.complete
     assert not rig.sink.response_ms
 
@@ -122,7 +123,7 @@ async def test_a_slow_reader_of_large_answers_holds_up_only_itself(rig: Rig) -> 
     rig.directory.put("big", response=ResponseSettings(body="x" * 1_000_000))
     sender = await rig.connect()
     await sender.send(request(path="/catch/big") * 40)
-    await eventually(lambda: rig.server.connections and rig.server.connections[0].writing_paused)
+    await until(lambda: rig.server.connections and rig.server.connections[0].writing_paused)
     assert 0 < len(rig.sink.captures) < 40
     assert (await rig.post()).status == 200
     for _ in range(40):

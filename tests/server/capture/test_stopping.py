@@ -14,7 +14,8 @@ import pytest
 from app.core.errors import HooklineError, PortInUseError
 from app.core.model import ResponseSettings
 from app.server.listening import find_holder
-from tests.server.capture.support import Rig, eventually, request
+from tests.server.capture.support import Rig, request
+from tests.support import until
 
 pytestmark = pytest.mark.smoke
 
@@ -99,12 +100,12 @@ async def test_what_is_in_hand_is_answered(rig: Rig) -> None:
     storing, waiting = await rig.connect(), await rig.connect()
     await storing.send(request())
     await waiting.send(request(path="/catch/slow"))
-    await eventually(lambda: rig.sink.writing == 2)
+    await until(lambda: rig.sink.writing == 2)
     listening = rig.server._server
     assert listening is not None
     address = rig.server.address
     stopping = asyncio.create_task(rig.server.stop(grace_s=30), name="stop")
-    await eventually(lambda: not listening.sockets)
+    await until(lambda: not listening.sockets)
     with pytest.raises(ConnectionError):
         await asyncio.open_connection(*address)
     rig.sink.hold.set()
@@ -132,7 +133,7 @@ async def test_a_store_that_hangs_does_not_hold_up_the_stop(rig: Rig) -> None:
     rig.sink.hold = asyncio.Event()
     sender = await rig.connect()
     await sender.send(request())
-    await eventually(lambda: rig.sink.writing)
+    await until(lambda: rig.sink.writing)
     await rig.server.stop(grace_s=0.1)
     assert await sender.rest() == b""
     assert not rig.server.connections
@@ -142,9 +143,9 @@ async def test_what_is_stored_for_a_sender_that_left_is_waited_for(rig: Rig) -> 
     rig.sink.hold = asyncio.Event()
     sender = await rig.connect()
     await sender.send(request())
-    await eventually(lambda: rig.sink.writing)
+    await until(lambda: rig.sink.writing)
     sender.reset()
-    await eventually(lambda: rig.server.connections[0].transport is None)
+    await until(lambda: rig.server.connections[0].transport is None)
     stopping = asyncio.create_task(rig.server.stop(grace_s=30), name="stop")
     await asyncio.sleep(0.05)
     assert not stopping.done()
@@ -161,9 +162,9 @@ async def test_fifty_starts_and_stops_leave_no_task_and_no_socket(rig: Rig) -> N
         assert (await rig.post()).status == 200
         await rig.server.stop()
     rig.senders.clear()
-    await eventually(lambda: len(asyncio.all_tasks()) == tasks)
+    await until(lambda: len(asyncio.all_tasks()) == tasks)
     if sys.platform == "linux":
-        await eventually(lambda: len(os.listdir("/proc/self/fd")) <= sockets)
+        await until(lambda: len(os.listdir("/proc/self/fd")) <= sockets)
 
 
 async def test_a_stop_that_is_cancelled_has_freed_the_port(rig: Rig) -> None:

@@ -21,7 +21,8 @@ from app.db.store import Store
 from app.server.capture import CaptureServer, Limits
 from app.server.refused import RefusedLog
 from tests.factories import draft
-from tests.server.capture.support import Response, Sender, eventually, request
+from tests.server.capture.support import Response, Sender, request
+from tests.support import until
 
 
 class Program:
@@ -107,7 +108,7 @@ async def test_bodies_that_wait_in_pieces_are_stored_as_they_were_sent(program: 
     bodies = [os.urandom(size) for size in (1, 90_000, 200_000, 300_000, PART_SIZE, PART_SIZE + 70_000)]
     senders = [await program.connect() for _ in bodies]
     await asyncio.gather(*(sender.send(request(body=body)[:-1]) for sender, body in zip(senders, bodies, strict=True)))
-    await eventually(lambda: 0 < program.server.body_memory.used <= 128 * 1024)
+    await until(lambda: 0 < program.server.body_memory.used <= 128 * 1024)
     for sender, body in zip(senders, bodies, strict=True):
         await sender.send(body[-1:])
         capture = await program.store.captures.get((await sender.response()).json()["id"])
@@ -122,7 +123,7 @@ async def test_a_body_that_breaks_off_is_kept_and_not_forwarded(program: Program
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 5000000\r\n\r\n" + b"x" * 2_000_000)
     await asyncio.sleep(0.2)
     await sender.close()
-    await eventually(lambda: program.captured)
+    await until(lambda: program.captured)
     (summary,) = program.captured[0].summaries
     assert (summary.complete, summary.size, summary.delivery) == (False, 2_000_000, DeliveryState.NONE)
     assert await program.store.captures.body(summary.id) == b"x" * 2_000_000
@@ -136,7 +137,7 @@ async def test_a_body_that_ends_after_the_endpoint_was_switched_off_is_not_store
     endpoints, sender = program.store.endpoints, await program.connect()
     body = os.urandom(2_000_000)
     await sender.send(request(body=body)[:-1])
-    await eventually(lambda: program.server.body_memory.used)
+    await until(lambda: program.server.body_memory.used)
     if gone:
         await endpoints.delete(program.endpoint.id)
     else:
@@ -243,7 +244,7 @@ async def test_a_body_that_passes_the_limit_on_its_way_is_refused_and_leaves_not
     assert (answer.status, answer.json()) == (503, {"error": "storage_limit_reached"})
     await sender.close()
     stored = program.store.captures.counts(program.endpoint.id)
-    await eventually(lambda: program.store.limits.use().used == stored.stored_bytes)
+    await until(lambda: program.store.limits.use().used == stored.stored_bytes)
     assert stored.total == 1
     await other.close()
 
@@ -260,5 +261,5 @@ async def test_where_the_oldest_go_everybody_is_served(program: Program, monkeyp
         await sender.close()
 
     await asyncio.gather(*map(send, range(8)))
-    await eventually(lambda: program.store.captures.counts(program.endpoint.id).stored_bytes <= MIB)
+    await until(lambda: program.store.captures.counts(program.endpoint.id).stored_bytes <= MIB)
     assert 0 < program.store.captures.counts(program.endpoint.id).total < 60
