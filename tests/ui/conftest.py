@@ -12,11 +12,13 @@ if os.environ.setdefault("QT_QPA_PLATFORM", "offscreen") == "offscreen" and os.n
 
 import asyncio
 import gc
+import inspect
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import partial
 from typing import Any
 
 import pytest
+import pytestqt.plugin
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QFontDatabase
 from PySide6.QtTest import QTest
@@ -107,6 +109,16 @@ def loop(runner: asyncio.Runner) -> asyncio.AbstractEventLoop:
 def run(runner: asyncio.Runner) -> Callable[[Coroutine[Any, Any, Any]], Any]:
     """`run(coroutine)` inside Qt's event loop; as often as a test likes, tasks live on between two runs."""
     return runner.run
+
+
+@pytest.fixture(autouse=True)
+def qt_stands_still_with_the_loop(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Between an async fixture and its test the loop does not run, and what pytest-qt lets Qt do then could start no
+    task. Qt does it when the loop runs again, or after the fixtures."""
+    with pytest.MonkeyPatch.context() as patch:
+        if inspect.iscoroutinefunction(request.function):
+            patch.setattr(pytestqt.plugin, "_process_events", lambda: None)
+        yield
 
 
 @pytest.fixture(autouse=True)
