@@ -1,4 +1,7 @@
-"""An agent: the official client of the Model Context Protocol, with a `hookline mcp` of its own."""
+"""An agent: the official client of the Model Context Protocol, with a `hookline mcp` of its own.
+
+Its library takes a second to load, which only those processes that run these tests should spend.
+"""
 
 from __future__ import annotations
 
@@ -6,18 +9,20 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
-
-from mcp import Client, StdioServerParameters, stdio_client
+from typing import TYPE_CHECKING, Any
 
 from app.cli.connect import connect
-from app.cli.mcp.server import build_server
 from tests.cli.conftest import ROOT, services
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 
 @asynccontextmanager
 async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
     """A client of a `hookline mcp` of its own."""
+    from mcp import Client, StdioServerParameters, stdio_client
+
     arguments = ["-m", "hookline", "mcp", "--data-dir", str(folder), *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, cwd=ROOT)
     async with Client(stdio_client(server)) as client:
@@ -27,6 +32,10 @@ async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
 @asynccontextmanager
 async def reader(folder: Path) -> AsyncIterator[Client]:
     """A client of what `hookline mcp` without options serves, in this process: to start one takes most of a second."""
+    from mcp import Client
+
+    from app.cli.mcp.server import build_server
+
     server = build_server(
         lambda: connect(folder, services(), create=False), replay=False, send=False, create=False, show_secrets=False
     )

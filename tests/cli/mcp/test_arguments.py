@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from mcp.server.mcpserver.exceptions import ToolError
 
 from app.cli.client import ApiClient
-from app.cli.mcp.server import build_server
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
 
 
 def _nothing() -> AbstractAsyncContextManager[ApiClient]:
     raise AssertionError("a refused call asks Hookline nothing")
 
 
+def _server() -> MCPServer:
+    """With every tool."""
+    from app.cli.mcp.server import build_server
+
+    return build_server(_nothing, replay=True, send=True, create=True, show_secrets=False)
+
+
 async def refused(tool: str, **arguments: Any) -> str:
     """Why the call is refused."""
-    server = build_server(_nothing, replay=True, send=True, create=True, show_secrets=False)
+    from mcp.server.mcpserver.exceptions import ToolError
+
     with pytest.raises(ToolError) as raised:
-        await server.call_tool(tool, arguments)
+        await _server().call_tool(tool, arguments)
     return str(raised.value)
 
 
@@ -87,8 +96,7 @@ async def test_an_unknown_argument_that_is_like_no_other_is_told_with_those_that
 
 
 async def test_the_schema_of_each_tool_says_that_it_takes_nothing_else() -> None:
-    server = build_server(_nothing, replay=True, send=True, create=True, show_secrets=False)
-    tools = await server.list_tools()
+    tools = await _server().list_tools()
     assert len(tools) >= 10
     assert {tool.input_schema["additionalProperties"] for tool in tools} == {False}
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import pytest
-from mcp import Client
 
 from app.core.search.format import quoted
 from tests.cli.agent import reader, result
 from tests.cli.conftest import Program, Run
 from tests.cli.sending import send
+
+if TYPE_CHECKING:
+    from mcp import Client
 
 SECRET = "8675309"
 DIGITS = "81"

@@ -285,4 +285,5 @@ async def test_the_time_of_arrival_is_whole_in_a_narrow_head(shown: PageDesk) ->
     shown.page.resize(720, 600)
     shown.page.open_request(old.id)
     await until(lambda: day_text(old.received_at, now_us()) in facts.text())
+    await settle()
     assert facts.fontMetrics().horizontalAdvance(facts.text()) <= facts.width()
