@@ -6,6 +6,7 @@ import os
 import platform
 import sys
 from importlib.metadata import PackageNotFoundError, version
+from shutil import which
 from sqlite3 import sqlite_version
 
 from app import __version__
@@ -36,8 +37,17 @@ def check_versions() -> Finding:
     return ok(VERSIONS, ", ".join((*parts, f"SQLite {sqlite_version}", f"{system['System']} ({system['Kernel']})")))
 
 
-def check_installation() -> Finding:
-    return ok(INSTALLATION, how_it_runs())
+def check_installation(path: str | None = None) -> Finding:
+    """How this program runs, and whether the folders of `path` (None: PATH) have several called `hookline`."""
+    by_file: dict[str, str] = {}
+    for folder in (os.environ.get("PATH", "") if path is None else path).split(os.pathsep):
+        if folder and (program := which("hookline", path=folder)):
+            by_file.setdefault(os.path.realpath(program), program)
+    if len(by_file) < 2:
+        return ok(INSTALLATION, how_it_runs())
+    first, *others = by_file.values()
+    text = f"{how_it_runs()}. PATH has {len(by_file)} programs hookline: {first} hides {', '.join(others)}"
+    return warning(INSTALLATION, text, "Uninstall those that you do not need: they may be of other versions.")
 
 
 def check_display() -> Finding:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import app
+from app.system.system_checks import check_installation
 from tests.cli.conftest import ROOT, Run
 
 
@@ -49,6 +50,24 @@ def test_a_missing_package_is_named(tmp_path: Path) -> None:
     assert "aiohttp" in done.stderr
     assert done.stderr.endswith(f" {sys.executable} -m pip install --force-reinstall hookline\n")
     assert done.stderr.count("\n") == 1
+
+
+def test_a_second_program_on_the_path_is_told(tmp_path: Path) -> None:
+    name = "hookline.exe" if sys.platform == "win32" else "hookline"
+    one, two, same = (tmp_path / folder / name for folder in ("one", "two", "same"))
+    for program in (one, two, same):
+        program.parent.mkdir()
+    for program in (one, two):
+        program.write_text("", "utf-8")
+        program.chmod(0o755)
+    same.symlink_to(one)
+    folders = [str(program.parent) for program in (same, one, two)]
+    assert check_installation(os.pathsep.join([*folders[:2], "", str(tmp_path)])).state == "ok"
+    found = check_installation(os.pathsep.join(folders))
+    assert found.state == "warning"
+    assert found.text.endswith(f"PATH has 2 programs hookline: {same} hides {two}")
+    assert found.advice is not None
+    assert found.advice.startswith("Uninstall")
 
 
 class Older(BaseHTTPRequestHandler):
