@@ -14,7 +14,6 @@ from app.core.clock import now_us
 from app.core.gist.gist import gist
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, EndpointDraft, Plan
-from app.db.capture_order import STEP
 from app.db.connection import FILE_NAME, open_writer
 from app.db.counts import request_bytes
 from app.db.insert import encode_headers, insert
@@ -88,7 +87,6 @@ def _add(number: int, begin: int, rows: int) -> Any:
     method = "DELETE" if number % 1000 == 500 else "POST"
     target = f"/catch/{SLUGS[endpoint]}/orders/{number * PRIME % rows}?attempt={rnd.randrange(3)}"
     capture = Capture(
-        seq=number,
         id=uuid7(at),
         endpoint_id=endpoint + 1,
         received_at=at,
@@ -111,7 +109,7 @@ def _add(number: int, begin: int, rows: int) -> Any:
         gist=gist(method, target, tuple(headers), "application/json", body, size=len(body)),
     )
     kept = encode_headers(capture.headers)
-    return None, capture, body, 0, (), kept, request_bytes(capture, kept, deliveries=0), number * STEP
+    return None, capture, body, None, (), kept, request_bytes(capture, kept, deliveries=0)
 
 
 def _body(number: int, rnd: random.Random, event: str, rows: int) -> bytes:

@@ -45,15 +45,14 @@ async def fill(data: Path, slug: str, rows: int, age_us: int = AGE_US) -> None:
         begin = now_us() - age_us
         for first in range(0, rows, TOGETHER):
             together = range(first, min(first + TOGETHER, rows))
-            captures = [_old(store.captures.new_seq(), endpoint.id, begin + number) for number in together]
+            captures = [_old(endpoint.id, begin + number) for number in together]
             await asyncio.gather(*(store.captures.add(capture, BODY) for capture in captures))
     finally:
         await store.close()
 
 
-def _old(seq: int, endpoint_id: int, received_at: int) -> Capture:
+def _old(endpoint_id: int, received_at: int) -> Capture:
     return Capture(
-        seq=seq,
         id=uuid7(received_at),
         endpoint_id=endpoint_id,
         received_at=received_at,

@@ -6,7 +6,8 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from app.db.schema import PARTS_PER_BODY
+from app.core.model import PART_SIZE
+from app.db.body_parts import FIRST_PART
 
 
 def change_body(folder: Path, capture_id: str, part: int = 0) -> None:
@@ -38,8 +39,9 @@ def make_unreadable(folder: Path, table: str) -> None:
 
 def _key(folder: Path, capture_id: str, part: int) -> int:
     with closing(sqlite3.connect(folder / "hookline.db")) as connection:
-        (seq,) = connection.execute("SELECT seq FROM capture WHERE id = ?", (capture_id,)).fetchone()
-        return int(seq) * PARTS_PER_BODY + part
+        query = f"SELECT {FIRST_PART} FROM capture WHERE id = ?"
+        (key,) = connection.execute(query, (capture_id,)).fetchone()
+        return int(key) + part * PART_SIZE
 
 
 def _execute(folder: Path, statement: str, key: int) -> None:

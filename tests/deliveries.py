@@ -30,9 +30,7 @@ BODY = b'{"hello":"world"}'
 
 async def queued(store: Store, endpoint: Endpoint, **fields: Any) -> list[Delivery]:
     """Store a request to the endpoint; what is queued for its targets."""
-    capture = factories.capture(
-        BODY, endpoint_id=endpoint.id, seq=store.captures.new_seq(), delivery=DeliveryState.QUEUED, **fields
-    )
+    capture = factories.capture(BODY, endpoint_id=endpoint.id, delivery=DeliveryState.QUEUED, **fields)
     await store.captures.add(capture, BODY, targets=endpoint.targets)
     return await store.deliveries.of_capture(capture.id)
 

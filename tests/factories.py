@@ -23,10 +23,9 @@ def draft(**fields: Any) -> EndpointDraft:
 
 
 def capture(body: bytes = b'{"hello":"world"}', **fields: Any) -> Capture:
-    """A complete POST of `body`; `seq` and `id` are fresh unless given."""
+    """A complete POST of `body`; its `id` is fresh unless given."""
     received_at = fields.pop("received_at", None) or now_us()
     defaults: dict[str, Any] = {
-        "seq": next(_numbers),
         "id": uuid7(received_at),
         "endpoint_id": 1,
         "received_at": received_at,

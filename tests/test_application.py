@@ -256,7 +256,7 @@ async def test_the_first_storage_limit_deletes_nothing_that_an_older_version_sto
     made = await store.endpoints.create(draft())
     for _ in range(40):
         body = bytes(1_000_000)
-        await store.captures.add(capture(body, seq=store.captures.new_seq(), endpoint_id=made.id), body)
+        await store.captures.add(capture(body, endpoint_id=made.id), body)
     await store.close()
     monkeypatch.setattr(settings_file, "disk_usage", lambda _: SimpleNamespace(free=5_000_000))
     application = Application(tmp_path, ANY_PORT)

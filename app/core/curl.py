@@ -199,7 +199,6 @@ def curl_of_refused(refusal: Refusal, raw: bytes | None, base: str) -> str | Non
         return None
     content_type = next((value for name, value in headers if name.lower() == "content-type"), "")
     capture = Capture(
-        seq=0,
         id="",
         endpoint_id=0,
         received_at=refusal.at,

@@ -23,10 +23,9 @@ class Event(Record, frozen=True):
 
 
 class Captured(Event, frozen=True):
-    """Requests were stored, in this order, by one commit. `positions` are theirs in the order of storing."""
+    """Requests were stored, in this order, by one commit."""
 
     summaries: tuple[Summary, ...]
-    positions: tuple[int, ...]
 
 
 class RequestsChanged(Event, frozen=True):

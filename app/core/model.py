@@ -15,7 +15,7 @@ WhenFull = Literal["delete_oldest", "stop_capturing"]
 """What happens at a storage limit."""
 
 PART_SIZE = 1024 * 1024
-"""Bodies are stored, read and forwarded in parts of this many bytes; only the last one can be shorter."""
+"""Bodies are read and forwarded in parts of this many bytes; only the last one can be shorter."""
 
 REFUSED_RAW_MAX = 64 * 1024
 """Maximum bytes kept of a refused request."""
@@ -141,9 +141,10 @@ class Summary(Record, frozen=True):
 
     `target` is the raw request target. `response_ms` is None until the response was sent. `provider` is the id of the
     service that sent it, `event` its event type; None if unknown. `gist` describes the request in a few words. `note`
-    is None without one.
+    is None without one. `seq` numbers requests in the order of storing; it is never used twice.
     """
 
+    seq: int
     id: str
     endpoint_id: int
     received_at: int
@@ -173,14 +174,13 @@ class Description(Record, frozen=True):
 class Capture(Record, frozen=True):
     """A captured request as sent, with its headers but without its body.
 
-    `id` is a UUIDv7 made from `received_at`, so that ids sort by time of arrival. `seq` numbers captures in this store.
-    `size` and `sha256` (hex) are of the body as sent: without transfer coding, with content coding. `delivery_id` is
-    the provider's name for this request. Unless `identified`, the provider is identified after storing, which can
-    extend the `gist`. `starred` and `note` are set by the user on stored requests only. `trailers` followed a chunked
-    body; they are stored like headers, and have no effect.
+    `id` is a UUIDv7 made from `received_at`, so that ids sort by time of arrival; `seq` is 0 until it is
+    stored. `size` and `sha256` (hex) are of the body as sent: without transfer coding, with content coding.
+    `delivery_id` is the provider's name for this request. Unless `identified`, the provider is identified after
+    storing, which can extend the `gist`. `starred` and `note` are set by the user on stored requests only. `trailers`
+    followed a chunked body; they are stored like headers, and have no effect.
     """
 
-    seq: int
     id: str
     endpoint_id: int
     received_at: int
@@ -207,10 +207,12 @@ class Capture(Record, frozen=True):
     starred: bool = False
     note: str | None = None
     trailers: Headers = ()
+    seq: int = 0
 
-    def summary(self) -> Summary:
-        """The short form for lists."""
+    def summary(self, seq: int | None = None) -> Summary:
+        """The short form for lists; with a `seq`, of one that was just stored under that number."""
         return Summary(
+            seq=self.seq if seq is None else seq,
             id=self.id,
             endpoint_id=self.endpoint_id,
             received_at=self.received_at,

@@ -68,39 +68,29 @@ class EndpointRepository(Protocol):
 
 
 class CaptureSink(Protocol):
-    """Stores requests for the capture server. `add`, `add_part` and `add_piece` raise StorageUnavailableError, and
-    StorageLimitError if a storage limit is reached."""
-
-    def new_seq(self) -> int:
-        """The number of the next capture."""
-        ...
+    """Stores requests for the capture server. `add` and `add_part` raise StorageUnavailableError, and StorageLimitError
+    if a storage limit is reached."""
 
     def check_room(self, endpoint_id: int, size: int) -> None:
         """Raises StorageLimitError if a body of `size` bytes would not be stored. From memory."""
         ...
 
-    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, targets: Sequence[Target] = ()) -> None:
-        """Store `capture`, durable on return. `tail` is body part `tail_part`; a delivery to each of `targets` is
-        queued.
+    async def add(
+        self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()
+    ) -> int:
+        """Store `capture`, durable on return, and return its number. `tail` is its body, or with a `body_key` what
+        follows the parts that are stored; a delivery to each of `targets` is queued.
 
         Raises NotFoundError if the endpoint was deleted.
         """
         ...
 
-    async def add_part(
-        self, seq: int, part: int, data: bytes, *, pieces: int = 0, endpoint_id: int | None = None
-    ) -> None:
-        """Store one part of a body whose capture follows: the first `pieces` pieces, then `data`.
-
-        Every part except the tail has PART_SIZE bytes.
-        """
+    async def add_part(self, body_key: int | None, offset: int, data: bytes, *, endpoint_id: int | None = None) -> int:
+        """Store a part of a body whose capture follows, at most `PART_SIZE` bytes from `offset` on. Returns the body's
+        key, which is None for the first part."""
         ...
 
-    async def add_piece(self, seq: int, piece: int, data: bytes, *, endpoint_id: int | None = None) -> None:
-        """Store a piece of the part that is being received; pieces of a part are numbered from 0."""
-        ...
-
-    async def drop_parts(self, seq: int) -> None:
+    async def drop_parts(self, body_key: int) -> None:
         """Delete the parts stored so far, of a request that will not be stored. Raises StorageUnavailableError."""
         ...
 
@@ -231,17 +221,17 @@ class CapturePositions(Protocol):
     StorageUnavailableError."""
 
     @property
-    def newest_position(self) -> int:
-        """The position of the newest stored request in the order of storing; later ones have higher positions, also
-        after a restart. Ids do not sort that way: they tell when a request arrived. From memory."""
+    def newest_seq(self) -> int:
+        """The number of the newest stored request; later ones have higher numbers, also after a restart. Ids do not
+        sort that way: they tell when a request arrived. From memory."""
         ...
 
-    async def position(self, capture_id: str) -> int | None:
-        """The position of a request, None if it is not stored."""
+    async def seq_of(self, capture_id: str) -> int | None:
+        """The number of a request, None if it is not stored."""
         ...
 
-    async def between(self, after: int, upto: int, limit: int) -> Sequence[tuple[int, Summary]]:
-        """The first `limit` requests with positions above `after` and at most `upto`, each with its position."""
+    async def between(self, after: int, upto: int, limit: int) -> Sequence[Summary]:
+        """The first `limit` requests numbered above `after` and at most `upto`, in the order of storing."""
         ...
 
     async def matching(

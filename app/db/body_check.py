@@ -8,12 +8,13 @@ from pathlib import Path
 
 from app.core.backup import Report
 from app.core.sizes import MIB
+from app.db.body_parts import keys_of
 from app.db.copy import snapshot
-from app.db.schema import PARTS_PER_BODY
 
 REPORT_EVERY = 4 * MIB
 ROW_COST = 4 * 1024
 """A request without a body counts as this many bytes."""
+_PARTS = "SELECT data FROM capture_body WHERE key BETWEEN ? AND ? ORDER BY key"
 
 
 def damaged_bodies(path: Path, report: Report) -> list[str]:
@@ -24,15 +25,11 @@ def damaged_bodies(path: Path, report: Report) -> list[str]:
     size = path.stat().st_size
     found, done = [], 0
     with snapshot(path) as connection:
-        parts = connection.execute("SELECT key, data FROM capture_body ORDER BY key")
-        part = parts.fetchone()
-        for seq, name, digest in connection.execute("SELECT seq, id, sha256 FROM capture ORDER BY seq"):
+        for seq, body_key, name, digest in connection.execute("SELECT seq, body_key, id, sha256 FROM capture"):
             actual = sha256()
-            while part is not None and part[0] < (seq + 1) * PARTS_PER_BODY:
-                if part[0] >= seq * PARTS_PER_BODY:  # others belong to no request
-                    actual.update(part[1])
-                    done += len(part[1])
-                part = parts.fetchone()
+            for (part,) in connection.execute(_PARTS, keys_of(seq, body_key)):
+                actual.update(part)
+                done += len(part)
             if actual.hexdigest() != digest:
                 found.append(name)
             done += ROW_COST

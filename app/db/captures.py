@@ -9,7 +9,7 @@ from functools import partial
 from hashlib import sha256
 
 import msgspec
-from peewee import SqliteDatabase, fn
+from peewee import SqliteDatabase
 
 from app.core.deletion import Hidden, Mark
 from app.core.errors import DamagedBodyError, InvalidFieldsError, NotFoundError
@@ -19,21 +19,19 @@ from app.core.redaction.secret import SecretHeaders
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.core.target import Target
-from app.db import queries
+from app.db import body_parts, queries
 from app.db.bulk_delete import BulkDeletions
-from app.db.capture_order import STEP, CaptureOrder
 from app.db.cleanup import Cleanup
-from app.db.counts import LOOSE, RequestCounts, grow, request_bytes
+from app.db.counts import RequestCounts, request_bytes
 from app.db.delete_requests import Deleted, delete_ids
 from app.db.identification import Identification
 from app.db.insert import encode_headers
 from app.db.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
-from app.db.positions import captures_between, newest_position, position_of
-from app.db.raw_sql import raw
+from app.db.raw_sql import newest_seq
 from app.db.readers import Readers
 from app.db.removed_targets import RemovedTargets
 from app.db.response_times import ResponseTimes
-from app.db.schema import PARTS_PER_BODY, PIECES_FROM, AccountModel, BodyModel, LooseBodyModel
+from app.db.schema import AccountModel
 from app.db.search.index.index import Index
 from app.db.search.search import matching, search
 from app.db.storage_limits import StorageLimits
@@ -56,7 +54,6 @@ class Captures:
         index: Index,
         *,
         counts: RequestCounts,
-        order: CaptureOrder,
         cleanup: Cleanup,
         limits: StorageLimits,
         identification: Identification,
@@ -64,35 +61,33 @@ class Captures:
         publish: Callable[[Event], None],
     ) -> None:
         self._writer, self._readers, self._request_counts, self._limits = writer, readers, counts, limits
-        self._order, self._removed_targets = order, removed_targets
-        self._cleanup, self._identification, self._publish, self._index = cleanup, identification, publish, index
+        self._removed_targets, self._cleanup, self._identification = removed_targets, cleanup, identification
+        self._publish, self._index = publish, index
         self._response_times = ResponseTimes(writer)
         self.clearings = BulkDeletions(writer, readers, counts=counts, cleanup=cleanup, limits=limits, publish=publish)
         self._loop = asyncio.get_running_loop()
 
     async def load(self) -> None:
-        """Find the next number, and mark the parts of bodies for deletion that a crash left incomplete.
+        """Find the newest number, and mark the parts of bodies for deletion that a crash left incomplete.
 
         StorageUnavailableError when the store cannot write.
         """
 
-        def job(database: SqliteDatabase) -> tuple[int, int, str]:
-            LooseBodyModel.update(dropped=True).execute(database)
-            loose = LooseBodyModel.select(fn.MAX(LooseBodyModel.seq)).scalar(database) or 0
+        def job(database: SqliteDatabase) -> tuple[int, str]:
+            body_parts.drop_all(database)
             instance = AccountModel.select(AccountModel.instance_id).scalar(database)
-            return newest_position(database), loose, instance
+            return newest_seq(database), instance
 
-        newest, loose, instance = await self._writer.run(job)
-        self._order.load(newest, loose)
+        newest, instance = await self._writer.run(job)
+        self._request_counts.newest_seq = newest
         self._cleanup.wake()
-        self._index.start(instance, max(newest // STEP, loose))
+        self._index.start(instance, newest)
 
-    def new_seq(self) -> int:
-        """The number of the next capture. No number is used twice, even after a deletion."""
-        return self._order.next_number()
-
-    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, targets: Sequence[Target] = ()) -> None:
-        """Store a capture, durably. `tail` is part `tail_part` of its body; earlier parts came by `add_part`.
+    async def add(
+        self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()
+    ) -> int:
+        """Store a capture, durably, and return its number: the order of numbers is the order of storing. `tail` is its
+        body, or with a `body_key` what follows the parts that came by `add_part`.
 
         A delivery to each of `targets` is queued in the same commit. StorageUnavailableError when it cannot be stored
         now, StorageLimitError when there is no room, NotFoundError when the endpoint is gone.
@@ -107,13 +102,12 @@ class Captures:
         size = request_bytes(capture, headers, deliveries=len(targets))
         if capture.trailers:
             size += len(encode_headers(capture.trailers))
-        reserved = size - self._limits.arriving(capture.seq) if tail_part else size
+        reserved = size - self._limits.arriving(body_key)
         if not self._limits.reserve(capture.endpoint_id, reserved, size):
             await self._limits.wait_for_room(capture.endpoint_id, reserved, size)
         try:
-            position = self._order.next_position(capture.seq)
-            self._writer.put((future, capture, tail, tail_part, targets, headers, size, position))
-            await future
+            self._writer.put((future, capture, tail, body_key, targets, headers, size))
+            seq: int = await future
         except Exception as error:
             self._limits.failed(capture.endpoint_id, reserved)
             if isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY":
@@ -122,65 +116,37 @@ class Captures:
         if not capture.identified:
             self._identification.wake()
         self._removed_targets.check(target.id for target in targets)
+        return seq
 
     def check_room(self, endpoint_id: int, size: int) -> None:
         """StorageLimitError when a body of `size` bytes would not be stored now."""
         self._limits.check(endpoint_id, size)
 
-    async def add_part(
-        self, seq: int, part: int, data: bytes, *, pieces: int = 0, endpoint_id: int | None = None
-    ) -> None:
-        """Store one full part of a big body ahead of its capture. It counts towards the limit of the endpoint it is
-        for. StorageUnavailableError or StorageLimitError when it cannot be stored.
-
-        The part is the content of the first `pieces` pieces, which came by `add_piece`, followed by `data`.
-        """
-
-        def job(database: SqliteDatabase) -> None:
-            first, part_data = seq * PARTS_PER_BODY, data
-            if pieces:
-                of_pieces = BodyModel.key.between(first + PIECES_FROM, first + PIECES_FROM + pieces - 1)
-                rows = BodyModel.select(BodyModel.data).where(of_pieces).order_by(BodyModel.key)
-                part_data = b"".join([*(row[0] for row in rows.tuples().execute(database)), data])
-                BodyModel.delete().where(of_pieces).execute(database)
-            _add_loose(database, seq, first + part, part_data)
-            grow(raw(database), {LOOSE: len(data)})
-
-        await self._add_loose(seq, len(data), endpoint_id, job, cost=PART_SIZE if pieces else len(data))
-
-    async def add_piece(self, seq: int, piece: int, data: bytes, *, endpoint_id: int | None = None) -> None:
-        """Store a piece of the part that is being received; otherwise as `add_part`."""
-
-        def job(database: SqliteDatabase) -> None:
-            _add_loose(database, seq, seq * PARTS_PER_BODY + PIECES_FROM + piece, data)
-            grow(raw(database), {LOOSE: len(data)})
-
-        await self._add_loose(seq, len(data), endpoint_id, job, cost=len(data))
-
-    async def _add_loose(
-        self, seq: int, size: int, endpoint_id: int | None, job: Callable[[SqliteDatabase], None], cost: int
-    ) -> None:
-        """Have `job` store `size` bytes of a body, once there is room for them."""
-        request_size = self._limits.arriving(seq) + size
+    async def add_part(self, body_key: int | None, offset: int, data: bytes, *, endpoint_id: int | None = None) -> int:
+        """Store the bytes from `offset` of a long body ahead of its capture, and return the body's key: None for the
+        first part, at most `PART_SIZE` bytes. They count towards the limit of the endpoint they are for.
+        StorageUnavailableError or StorageLimitError when they cannot be stored."""
+        size = len(data)
+        request_size = self._limits.arriving(body_key) + size
         if not self._limits.reserve(endpoint_id, size, request_size):
             await self._limits.wait_for_room(endpoint_id, size, request_size)
+        job = partial(body_parts.store_part, body_key=body_key, offset=offset, data=data)
         try:
-            await self._writer.run(job, lambda _: self._limits.stored_part(endpoint_id, seq, size), cost=cost)
+            return await self._writer.run(
+                job, lambda stored_key: self._limits.stored_part(endpoint_id, stored_key, size), cost=size
+            )
         except Exception:
             self._limits.failed(endpoint_id, size)
             raise
 
-    async def drop_parts(self, seq: int) -> None:
-        """Discard the parts that `add_part` stored for a request; they are deleted in the background."""
-
-        def job(database: SqliteDatabase) -> None:
-            LooseBodyModel.update(dropped=True).where(LooseBodyModel.seq == seq).execute(database)
+    async def drop_parts(self, body_key: int) -> None:
+        """Discard the parts that `add_part` stored of a body; they are deleted in the background."""
 
         def after(_: None) -> None:
-            self._limits.dropped(seq)
+            self._limits.dropped(body_key)
             self._cleanup.wake()
 
-        await self._writer.run(job, after)
+        await self._writer.run(partial(body_parts.drop, body_key=body_key), after)
 
     def responded(self, seq: int, ms: float) -> None:
         """Record that the response was sent `ms` milliseconds after the request; written with a later commit."""
@@ -249,17 +215,17 @@ class Captures:
         )
 
     @property
-    def newest_position(self) -> int:
-        """The position of the newest stored request, from memory."""
-        return self._order.newest
+    def newest_seq(self) -> int:
+        """The number of the newest stored request, from memory."""
+        return self._request_counts.newest_seq
 
-    async def position(self, capture_id: str) -> int | None:
-        """The request's position in the order of storing; None when it is not stored."""
-        return await self._readers.run(lambda database: position_of(database, capture_id))
+    async def seq_of(self, capture_id: str) -> int | None:
+        """The request's number; None when it is not stored."""
+        return await self._readers.run(lambda database: queries.seq_of(database, capture_id))
 
-    async def between(self, after: int, upto: int, limit: int) -> Sequence[tuple[int, Summary]]:
-        """The first `limit` requests with positions above `after` and at most `upto`, each with its position."""
-        return await self._readers.run(lambda database: captures_between(database, after, upto, limit))
+    async def between(self, after: int, upto: int, limit: int) -> Sequence[Summary]:
+        """The first `limit` requests numbered above `after` and at most `upto`, in the order of storing."""
+        return await self._readers.run(lambda database: queries.between(database, after, upto, limit))
 
     async def matching(
         self, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
@@ -314,7 +280,7 @@ class Captures:
     async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
         """Mark every request of the endpoint read except those `hidden`, in steps; then publish RequestsChanged without
         ids."""
-        upto, batch = self._order.next_number(), AdaptiveBatch(256)
+        upto, batch = self._request_counts.newest_seq, AdaptiveBatch(256)
         place: PageKey | None = START
 
         def after(step: MarkStep) -> None:
@@ -381,11 +347,6 @@ class Captures:
 
 def _in_steps(ids: Sequence[str]) -> list[Sequence[str]]:
     return [ids[start : start + IDS_PER_STEP] for start in range(0, len(ids), IDS_PER_STEP)]
-
-
-def _add_loose(database: SqliteDatabase, seq: int, key: int, data: bytes) -> None:
-    LooseBodyModel.insert(seq=seq, dropped=False).on_conflict_ignore().execute(database)
-    BodyModel.insert(key=key, data=data).execute(database)
 
 
 def _endpoint_deleted() -> NotFoundError:

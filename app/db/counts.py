@@ -83,6 +83,8 @@ class RequestCounts:
 
     def __init__(self) -> None:
         self._counts: dict[int, Counts] = {}
+        self.newest_seq = 0
+        """The number of the newest stored request; later ones have higher numbers, also after a restart."""
 
     def start(self, endpoint_id: int, counts: Counts) -> None:
         self._counts[endpoint_id] = counts

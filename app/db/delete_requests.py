@@ -8,9 +8,9 @@ from typing import cast
 from peewee import SQL, Field, SqliteDatabase, fn
 
 from app.core.record import Record
-from app.db.counts import LOOSE, RESPONSES, SIZE, Freed, Removed, all_uses, freed_since, grow
+from app.db.counts import LOOSE, RESPONSES, SIZE, Freed, Removed, all_uses, freed_since
 from app.db.raw_sql import raw, sql_list
-from app.db.schema import PARTS_PER_BODY, BodyModel, CaptureModel, EndpointModel, LooseBodyModel
+from app.db.schema import CaptureModel, EndpointModel
 from app.db.unsent import BY_LIMIT, Unsent, keep_unsent, keep_unsent_of
 
 
@@ -138,25 +138,6 @@ def newest_received_at(database: SqliteDatabase, endpoint_id: int) -> int | None
     query = CaptureModel.select(fn.MAX(CaptureModel.received_at)).where(CaptureModel.endpoint == endpoint_id)
     ((found,),) = query.tuples().execute(database)
     return cast("int | None", found)
-
-
-def delete_loose_parts(database: SqliteDatabase, limit: int) -> Freed | None:
-    """Delete at most `limit` parts of bodies that were dropped; None when none are left."""
-    dropped = LooseBodyModel.select(LooseBodyModel.seq).where(LooseBodyModel.dropped).limit(1)
-    seq = next((seq for (seq,) in dropped.tuples().execute(database)), None)
-    if seq is None:
-        return None
-    first = seq * PARTS_PER_BODY
-    query = BodyModel.select(BodyModel.key, fn.LENGTH(BodyModel.data)).order_by(BodyModel.key).limit(limit)
-    query = query.where(BodyModel.key.between(first, first + PARTS_PER_BODY - 1))
-    parts = list(query.tuples().execute(database))
-    if parts:
-        BodyModel.delete().where(BodyModel.key.between(first, parts[-1][0])).execute(database)
-    if len(parts) < limit:
-        LooseBodyModel.delete().where(LooseBodyModel.seq == seq).execute(database)
-    freed = sum(size for _, size in parts)
-    grow(raw(database), {LOOSE: -freed})
-    return Freed(bytes=0, loose=-freed)
 
 
 def delete_removed_endpoint(database: SqliteDatabase, limit: int) -> Freed | None:

@@ -18,7 +18,7 @@ from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue, Even
 from app.core.model import Capture, DeliveryState
 from app.core.target import TargetCounts
 from app.core.target_text import TargetTrouble
-from app.db import attempts, delivery_results, queries, unsent
+from app.db import attempts, body_parts, delivery_results, queries, unsent
 from app.db.counts import DELIVERY_OVERHEAD, RequestCounts
 from app.db.delivery_results import Result, ResultQueue, Stored
 from app.db.raw_sql import json_list, raw, sql_list
@@ -26,7 +26,6 @@ from app.db.readers import Readers
 from app.db.records import CAPTURE, DELIVERY, Row
 from app.db.removed_targets import RemovedTargets
 from app.db.schema import (
-    PARTS_PER_BODY,
     BodyModel,
     CaptureModel,
     DeliveryModel,
@@ -379,7 +378,7 @@ def _listed_record(row: Row) -> Delivery:
 def _queued_statement() -> str:
     """Built once: that takes peewee longer than sending some deliveries, on the loop's thread."""
     tiny = BodyModel.select(BodyModel.data).where(
-        BodyModel.key == CaptureModel.seq * SQL(str(PARTS_PER_BODY)), CaptureModel.size <= SQL(str(TINY_BODY))
+        BodyModel.key == CaptureModel.seq, CaptureModel.size <= SQL(str(TINY_BODY))
     )
     query = queries.with_capture(_deliveries(*CAPTURE.columns, tiny)).where(
         _QUEUED,
@@ -398,7 +397,7 @@ def _short_bodies(database: SqliteDatabase, captures: Sequence[Capture]) -> dict
         if capture.size <= min(SHORT_BODY, room):
             chosen.append(capture.seq)
             room -= capture.size
-    return queries.first_parts(database, chosen) if chosen else {}
+    return body_parts.first_parts(database, chosen) if chosen else {}
 
 
 def _intact(capture: Capture, bodies: Mapping[int, bytes]) -> bytes | None:

@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from app.core.model import PART_SIZE
 from app.core.sizes import GIB, KIB, MIB
 from app.core.text import size_text
 from app.db.connection import AUTOCHECKPOINT, START_MIN_FREE, checkpoint
@@ -258,8 +259,9 @@ def size_of(file: Path) -> int | None:
 
 
 def _size(add: Add) -> int:
-    _, capture, tail, _, _, _, request_size, _ = add
-    return ROW_COST + request_size - capture.size + len(tail)
+    _, capture, tail, body_key, _, _, request_size = add
+    beginning = 0 if body_key is None else PART_SIZE  # it may be written again, see `body_parts.complete`
+    return ROW_COST + request_size - capture.size + len(tail) + beginning
 
 
 def _checkpoint(connection: sqlite3.Connection, mode: str) -> bool:

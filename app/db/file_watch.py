@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
+from app.db.body_parts import keys_of
 from app.db.connection import (
     BUSY_S,
     FileDamagedError,
@@ -31,11 +32,11 @@ from app.db.disk_reserve import size_of
 _MAGIC = b"SQLite format 3\0"
 _HEADER_SIZE = 100
 
-_NEWEST = "SELECT seq, id, endpoint_id, received_at FROM capture ORDER BY seq DESC LIMIT 1"
+_NEWEST = "SELECT seq, id, endpoint_id, received_at, body_key FROM capture ORDER BY seq DESC LIMIT 1"
 _FOUND_AGAIN = (
     "SELECT (SELECT seq FROM capture WHERE id = :id), (SELECT count(*) FROM capture INDEXED BY capture_list"
     " WHERE endpoint_id = :endpoint AND received_at = :at AND id = :id),"
-    " (SELECT total(length(data)) FROM capture_body WHERE key BETWEEN :seq * 4096 AND :seq * 4096 + 4095)"
+    " (SELECT total(length(data)) FROM capture_body WHERE key BETWEEN :first AND :last)"
 )
 
 
@@ -86,8 +87,9 @@ class FileWatch:
                 if other.execute(_NEWEST).fetchone() != newest:
                     raise self._damaged("was overwritten")
                 if newest is not None:
-                    seq, name, endpoint, at = newest
-                    values = {"seq": seq, "id": name, "endpoint": endpoint, "at": at}
+                    seq, name, endpoint, at, body_key = newest
+                    first, last = keys_of(seq, body_key)
+                    values = {"id": name, "endpoint": endpoint, "at": at, "first": first, "last": last}
                     if other.execute(_FOUND_AGAIN, values).fetchone()[:2] != (seq, 1):
                         raise self._damaged("was overwritten")
         except sqlite3.DatabaseError as error:

@@ -17,10 +17,11 @@ from app.core.gist.gist import gist
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.record import Record
 from app.db.background_worker import BackgroundWorker
+from app.db.body_parts import FIRST_PART
 from app.db.insert import decode_headers
 from app.db.raw_sql import raw
 from app.db.readers import Readers
-from app.db.schema import NOBODY, PARTS_PER_BODY
+from app.db.schema import NOBODY
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
 
@@ -94,10 +95,10 @@ def identify_batch(database: SqliteDatabase, identify: Identify, limit: int) -> 
     found = []
     with database.atomic():
         rows = connection.execute(
-            "SELECT c.seq, c.id, c.headers, c.content_type, b.data, c.method, c.target, c.size, c.complete, c.gist"
-            " FROM capture c LEFT JOIN capture_body b ON b.key = c.seq * ? WHERE c.provider IS NULL"
-            " ORDER BY c.seq DESC LIMIT ?",
-            (PARTS_PER_BODY, limit),
+            "SELECT seq, id, headers, content_type, data, method, target, size, complete, gist"
+            f" FROM capture LEFT JOIN capture_body ON key = {FIRST_PART} WHERE provider IS NULL"
+            " ORDER BY seq DESC LIMIT ?",
+            (limit,),
         )
         for seq, name, packed, content_type, data, method, target, size, complete, stored in rows:
             headers, body = decode_headers(packed), data or b""

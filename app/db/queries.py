@@ -1,4 +1,5 @@
-"""Queries of the readers: pages by key, one request, its body. Lists read neither headers nor bodies."""
+"""Queries of the readers: pages by key, requests in the order of storing, one request, its body. Lists read neither
+headers nor bodies."""
 
 from __future__ import annotations
 
@@ -13,12 +14,11 @@ from peewee import JOIN, SQL, Expression, ModelSelect, SqliteDatabase, Tuple
 
 from app.core.deletion import Hidden
 from app.core.errors import DamagedBodyError, NotFoundError
-from app.core.model import PART_SIZE, Capture, Counts, PageKey, Summary
-from app.db.raw_sql import json_list, raw, sql_list
+from app.core.model import Capture, Counts, PageKey, Summary
+from app.db import body_parts
+from app.db.raw_sql import raw, sql_list
 from app.db.records import CAPTURE, SUMMARY
 from app.db.schema import (
-    PARTS_PER_BODY,
-    BodyModel,
     CaptureModel,
     EndpointModel,
     NoteModel,
@@ -85,6 +85,19 @@ def not_hidden_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str,
     return " AND ".join(conditions), values
 
 
+def between(database: SqliteDatabase, after: int, upto: int, limit: int) -> list[Summary]:
+    """The first `limit` summaries of requests numbered above `after` and at most `upto`, in the order of storing."""
+    query = _select(*SUMMARY.columns).where(CaptureModel.seq > after, CaptureModel.seq <= upto, visible())
+    query = query.order_by(CaptureModel.seq).limit(limit)
+    return [SUMMARY.record(row) for row in query.tuples().execute(database)]
+
+
+def seq_of(database: SqliteDatabase, capture_id: str) -> int | None:
+    """The number of a stored request."""
+    query = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id == capture_id)
+    return next((seq for (seq,) in query.tuples().execute(database)), None)
+
+
 def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
     """One request with its headers."""
     row = raw(database).execute(_get_statement(), (capture_id,)).fetchone()
@@ -114,41 +127,27 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
     """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there,
     DamagedBodyError when bytes are missing, or a whole body does not match its SHA-256."""
     with database.atomic():
-        row = CaptureModel.select(CaptureModel.seq, CaptureModel.size, CaptureModel.sha256).where(
-            (CaptureModel.id == capture_id) & visible()
-        )
-        found = next(iter(row.tuples().execute(database)), None)
+        row = CaptureModel.select(CaptureModel.seq, CaptureModel.body_key, CaptureModel.size, CaptureModel.sha256)
+        rows = row.where((CaptureModel.id == capture_id) & visible()).tuples().execute(database)
+        found = next(iter(rows), None)
         if found is None:
             raise NotFoundError("This request is no longer stored.")
-        seq, size, digest = found
+        seq, body_key, size, digest = found
         end = size if length is None else min(size, offset + length)
         if end <= offset:
             return b""
-        first, last = offset // PART_SIZE, (end - 1) // PART_SIZE
-        key = BodyModel.key.between(seq * PARTS_PER_BODY + first, seq * PARTS_PER_BODY + last)
-        parts = BodyModel.select(BodyModel.data).where(key).order_by(BodyModel.key).tuples().execute(database)
-        data = b"".join(bytes(part) for (part,) in parts)
-    if len(data) != min(size, (last + 1) * PART_SIZE) - first * PART_SIZE:
+        data = body_parts.read(raw(database), seq, body_key, offset, end)
+    if len(data) != end - offset:
         raise DamagedBodyError
     if length is None and not offset and sha256(data).hexdigest() != digest:
         raise DamagedBodyError
-    start = offset - first * PART_SIZE
-    return data[start : start + end - offset]
+    return data
 
 
 def numbers_of(database: SqliteDatabase, ids: Collection[str]) -> frozenset[int]:
     """The numbers of those of these requests that are stored."""
     rows = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id.in_(sql_list(ids)))
     return frozenset(seq for (seq,) in rows.tuples().execute(database))
-
-
-def first_parts(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, bytes]:
-    """The first part of each of these requests' bodies, by number; empty if it has none."""
-    keys = json_list([seq * PARTS_PER_BODY for seq in seqs])
-    rows = raw(database).execute(
-        "SELECT key, data FROM capture_body WHERE key IN (SELECT value FROM json_each(?))", (keys,)
-    )
-    return dict.fromkeys(seqs, b"") | {key // PARTS_PER_BODY: data for key, data in rows}
 
 
 def count_all(database: SqliteDatabase) -> dict[int, Counts]:

@@ -7,6 +7,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 |---|---|
 | `attempts.py` | a range of the oldest attempts in one statement, and the index that marks its beginning |
 | `body_check.py` | a backup's file or the store's, read in one pass |
+| `body_parts.py` | parts of bodies, in the statements of a commit and of each read |
 | `bulk_delete.py` | joins in a fixed order (`CROSS JOIN`): from the few marks to their requests |
 | `cleanup.py` | pragmas |
 | `clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
@@ -25,7 +26,6 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `integrity.py` | a connection and a thread of its own, for `quick_check` |
 | `marks.py` | marks a whole endpoint read in steps between captures, by pairs of columns |
 | `migrations.py` | the statements of released versions, unchanged |
-| `positions.py` | a lookup with `coalesce`, once for each call that waits |
 | `queries.py` | one request, for each call that waits; the counts at start, from one index; a function of SQLite |
 | `raw_sql.py` | transactions that begin by taking the lock, and savepoints |
 | `removed_targets.py` | in steps between captures, any number of rows in one statement |

@@ -74,6 +74,7 @@ def _headers(stored: bytes | None) -> Headers:
 SUMMARY = RecordMapping(
     Summary,
     {
+        "seq": CaptureModel.seq,
         "id": CaptureModel.id,
         "endpoint_id": CaptureModel.endpoint,
         "received_at": CaptureModel.received_at,
@@ -96,7 +97,6 @@ SUMMARY = RecordMapping(
 CAPTURE = SUMMARY.extended(
     Capture,
     {
-        "seq": CaptureModel.seq,
         "http_version": CaptureModel.http_version,
         "headers": (CaptureModel.headers, _headers),
         "sha256": CaptureModel.sha256,

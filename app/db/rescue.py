@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from hashlib import sha256
+from itertools import accumulate
 from pathlib import Path
 from shutil import disk_usage
 from typing import NamedTuple
@@ -15,13 +16,14 @@ from typing import NamedTuple
 from peewee import SqliteDatabase
 
 from app.core.model import DeliveryState, Endpoint, Plan
+from app.db.body_parts import keys_of
 from app.db.connection import START_MIN_FREE, open_writer
 from app.db.copy import copy_snapshot, find_damage, remove_database, sync_folder
 from app.db.counts import ATTEMPT_OVERHEAD, DELIVERY_OVERHEAD, SIZE
 from app.db.delivery_results import show_worst
 from app.db.raw_sql import raw, savepoint
 from app.db.records import from_draft, from_target_draft
-from app.db.schema import DELIVERY_CODE, PARTS_PER_BODY, AccountModel, EndpointModel, TargetModel
+from app.db.schema import DELIVERY_CODE, KEYS_PER_BODY, AccountModel, EndpointModel, TargetModel
 
 RESCUED_NAME = ".rescued-"
 """What follows the database's name, with the time after it."""
@@ -43,6 +45,9 @@ _USES = f"""UPDATE storage_use SET bytes =
         + (SELECT count(*) * {DELIVERY_OVERHEAD} FROM delivery WHERE endpoint_id = owner)
         + (SELECT coalesce(sum({ATTEMPT_OVERHEAD} + length(headers)), 0) FROM attempt WHERE endpoint_id = owner)
     WHERE owner > 0"""
+_BODY_NUMBERS = f"""INSERT INTO sqlite_sequence (name, seq)
+    SELECT 'loose_body', coalesce(max(-body_key / {KEYS_PER_BODY}), 0) FROM capture"""
+"""So that no long body that arrives later gets the keys of one that was saved."""
 _SELECT_BODY = "SELECT key, data FROM capture_body WHERE key BETWEEN ? AND ? ORDER BY key"
 
 
@@ -151,16 +156,17 @@ class RequestSaver:
                     TargetModel.insert(id=target.id, **settings).execute(database)
 
     def _copy_request(self, connection: sqlite3.Connection, saved: sqlite3.Connection, seq: int) -> bool:
-        names, first = ", ".join(self._columns["capture"]), seq * PARTS_PER_BODY
-        found = f"SELECT seq, sha256, endpoint_id, delivery, {names} FROM capture WHERE seq = ?"
+        names = ", ".join(self._columns["capture"])
+        found = f"SELECT seq, body_key, sha256, endpoint_id, delivery, {names} FROM capture WHERE seq = ?"
         try:
-            found_seq, digest, endpoint_id, delivery, *values = connection.execute(found, (seq,)).fetchone()
-            parts = connection.execute(_SELECT_BODY, (first, first + PARTS_PER_BODY - 1)).fetchall()
-            keys = [key for key, _ in parts]
+            found_seq, body_key, digest, endpoint_id, delivery, *values = connection.execute(found, (seq,)).fetchone()
+            keys = keys_of(seq, body_key)
+            parts = connection.execute(_SELECT_BODY, keys).fetchall()
             if sha256(b"".join(data for _, data in parts)).hexdigest() != digest:
                 return False
-            if found_seq != seq or keys != list(range(first, first + len(keys))):  # of another database's pages
-                return False
+            begins = accumulate((len(data) for _, data in parts), initial=keys[0])
+            if found_seq != seq or any(key != at for (key, _), at in zip(parts, begins, strict=False)):
+                return False  # of another database's pages
             with savepoint(saved):
                 saved.execute(f"INSERT INTO capture ({names}) VALUES ({', '.join('?' * len(values))})", values)
                 saved.executemany("INSERT INTO capture_body (key, data) VALUES (?, ?)", parts)
@@ -191,6 +197,7 @@ class RequestSaver:
 
     def _end(self, saved: sqlite3.Connection) -> None:
         saved.execute(_USES)
+        saved.execute(_BODY_NUMBERS)
         if self._unforwarded:
             these = "1 of them was" if self._unforwarded == 1 else f"{self._unforwarded:,} of them were"
             self.remarks += f" {these} to be forwarded, which could not be read: after a restore that is not done."

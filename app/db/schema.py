@@ -26,7 +26,7 @@ from peewee import (
     TextField,
 )
 
-from app.core.model import PART_SIZE, DeliveryState
+from app.core.model import DeliveryState
 from app.core.rules import (
     DESCRIPTION_MAX,
     FREE_ENDPOINTS,
@@ -41,11 +41,8 @@ from app.core.rules import (
 )
 from app.db.raw_sql import raw
 
-PARTS_PER_BODY = 4096
-"""A body part's key is `seq * PARTS_PER_BODY + part`: one b-tree without another index. No body has that many parts."""
-PIECES_FROM = PARTS_PER_BODY // 2
-"""The keys from `seq * PARTS_PER_BODY + PIECES_FROM` on are for pieces of the part that is being received: a body of a
-gibibyte has half as many parts. A stored request has none."""
+KEYS_PER_BODY = 1 << 32
+"""The keys of the parts of long body `number` begin at `-number * KEYS_PER_BODY`, see `body_parts.py`."""
 
 DELIVERY_CODE = {
     DeliveryState.NONE: "n",
@@ -197,8 +194,10 @@ class CaptureModel(StoreModel):
     provider = TextField(null=True)
     event = TextField(null=True)
     delivery_id = TextField(null=True)
+    body_key = IntegerField(null=True)
+    """The key of the first part of a long body, see `body_parts.py`."""
     trailers = BlobField(null=True)
-    """NULL for nearly all. No insert names the column, so it costs nothing."""
+    """Both are NULL for nearly all. No insert names these columns, so they cost nothing."""
     gist = TextField()
 
     class Meta:
@@ -215,10 +214,10 @@ class CaptureModel(StoreModel):
             SQL("CREATE INDEX capture_incomplete ON capture (endpoint_id, received_at, complete) WHERE complete = 0"),
         )
         triggers = (
-            f"""CREATE TRIGGER capture_small_body AFTER DELETE ON capture WHEN OLD.size <= {PART_SIZE}
-            BEGIN DELETE FROM capture_body WHERE key = OLD.seq * {PARTS_PER_BODY}; END""",
-            f"""CREATE TRIGGER capture_big_body AFTER DELETE ON capture WHEN OLD.size > {PART_SIZE}
-            BEGIN INSERT INTO loose_body (seq, dropped) VALUES (OLD.seq, 1); END""",
+            """CREATE TRIGGER capture_short_body AFTER DELETE ON capture WHEN OLD.body_key IS NULL
+            BEGIN DELETE FROM capture_body WHERE key = OLD.seq; END""",
+            f"""CREATE TRIGGER capture_long_body AFTER DELETE ON capture WHEN OLD.body_key IS NOT NULL
+            BEGIN INSERT INTO loose_body (number, dropped) VALUES (-OLD.body_key / {KEYS_PER_BODY}, 1); END""",
             """CREATE TRIGGER capture_use_ends AFTER DELETE ON capture
             BEGIN UPDATE storage_use SET bytes = bytes
                 - (1000 + OLD.size + length(OLD.headers) + length(OLD.target) + coalesce(length(OLD.trailers), 0))
@@ -263,21 +262,8 @@ class NoteModel(StoreModel):
         table_name = "capture_note"
 
 
-class LateCaptureModel(StoreModel):
-    """A capture that was stored after captures with higher numbers: its position in the order of storing, see
-    `capture_order.py`."""
-
-    position = _NumberField()
-    capture = ForeignKeyField(
-        CaptureModel, column_name="capture_seq", on_delete="CASCADE", index=False, constraints=[SQL("UNIQUE")]
-    )
-
-    class Meta:
-        table_name = "capture_late"
-
-
 class BodyModel(StoreModel):
-    """One part of a body, see `PARTS_PER_BODY`."""
+    """A body, or a part of a long one, see `body_parts.py`."""
 
     key = IntegerField(primary_key=True)
     data = BlobField()
@@ -287,9 +273,9 @@ class BodyModel(StoreModel):
 
 
 class LooseBodyModel(StoreModel):
-    """Body parts that have no capture: still arriving, or `dropped` and to be deleted in small steps."""
+    """A long body without a capture: its parts are still arriving, or `dropped` and to be deleted in small steps."""
 
-    seq = IntegerField(primary_key=True)
+    number = _NumberField()
     dropped = _FlagField("dropped")
 
     class Meta:
@@ -298,7 +284,7 @@ class LooseBodyModel(StoreModel):
             f"""CREATE TRIGGER loose_body_use AFTER INSERT ON loose_body WHEN NEW.dropped
             BEGIN UPDATE storage_use SET bytes = bytes
                 + (SELECT coalesce(sum(length(data)), 0) FROM capture_body
-                    WHERE key BETWEEN NEW.seq * {PARTS_PER_BODY} AND NEW.seq * {PARTS_PER_BODY} + {PARTS_PER_BODY - 1})
+                    WHERE key BETWEEN -NEW.number * {KEYS_PER_BODY} AND (1 - NEW.number) * {KEYS_PER_BODY} - 1)
             WHERE owner = 0; END""",
         )
 
@@ -528,7 +514,6 @@ MODELS: tuple[type[StoreModel], ...] = (
     ResponseTimeModel,
     StarModel,
     NoteModel,
-    LateCaptureModel,
     BodyModel,
     LooseBodyModel,
     TargetModel,

@@ -147,7 +147,7 @@ class StorageLimits:
         self._own: dict[int | None, StorageLimit] = {}
         """By endpoint. The key None never exists, so looking it up finds no limit."""
         self._arriving: dict[int, tuple[int | None, int]] = {}
-        """The endpoint and the bytes of each body that is stored in part."""
+        """The endpoint and the bytes of each body that is stored in part, by its key."""
         self._loose = 0
         """Bytes of parts without a request: arriving ones, and those that are being deleted."""
         self._loop, self._room = asyncio.get_running_loop(), asyncio.Event()
@@ -243,15 +243,15 @@ class StorageLimits:
                 text = "The oldest requests cannot be deleted as fast as new ones arrive."
                 raise StorageLimitError(text, BUSY_RETRY_S) from None
 
-    def arriving(self, seq: int) -> int:
-        """Bytes of this request's body that are stored already."""
-        return self._arriving.get(seq, _NO_PARTS)[1]
+    def arriving(self, body_key: int | None) -> int:
+        """Bytes of this body that are stored already; none of one that has no key yet."""
+        return 0 if body_key is None else self._arriving.get(body_key, _NO_PARTS)[1]
 
     # -- after writing --------------------------------------------------------------------------------------------
 
-    def stored(self, size: int, seqs: Iterable[int]) -> None:
-        """Requests of `size` bytes were stored, with the parts of the bodies of `seqs` that were stored before them."""
-        parts = sum(self._arriving.pop(seq, _NO_PARTS)[1] for seq in seqs)
+    def stored(self, size: int, body_keys: Iterable[int]) -> None:
+        """Requests of `size` bytes were stored, with the parts of these bodies that were stored before them."""
+        parts = sum(self._arriving.pop(key, _NO_PARTS)[1] for key in body_keys)
         self._loose -= parts
         self._reserved -= size - parts
 
@@ -260,14 +260,14 @@ class StorageLimits:
         self._reserved -= size
         self._give_back(endpoint_id, size, size)
 
-    def stored_part(self, endpoint_id: int | None, seq: int, size: int) -> None:
+    def stored_part(self, endpoint_id: int | None, body_key: int, size: int) -> None:
         """A part of a body was stored."""
         self._reserved -= size
-        self._arriving[seq] = (endpoint_id, self.arriving(seq) + size)
+        self._arriving[body_key] = (endpoint_id, self.arriving(body_key) + size)
         self._loose += size
 
-    def dropped(self, seq: int) -> None:
-        endpoint_id, size = self._arriving.pop(seq, _NO_PARTS)
+    def dropped(self, body_key: int) -> None:
+        endpoint_id, size = self._arriving.pop(body_key, _NO_PARTS)
         self._give_back(endpoint_id, size, 0)
 
     def grew(self, endpoint_id: int, size: int) -> None:

@@ -23,7 +23,6 @@ from app.core.settings import Settings
 from app.core.text import count_of
 from app.db.account import Account
 from app.db.backups import Backups
-from app.db.capture_order import STEP, CaptureOrder
 from app.db.captures import Captures
 from app.db.cleanup import Cleanup, Reclaim
 from app.db.connection import FILE_NAME, damaged, is_damage
@@ -37,9 +36,8 @@ from app.db.eviction import StorageEviction
 from app.db.identification import Identification
 from app.db.insert import Inserts
 from app.db.integrity import IntegrityCheck
-from app.db.positions import captures_between, newest_position
-from app.db.queries import count_all
-from app.db.raw_sql import raw
+from app.db.queries import between, count_all
+from app.db.raw_sql import newest_seq, raw
 from app.db.readers import Readers
 from app.db.removed_targets import RemovedTargets
 from app.db.replays import Replays
@@ -88,8 +86,7 @@ class Store:
         self._request_counts = RequestCounts()
         self.limits = StorageLimits(publish, self._stored_bytes, self._limit_exceeded)
         self._reserve = DiskReserve(path, disk_reserve)
-        self._order = CaptureOrder()
-        inserts = Inserts(self._request_counts, self.limits, self._order, self._publish_and_index)
+        inserts = Inserts(self._request_counts, self.limits, self._publish_and_index)
         self._writer = Writer(
             path,
             inserts,
@@ -159,7 +156,6 @@ class Store:
             self._readers,
             self._index,
             counts=self._request_counts,
-            order=self._order,
             cleanup=self._cleanup,
             limits=self.limits,
             identification=self._identification,
@@ -195,24 +191,23 @@ class Store:
 
     def _count_again(self) -> None:
         """Count what is stored, in the order of commits, and announce the requests that were refused."""
-        known = self._order.newest
+        known = self._request_counts.newest_seq
 
-        def job(database: SqliteDatabase) -> tuple[dict[int, Counts], dict[int, int], list[tuple[int, Summary]]]:
-            stored = captures_between(database, known, newest_position(database), ANNOUNCED_MAX)
-            return count_all(database), all_uses(database), list(stored)
+        def job(database: SqliteDatabase) -> tuple[dict[int, Counts], dict[int, int], list[Summary]]:
+            stored = between(database, known, newest_seq(database), ANNOUNCED_MAX)
+            return count_all(database), all_uses(database), stored
 
-        def after(found: tuple[dict[int, Counts], dict[int, int], list[tuple[int, Summary]]]) -> None:
+        def after(found: tuple[dict[int, Counts], dict[int, int], list[Summary]]) -> None:
             counts, uses, stored = found
             for endpoint in self.endpoints.all():
                 before = self._request_counts.of(endpoint.id).stored_bytes
                 fresh = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
                 self._request_counts.start(endpoint.id, fresh)
                 self.limits.grew(endpoint.id, fresh.stored_bytes - before)
-            missed = [(position, summary) for position, summary in stored if position > self._order.newest]
+            missed = tuple(summary for summary in stored if summary.seq > self._request_counts.newest_seq)
             if missed:
-                self._order.newest = missed[-1][0]
-                positions, summaries = zip(*missed, strict=True)
-                self._publish_and_index(Captured(summaries=summaries, positions=positions))
+                self._request_counts.newest_seq = missed[-1].seq
+                self._publish_and_index(Captured(summaries=missed))
 
         def failed(error: Exception) -> None:
             log.warning("what is stored was not counted again: %s", error)
@@ -256,7 +251,7 @@ class Store:
 
     async def _save_requests(self, half: Path) -> str:
         """What there is to say of it."""
-        known = Known(self.endpoints.all(), self.account.plan, self._order.newest // STEP)
+        known = Known(self.endpoints.all(), self.account.plan, self._request_counts.newest_seq)
         saver = RequestSaver(half, known, partial(self._stopped_for, SAVE_STOP_S))
         batch = AdaptiveBatch(64)
 

@@ -324,7 +324,7 @@ class Writer:
                 for job in jobs:
                     job.result = job.run(self._database)
                 if adds:
-                    self._inserts.write(self._connection, adds)
+                    result.first_seq = self._inserts.write(self._connection, adds)
         except Exception as error:
             if trouble(error):
                 raise
@@ -348,7 +348,8 @@ class Writer:
             for add in adds:
                 try:
                     with savepoint(self._connection):
-                        self._inserts.write(self._connection, [add])
+                        seq = self._inserts.write(self._connection, [add])
+                    result.first_seq = result.first_seq or seq
                     result.adds.append(add)
                 except Exception as error:
                     if trouble(error):
@@ -465,7 +466,7 @@ class Writer:
             except Exception as bug:  # only its own caller gets it
                 job.failed(bug)
         if result.adds:
-            self._inserts.stored(result.adds)
+            self._inserts.stored(result.adds, result.first_seq)
         for item, error in result.failures:
             if isinstance(item, Job):
                 item.failed(error)

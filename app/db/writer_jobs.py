@@ -12,9 +12,10 @@ from peewee import SqliteDatabase
 from app.core.model import Capture
 from app.core.target import Target
 
-Add = tuple["asyncio.Future[None]", Capture, bytes, int, Sequence[Target], bytes, int, int]
-"""A capture to store: the future that waits for it, the record, its last body part, that part's number, the targets to
-queue it for, its headers as they are stored, its total bytes, and its position in the order of storing.
+Add = tuple["asyncio.Future[int]", Capture, bytes, int | None, Sequence[Target], bytes, int]
+"""A capture to store: the future that waits for its number, the record, its body or the last part of a long one, the
+key of a body whose other parts are stored, the targets to queue it for, its headers as they are stored, and its total
+bytes.
 
 A tuple, because one is created for each request.
 """
@@ -23,11 +24,11 @@ A tuple, because one is created for each request.
 class BatchInsert(Protocol):
     """Stores captures, many at a time."""
 
-    def write(self, connection: sqlite3.Connection, adds: list[Add]) -> None:
-        """Runs on the writer's thread, within its transaction."""
+    def write(self, connection: sqlite3.Connection, adds: list[Add]) -> int:
+        """The number of the first; those of the others follow. Runs on the writer's thread, within its transaction."""
         ...
 
-    def stored(self, adds: list[Add]) -> None:
+    def stored(self, adds: list[Add], first_seq: int) -> None:
         """Called once they are on disk: wake the waiting callers and publish the event. Runs on the loop's thread."""
         ...
 
@@ -81,9 +82,11 @@ class Job:
 class JobResult:
     """The results of a group, passed to the loop in one call."""
 
-    __slots__ = ("adds", "failures", "jobs")
+    __slots__ = ("adds", "failures", "first_seq", "jobs")
 
     def __init__(self) -> None:
         self.adds: list[Add] = []
+        self.first_seq = 0
+        """The number of the first of `adds`; those of the others follow."""
         self.jobs: list[Job] = []
         self.failures: list[tuple[Add | Job, Exception]] = []

@@ -109,7 +109,7 @@ class Fuzz:
         self.limit_s = limit_s
         self._sender = Sender(address, limit_s)
         self._numbers = count()
-        self._seen: set[int] = set()
+        self._newest = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._open: dict[tuple[str, int], Sent] = {}
         self._done: list[Sent] = []
@@ -229,8 +229,8 @@ class Fuzz:
             of_source.setdefault(one.outcome.source, []).append(one)
         now = {id(one) for one in (*done, *self._open.values())}
         late: dict[int, Sent] = {}
-        for row in read_stored(self._folder, self._seen):
-            self._seen.add(row.seq)
+        for row in read_stored(self._folder, self._newest):
+            self._newest = row.seq
             of_row = of_source.get(row.source)
             if not of_row:
                 source = f"{row.source[0]}:{row.source[1]}"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.db.body_parts import keys_of
 from app.db.insert import decode_headers
-from app.db.schema import PARTS_PER_BODY
 
 _COLUMNS = "seq, id, method, target, http_version, headers, size, sha256, source_address, source_port, complete"
 
@@ -38,21 +38,16 @@ class StoredRequest:
         return f"{self.id}: {self.method.decode('latin-1')} {target.decode('latin-1')} ({len(self.body)} bytes{state})"
 
 
-def read_stored(folder: Path, known: Set[int] = frozenset()) -> Iterator[StoredRequest]:
-    """All requests in the data folder but those whose numbers are `known`, in the order in which they arrived.
-
-    One that arrived earlier may be committed later: the greatest number that is known says nothing.
-    """
+def read_stored(folder: Path, after: int = 0) -> Iterator[StoredRequest]:
+    """The requests in the data folder numbered above `after`, in the order of storing."""
     with closing(sqlite3.connect(f"file:{folder / 'hookline.db'}?mode=ro", uri=True, timeout=10)) as database:
         database.execute("BEGIN")
-        numbers = [number for (number,) in database.execute("SELECT seq FROM capture ORDER BY seq")]
-        for number in numbers:
-            if number not in known:
-                first = number * PARTS_PER_BODY
-                row = database.execute(f"SELECT {_COLUMNS} FROM capture WHERE seq = ?", (number,)).fetchone()
-                query = "SELECT data FROM capture_body WHERE key >= ? AND key < ? ORDER BY key"
-                body = b"".join(part for (part,) in database.execute(query, (first, first + PARTS_PER_BODY)))
-                yield _stored(row, body)
+        numbers = database.execute("SELECT seq, body_key FROM capture WHERE seq > ? ORDER BY seq", (after,)).fetchall()
+        for number, body_key in numbers:
+            row = database.execute(f"SELECT {_COLUMNS} FROM capture WHERE seq = ?", (number,)).fetchone()
+            query = "SELECT data FROM capture_body WHERE key BETWEEN ? AND ? ORDER BY key"
+            body = b"".join(part for (part,) in database.execute(query, keys_of(number, body_key)))
+            yield _stored(row, body)
 
 
 def count_stored(folder: Path) -> int:

@@ -25,8 +25,7 @@ async def fill(folder: Path, *ids: str) -> None:
     store = await Store.open(folder, lambda event: None)
     endpoint: Endpoint = await store.endpoints.create(draft())
     for capture_id in ids:
-        seq = store.captures.new_seq()
-        await store.captures.add(capture(b"body", id=capture_id, seq=seq, endpoint_id=endpoint.id), b"body")
+        await store.captures.add(capture(b"body", id=capture_id, endpoint_id=endpoint.id), b"body")
     await store.close()
 
 

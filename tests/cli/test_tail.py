@@ -170,7 +170,7 @@ async def test_wait_goes_on_after_a_restart(tmp_path: Path, capsys: pytest.Captu
     await until(lambda: application._events._followers)
     await application.close()
     application = await opened(tmp_path)
-    made = capture(b"{}", endpoint_id=endpoint.id, seq=application.store.captures.new_seq())
+    made = capture(b"{}", endpoint_id=endpoint.id)
     await application.store.captures.add(made, b"{}")
     assert await waiting == 0
     shown = capsys.readouterr()

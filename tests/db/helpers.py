@@ -14,21 +14,21 @@ from app.core.events import Event
 from app.core.model import Capture, Counts
 from app.core.record import Headers
 from app.db.insert import encode_headers
+from app.db.schema import KEYS_PER_BODY
 from app.db.search.candidate import Candidate
 from app.db.search.index import entries
 from app.db.search.index.group import IndexEntry
 from app.db.search.index.terms import ColumnValues
 from app.db.store import Store
 from tests import factories
+from tests.stored import store_request
 
 BODY = b'{"hello":"world"}'
 
 
 async def add(store: Store, endpoint_id: int, body: bytes = BODY, **fields: Any) -> Capture:
     """Store one request with a small body."""
-    capture = factories.capture(body, seq=store.captures.new_seq(), endpoint_id=endpoint_id, **fields)
-    await store.captures.add(capture, body)
-    return capture
+    return await store_request(store.captures, factories.capture(body, endpoint_id=endpoint_id, **fields), body)
 
 
 async def add_many(store: Store, endpoint_id: int, number: int, **fields: Any) -> list[Capture]:
@@ -78,7 +78,10 @@ def recount_bytes(folder: Path) -> dict[int, int]:
         " FROM attempt WHERE attempt.endpoint_id = e.id) FROM endpoint e",
     )
     responses = query(folder, "SELECT coalesce(sum(length(response_body) + length(response_headers)), 0) FROM attempt")
-    loose = query(folder, "SELECT sum(length(data)) FROM capture_body WHERE key / 4096 IN (SELECT seq FROM loose_body)")
+    number = f"({KEYS_PER_BODY - 1} - key) / {KEYS_PER_BODY}"
+    loose = query(
+        folder, f"SELECT sum(length(data)) FROM capture_body WHERE {number} IN (SELECT number FROM loose_body)"
+    )
     return {**dict(rows), 0: loose[0][0] or 0, -1: responses[0][0]}
 
 

@@ -60,10 +60,7 @@ async def test_bars_equal_a_count_one_by_one(store: Store, seed: int) -> None:
 
 async def test_a_delivery_that_ends_moves_its_request(store: Store) -> None:
     endpoint = await store.endpoints.create(factories.draft(forward_url="http://127.0.0.1:9/"))
-    captures = [
-        factories.capture(b"x", seq=store.captures.new_seq(), endpoint_id=endpoint.id, received_at=NOW + number)
-        for number in range(2)
-    ]
+    captures = [factories.capture(b"x", endpoint_id=endpoint.id, received_at=NOW + number) for number in range(2)]
     for capture in captures:
         await store.captures.add(capture, b"x", targets=endpoint.targets)
     assert await store.activity.bars(endpoint.id, [NOW, NOW + 2]) == [Bar(plain=2)]

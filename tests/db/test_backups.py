@@ -25,6 +25,7 @@ from app.db.copy import copy_database, find_damage
 from app.db.store import Store
 from tests import damage, factories
 from tests.db.helpers import BODY, add, add_many
+from tests.stored import store_request
 from tests.support import until
 
 KIB, MIB = 1 << 10, 1 << 20
@@ -248,11 +249,9 @@ async def test_damaged_bodies_are_counted_and_the_others_backed_up(
     store: Store, endpoint: Endpoint, place: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     captured = await add_many(store, endpoint.id, 5)
-    seq = store.captures.new_seq()
-    await store.captures.add_part(seq, 0, bytes(MIB))
-    long = factories.capture(bytes(2 * MIB), seq=seq, endpoint_id=endpoint.id)
-    await store.captures.add(long, bytes(MIB), 1)
-    await store.captures.add_part(store.captures.new_seq(), 0, bytes(MIB))  # of no request yet
+    body = bytes(2 * MIB)
+    long = await store_request(store.captures, factories.capture(body, endpoint_id=endpoint.id), body)
+    await store.captures.add_part(None, 0, bytes(MIB))  # of no request yet
     await add(store, endpoint.id, b"")
     assert (await backup(store, place / "a.db")).damaged_bodies == 0
     damage.change_body(tmp_path, captured[1].id)

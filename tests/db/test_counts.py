@@ -144,9 +144,8 @@ async def replaying(store: Store, endpoint: Endpoint) -> None:
 
 async def receiving(store: Store, endpoint: Endpoint) -> None:
     """Half of a long body."""
-    seq = store.captures.new_seq()
-    await store.captures.add_part(seq, 0, bytes(PART_SIZE), endpoint_id=endpoint.id)
-    await store.captures.add_piece(seq, 0, bytes(1_000), endpoint_id=endpoint.id)
+    key = await store.captures.add_part(None, 0, bytes(PART_SIZE), endpoint_id=endpoint.id)
+    await store.captures.add_part(key, PART_SIZE, bytes(1_000), endpoint_id=endpoint.id)
 
 
 async def removing(store: Store, endpoint: Endpoint) -> None:

@@ -14,6 +14,7 @@ from app.db.deliveries import SHORT_BODY, TINY_BODY
 from app.db.store import Store
 from tests import damage, factories
 from tests.db.helpers import add
+from tests.stored import store_request
 
 Damage = Callable[[Path, str, int], None]
 
@@ -21,13 +22,9 @@ Damage = Callable[[Path, str, int], None]
 async def stored(store: Store, size: int) -> Capture:
     """A request with a body of that size, queued for its endpoint's target."""
     endpoint = await store.endpoints.create(factories.draft(forward_url="http://127.0.0.1:9/"))
-    seq, body = store.captures.new_seq(), b"a" * size
-    parts = [body[at : at + PART_SIZE] for at in range(0, size, PART_SIZE)]
-    for number, part in enumerate(parts[:-1]):
-        await store.captures.add_part(seq, number, part)
-    capture = factories.capture(body, seq=seq, endpoint_id=endpoint.id)
-    await store.captures.add(capture, parts[-1], len(parts) - 1, endpoint.targets)
-    return capture
+    body = b"a" * size
+    capture = factories.capture(body, endpoint_id=endpoint.id)
+    return await store_request(store.captures, capture, body, endpoint.targets)
 
 
 @pytest.mark.parametrize("harm", [damage.change_body, damage.lose_body])

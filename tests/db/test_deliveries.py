@@ -30,7 +30,7 @@ async def endpoint(store: Store) -> Endpoint:
 
 
 async def queue(store: Store, endpoint: Endpoint, number: int = 1) -> list[Capture]:
-    captures = [factories.capture(BODY, seq=store.captures.new_seq(), endpoint_id=endpoint.id) for _ in range(number)]
+    captures = [factories.capture(BODY, endpoint_id=endpoint.id) for _ in range(number)]
     targets = endpoint.targets
     await asyncio.gather(*(store.captures.add(capture, BODY, targets=targets) for capture in captures))
     return captures
@@ -99,7 +99,7 @@ async def test_long_bodies_are_not_read_with_their_deliveries(store: Store, endp
     sizes = (0, 1, 16 * 1024, 16 * 1024 + 1, 256 * 1024, 256 * 1024 + 1)
     bodies = [bytes([number]) * size for number, size in enumerate(sizes)]
     for body in bodies:
-        capture = factories.capture(body, seq=store.captures.new_seq(), endpoint_id=endpoint.id)
+        capture = factories.capture(body, endpoint_id=endpoint.id)
         await store.captures.add(capture, body, targets=endpoint.targets)
     assert [one.body for one in await queued(store, endpoint)] == [*bodies[:-1], None]
 

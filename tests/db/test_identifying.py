@@ -11,6 +11,7 @@ from app.core.record import Headers
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import add, add_many, of_kind, query
+from tests.stored import store_request
 from tests.support import until
 
 BY_US: Headers = (("X-Us", "order.paid"),)
@@ -62,10 +63,9 @@ async def test_what_was_stored_unlooked_at_is_found_out_and_told(tmp_path: Path)
 
 async def test_a_body_in_parts_is_looked_at_from_its_beginning(tmp_path: Path) -> None:
     store, endpoint = await opened(tmp_path, [])
-    seq, body = store.captures.new_seq(), b"abc" + b"x" * PART_SIZE
-    capture = factories.capture(body, seq=seq, endpoint_id=endpoint.id, headers=BY_US, identified=False)
-    await store.captures.add_part(seq, 0, body[:PART_SIZE])
-    await store.captures.add(capture, body[PART_SIZE:], 1)
+    body = b"abc" + b"x" * PART_SIZE
+    capture = factories.capture(body, endpoint_id=endpoint.id, headers=BY_US, identified=False)
+    await store_request(store.captures, capture, body)
     await until(lambda: not unlooked(tmp_path))
     found = await store.captures.get(capture.id)
     assert found is not None

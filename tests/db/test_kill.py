@@ -34,9 +34,8 @@ async def main():
 
     async def uploader():
         while True:
-            seq = store.captures.new_seq()
-            await store.captures.add_piece(seq, 0, bytes(2 ** 19))
-            await store.captures.add_part(seq, 0, bytes(2 ** 19), pieces=1)
+            key = await store.captures.add_part(None, 0, bytes(2 ** 19))
+            await store.captures.add_part(key, 2 ** 19, bytes(2 ** 20))
 
     await asyncio.gather(uploader(), *(adder(number) for number in range(16)))
 

@@ -38,6 +38,7 @@ from tests.db.helpers import (
     recount,
     recount_bytes,
 )
+from tests.stored import store_request
 from tests.support import until
 
 Harm = Callable[[Path, Path], None]
@@ -295,9 +296,8 @@ async def forwarded(store: Store) -> list[Capture]:
     await store.targets.pause(target.id)
     added = []
     for number in range(20):
-        capture = factories.capture(b"%d" % number, seq=store.captures.new_seq(), endpoint_id=endpoint.id)
-        await store.captures.add(capture, b"%d" % number, 0, [target])
-        added.append(capture)
+        capture = factories.capture(b"%d" % number, endpoint_id=endpoint.id)
+        added.append(await store_request(store.captures, capture, b"%d" % number, [target]))
     await store.captures.star([added[-1].id])
     await store.captures.set_note(added[-1].id, "Charged twice")
     return added

@@ -13,9 +13,8 @@ from tests import factories
 
 
 async def add(store: Store, endpoint_id: int, provider: str | None, event: str | None = None, at: int = 1) -> None:
-    seq = store.captures.new_seq()
     capture = factories.capture(
-        seq=seq, endpoint_id=endpoint_id, provider=provider, event=event, received_at=1_700_000_000_000_000 + at
+        endpoint_id=endpoint_id, provider=provider, event=event, received_at=1_700_000_000_000_000 + at
     )
     await store.captures.add(capture, b"")
 

@@ -15,6 +15,7 @@ from app.core.model import PART_SIZE, Counts, Endpoint
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, add_many, of_kind, query, recount
+from tests.stored import store_request
 from tests.support import until
 
 NOW = 1_795_000_000_000_000
@@ -24,19 +25,19 @@ SECOND = 1_000_000
 FILL = """
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :number - 1)
 INSERT INTO capture SELECT :seq + i, printf('%012x-%06d', :at + i, i), :endpoint, :at + i, 'POST', '/catch/x', '1.1',
-    x'90', 'text/plain', 17, printf('%064d', i), '127.0.0.1', 50000, 'http', 1, 200, 'n', 0, '', NULL, NULL, NULL,
+    x'90', 'text/plain', 17, printf('%064d', i), '127.0.0.1', 50000, 'http', 1, 200, 'n', 0, '', NULL, NULL, NULL, NULL,
     'text · hello' FROM n
 """
 
 
 async def fill(store: Store, endpoint_id: int, number: int, received_at: int) -> None:
     """Put many requests into the file, a microsecond apart, every tenth with a delivery; quicker than one by one."""
-    values = {"number": number, "seq": store.captures.new_seq(), "at": received_at, "endpoint": endpoint_id}
+    values = {"number": number, "seq": store.captures.newest_seq + 1, "at": received_at, "endpoint": endpoint_id}
 
     def job(database: object) -> int:
         execute = database.connection().execute
         execute(FILL, values)
-        execute("INSERT INTO capture_body SELECT seq * 4096, ? FROM capture WHERE seq >= ?", (BODY, values["seq"]))
+        execute("INSERT INTO capture_body SELECT seq, ? FROM capture WHERE seq >= ?", (BODY, values["seq"]))
         execute(
             "INSERT INTO delivery (id, capture_seq, endpoint_id, url, state, queued_at)"
             " SELECT id, seq, endpoint_id, 'http://127.0.0.1:9/', 'queued', received_at FROM capture WHERE seq % 10 = 0"
@@ -52,7 +53,6 @@ async def fill(store: Store, endpoint_id: int, number: int, received_at: int) ->
         store._request_counts.start(
             endpoint_id, Counts(total=number, unread=number, last_received_at=newest, stored_bytes=size)
         )
-        store._order.load(0, values["seq"] + number - 1)
 
     await store._writer.run(job, after)
 
@@ -130,12 +130,9 @@ async def test_bodies_answers_and_deliveries_go_too_and_the_file_shrinks(tmp_pat
     store = await Store.open(tmp_path, events.append, clock=lambda: NOW)
     made = await store.endpoints.create(factories.draft(retention_days=1))
     await fill(store, made.id, 5_000, NOW - 2 * DAY_US)
-    big = factories.capture(
-        bytes(3 * PART_SIZE), seq=store.captures.new_seq(), endpoint_id=made.id, received_at=NOW - 2 * DAY_US
-    )
-    for part in range(2):
-        await store.captures.add_part(big.seq, part, bytes(PART_SIZE))
-    await store.captures.add(big, bytes(PART_SIZE), 2)
+    body = bytes(3 * PART_SIZE)
+    big = factories.capture(body, endpoint_id=made.id, received_at=NOW - 2 * DAY_US)
+    big = await store_request(store.captures, big, body)
     store.captures.responded(big.seq, 1.0)
     kept = await add(store, made.id, received_at=NOW)
     before = await store.retention.size()

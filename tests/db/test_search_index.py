@@ -177,7 +177,7 @@ def test_the_index_names_every_request_that_meets_the_terms(
     if asked is None:
         return
     first = group * GROUP
-    shared.add([entry(first + number, *one) for number, one in enumerate(requests)], 0, ())
+    shared.add([entry(first + number, *one) for number, one in enumerate(requests)])
     named = set(shared.find(asked, group))
     shared.drop([group])
     for number, one in enumerate(requests):
@@ -192,7 +192,7 @@ def file(tmp_path: Path) -> Any:
     with closing(IndexFile(tmp_path / "search.db", "store", 99)) as made:
         texts = [f"/{chr(97 + number)}{chr(98 + number)}!" for number in range(24)] + ["订单", "😀"]
         entries = [entry(number, text, (("Host", "h"),), b"") for number, text in enumerate(texts)]
-        made.add([*entries, entry(26, "/", (), b"." * (INDEXED + 1))], 27, ())
+        made.add([*entries, entry(26, "/", (), b"." * (INDEXED + 1))])
         yield made
 
 

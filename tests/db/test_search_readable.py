@@ -117,7 +117,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IndexFile]:
     with pytest.MonkeyPatch.context() as patch, closing(IndexFile(path, "store", 99)) as made:
         patch.setattr(trigrams, "SAMPLED", 4)
         others = [entry(len(NAMES) + number, "/", (), b"nothing here") for number in range(30)]
-        made.add([*(entry(at, *SAMPLES[name]) for at, name in enumerate(NAMES)), *others], 90, ())
+        made.add([*(entry(at, *SAMPLES[name]) for at, name in enumerate(NAMES)), *others])
         yield made
 
 
@@ -141,8 +141,8 @@ def test_the_index_leaves_out_what_does_not_read_so(file: IndexFile) -> None:
 
 def test_the_index_knows_for_certain_who_has_a_decoded_word(tmp_path: Path) -> None:
     with closing(IndexFile(tmp_path / "search.db", "store", 99)) as made:
-        made.add([entry(number, "/", (), json.dumps({"name": "Zoë"}).encode(), JSON) for number in range(20)], 20, ())
-        made.add([entry(20, "/", (), b"{}", JSON)], 21, ())
+        made.add([entry(number, "/", (), json.dumps({"name": "Zoë"}).encode(), JSON) for number in range(20)])
+        made.add([entry(20, "/", (), b"{}", JSON)])
         asked = to_index_query(parse("-zoë").terms)
         assert asked is not None
         assert sorted(made.find(asked, 0)) == [20]

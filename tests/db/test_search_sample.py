@@ -27,7 +27,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexFile]
     monkeypatch.setattr(trigrams, "SAMPLED", 2)
     with closing(IndexFile(tmp_path / "search.db", "store", 999)) as made:
         bodies = ["common " + ("seldom " if number % 10 == 4 else "") for number in range(100)]
-        made.add([with_body(number, body) for number, body in enumerate(bodies)], 100, ())
+        made.add([with_body(number, body) for number, body in enumerate(bodies)])
         yield made
 
 
@@ -51,7 +51,7 @@ def test_what_most_have_is_not_asked_for(file: IndexFile) -> None:
 
 def test_nothing_is_lost_when_the_sample_knows_better_later(file: IndexFile) -> None:
     assert asked(file, "novel") is not None
-    file.add([with_body(number, "novel") for number in range(100, 400)], 400, ())
+    file.add([with_body(number, "novel") for number in range(100, 400)])
     assert asked(file, "novel") is None
     assert asked(file, "common") is not None
 
@@ -59,6 +59,6 @@ def test_nothing_is_lost_when_the_sample_knows_better_later(file: IndexFile) -> 
 def test_the_sample_is_begun_anew_when_it_is_large(file: IndexFile, monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked(file, "common") is None
     monkeypatch.setattr(trigrams, "MOST_SAMPLES", 100)
-    file.add([with_body(number, "other") for number in range(199, 203)], 203, ())
+    file.add([with_body(number, "other") for number in range(199, 203)])
     assert TrigramSample(file._connection).rarest(["com"]) == ["com"]
     assert asked(file, "other") is None

@@ -44,7 +44,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[IndexFile]
         rows = [
             entry(number, f"/catch/s{number}/a?page=next", headers(number), encoded(body(number))) for number in TEN
         ]
-        made.add(rows, 9, ())
+        made.add(rows)
         yield made
 
 
@@ -130,7 +130,7 @@ def test_of_what_it_does_not_know_it_leaves_nobody_out(file: IndexFile, text: st
 
 
 def test_groups_are_asked_until_one_has_any(file: IndexFile) -> None:
-    file.add([entry(GROUP * number, "/", (), b"far" if number == 3 else b"near") for number in (1, 2, 3, 4)], 0, ())
+    file.add([entry(GROUP * number, "/", (), b"far" if number == 3 else b"near") for number in (1, 2, 3, 4)])
     asked, zones = to_index_query(parse("far").terms), [[4], [2, 3], [1], [0]]
     assert asked is not None
     assert file.find_first(asked, zones, 60) == [set(), {GROUP * 3}]
@@ -141,7 +141,7 @@ def test_groups_are_asked_until_one_has_any(file: IndexFile) -> None:
 
 def test_a_body_with_more_than_is_kept_is_always_named(file: IndexFile) -> None:
     many = {f"k{number}": number for number in range(LEAVES_MAX + 1)}
-    file.add([entry(10, "/", (), encoded(many)), entry(11, "/", (), encoded({"k" * 101: 1}))], 11, ())
+    file.add([entry(10, "/", (), encoded(many)), entry(11, "/", (), encoded({"k" * 101: 1}))])
     assert find(file, "json:amount>999") == [10, 11]
     assert find(file, "json:k1=5") == [10, 11]
     assert find(file, f"json:{'k' * 101}") == [10, 11]
@@ -159,9 +159,7 @@ def test_a_large_body_takes_no_more_than_is_looked_at() -> None:
 
 
 def test_a_number_that_is_rounded_may_be_on_either_side(file: IndexFile) -> None:
-    file.add(
-        [entry(10, "/", (), b'{"amount": 50.00000000000000000001}'), entry(11, "/", (), b'{"amount": "1e400"}')], 11, ()
-    )
+    file.add([entry(10, "/", (), b'{"amount": 50.00000000000000000001}'), entry(11, "/", (), b'{"amount": "1e400"}')])
     assert find(file, "json:amount>50 json:amount<60") == [10]
     assert find(file, "json:amount<50 json:amount>40") == [10]
     assert find(file, "json:amount=50") == [5, 10]

@@ -60,15 +60,15 @@ def used(store: Store, endpoint: Endpoint) -> int:
 async def upload(store: Store, endpoint_id: int, size: int, parts: int) -> str:
     """Store a body that comes in parts."""
     body = bytes(size)
-    capture = factories.capture(body, seq=store.captures.new_seq(), endpoint_id=endpoint_id)
+    capture = factories.capture(body, endpoint_id=endpoint_id)
+    key = None
     try:
-        for part in range(parts):
-            await store.captures.add_part(
-                capture.seq, part, body[part * PART_SIZE : (part + 1) * PART_SIZE], endpoint_id=endpoint_id
-            )
-        await store.captures.add(capture, body[parts * PART_SIZE :], parts)
+        for at in range(0, parts * PART_SIZE, PART_SIZE):
+            key = await store.captures.add_part(key, at, body[at : at + PART_SIZE], endpoint_id=endpoint_id)
+        await store.captures.add(capture, body[parts * PART_SIZE :], key)
     except StorageLimitError:
-        await store.captures.drop_parts(capture.seq)
+        if key is not None:
+            await store.captures.drop_parts(key)
         raise
     return capture.id
 
@@ -232,22 +232,24 @@ async def test_at_the_limit_of_all_capturing_stops_everywhere(
 async def test_bodies_still_arriving_count(store: Store, tmp_path: Path) -> None:
     made = await limited(store, None)
     store.limits.set_limit(4 * MIB, "stop_capturing")
-    part, seqs = bytes(PART_SIZE), [store.captures.new_seq() for _ in range(4)]
+    part, keys = bytes(PART_SIZE), set[int]()
 
-    async def send(seq: int) -> int:
+    async def send() -> int:
+        key = None
         for number in range(3):
             try:
-                await store.captures.add_part(seq, number, part, endpoint_id=made.id)
+                key = await store.captures.add_part(key, number * PART_SIZE, part, endpoint_id=made.id)
+                keys.add(key)
             except StorageLimitError:
                 return number
         return 3
 
-    assert sum(await asyncio.gather(*map(send, seqs))) == 4
+    assert sum(await asyncio.gather(*(send() for _ in range(4)))) == 4
     with pytest.raises(StorageLimitError):
         await add(store, made.id, b"")
     assert store.limits.use().used == 4 * MIB == kept_bytes(tmp_path)[0]
-    for seq in seqs:
-        await store.captures.drop_parts(seq)
+    for key in keys:
+        await store.captures.drop_parts(key)
     await store._cleanup.run()
     await add(store, made.id, b"")
     await check(store, tmp_path)

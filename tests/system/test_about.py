@@ -127,7 +127,6 @@ async def fill(application: Application) -> list[str]:
     body = b"sekret-body"
     capture = factories.capture(
         body,
-        seq=application.store.captures.new_seq(),
         endpoint_id=endpoint.id,
         target="/sekret-target?sekret=1",
         headers=(("Authorization", "Bearer sekret-bearer"),),

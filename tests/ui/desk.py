@@ -28,6 +28,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from tests import factories
+from tests.stored import store_request
 from tests.ui.tunnels import FakeTunnels
 from tests.ui.waiting import activate, settle
 
@@ -151,10 +152,8 @@ class Desk:
 
     async def capture(self, endpoint: Endpoint, **fields: object) -> Capture:
         body = b'{"a":1}'
-        seq = self.store.captures.new_seq()
-        capture = factories.capture(body, seq=seq, endpoint_id=endpoint.id, **fields)
-        await self.store.captures.add(capture, body, targets=endpoint.targets)
-        return capture
+        capture = factories.capture(body, endpoint_id=endpoint.id, **fields)
+        return await store_request(self.store.captures, capture, body, endpoint.targets)
 
     def window(self, on_close: Callable[[], None] = lambda: None, **more: Any) -> MainWindow:
         """A window not yet shown, put together as the program does it."""

@@ -97,9 +97,7 @@ async def test_a_request_beside_its_list_does_not_scroll_sideways_at_150_percent
         window.resize(894, 466)  # 1366 by 768 at 150 %, less the frame of a window
         window.show()
         endpoint = desk.store.endpoints.all()[0]
-        capture = factories.capture(
-            body, seq=desk.store.captures.new_seq(), endpoint_id=endpoint.id, content_type=content_type
-        )
+        capture = factories.capture(body, endpoint_id=endpoint.id, content_type=content_type)
         await desk.store.captures.add(capture, body)
         window.show_endpoint(endpoint.id)
         begun = window.requests.detail.body.loader.begun

@@ -35,7 +35,7 @@ def window(qtbot: QtBot) -> QWidget:
 async def fill(desk: Desk, endpoint: Endpoint, number: int = 15, size: int = 100_000) -> None:
     for _ in range(number):
         body = bytes(size)
-        capture = factories.capture(body, seq=desk.store.captures.new_seq(), endpoint_id=endpoint.id)
+        capture = factories.capture(body, endpoint_id=endpoint.id)
         with suppress(StorageLimitError):
             await desk.store.captures.add(capture, body)
 

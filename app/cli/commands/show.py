@@ -101,7 +101,6 @@ def _capture(request: RequestHead) -> Capture:
     """The record for core's functions, which do not use the numbers that only the store knows."""
     source, response = request.source, request.response
     return Capture(
-        seq=0,
         id=request.id,
         endpoint_id=0,
         received_at=microseconds(request.received_at),

@@ -34,8 +34,8 @@ BEYOND_RATIO_MAX = 1024 * 1024
 SEARCH_BEYOND_RATIO_MAX = 8 * 1024 * 1024
 """Bytes that all bodies of a search may unpack to beyond the ratio."""
 
-ReadPart = Callable[[int], bytes | None]
-"""Returns a part of the body, counted from 0, each but the last of `PART_SIZE` bytes; None after the last."""
+ReadPart = Callable[[int], bytes]
+"""Returns a part of the body, counted from 0, each but the last of `PART_SIZE` bytes; empty after the last."""
 
 
 class UnpackBudget:
@@ -204,8 +204,9 @@ _decoder = json.JSONDecoder(parse_float=Decimal)
 """Made once: making one takes as long as parsing a small body."""
 
 
-def _no_parts(part: int) -> None:
+def _no_parts(part: int) -> bytes:
     """The body has no further parts than the one in the row."""
+    return b""
 
 
 def _never() -> bool:

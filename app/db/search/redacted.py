@@ -19,16 +19,16 @@ from app.core.redaction.body import AFTER_BYTES, Searchable, redacted_body, sear
 from app.core.redaction.headers import redacted_headers
 from app.core.redaction.in_text import redacted_url
 from app.core.redaction.secret import HOLE, SecretHeaders
+from app.db.body_parts import FIRST_PART
 from app.db.insert import decode_headers
 from app.db.raw_sql import raw
-from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import BODY_LIMIT, Candidate, UnpackBudget, body_text, decoded_body
 
 DESCRIBED_BYTES = 64 * 1024
 """How much of a body is read to describe it."""
 _ROWS = (
     "SELECT capture.id, endpoint_id, source_address, method, target, headers, content_type, size, complete, event, data"
-    f" FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
+    f" FROM capture LEFT JOIN capture_body ON key = {FIRST_PART}"
     " WHERE capture.id IN (SELECT value FROM json_each(?))"
 )
 

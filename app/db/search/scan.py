@@ -13,13 +13,13 @@ from peewee import SqliteDatabase
 
 from app.core.deletion import Hidden
 from app.core.ids import first_id
-from app.core.model import PageKey, Summary
+from app.core.model import PART_SIZE, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
+from app.db import body_parts
 from app.db.queries import not_hidden_sql
 from app.db.raw_sql import raw
 from app.db.records import SUMMARY
-from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import Candidate, UnpackBudget
 from app.db.search.row_filter import meets_all
 from app.db.search.sql_filter import Sql, SqlFilter
@@ -47,10 +47,10 @@ _DETAILS = "capture.headers, capture.source_address, capture_body.data"
 _ID, _AT, _TARGET, _TYPE, _ENDPOINT, _EVENT = map(
     SUMMARY.position, ("id", "received_at", "target", "content_type", "endpoint_id", "event")
 )
-_SEQ = len(SUMMARY.columns)
+_SEQ = SUMMARY.position("seq")
 _BESIDE = ("capture_response", "capture_star", "capture_note")
 _WITH_MARKS = "capture" + "".join(f" LEFT JOIN {table} ON {table}.capture_seq = capture.seq" for table in _BESIDE)
-_WITH_BODY = f"{_WITH_MARKS} LEFT JOIN capture_body ON capture_body.key = capture.seq * {PARTS_PER_BODY}"
+_WITH_BODY = f"{_WITH_MARKS} LEFT JOIN capture_body ON capture_body.key = {body_parts.FIRST_PART}"
 _VISIBLE = "capture.endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)"
 
 
@@ -150,9 +150,9 @@ class Scan(Record, frozen=True):
 
     def _columns(self) -> str:
         if self.sql_filter.exact:
-            return f"{_SUMMARY}, capture.seq FROM {_WITH_MARKS}"
+            return f"{_SUMMARY} FROM {_WITH_MARKS}"
         results = "".join(f", ({text})" for _, (text, _) in self.sql_filter.columns)
-        return f"{_SUMMARY}, capture.seq, {_DETAILS}{results} FROM {_WITH_BODY}"
+        return f"{_SUMMARY}, {_DETAILS}{results} FROM {_WITH_BODY}"
 
     def _column_values(self) -> list[Any]:
         return [value for _, (_, values) in self.sql_filter.columns for value in values]
@@ -161,7 +161,7 @@ class Scan(Record, frozen=True):
         """None when it depends on the part of the body that was not unpacked."""
         if self.sql_filter.exact:
             return True
-        headers, source, data, *results = row[_SEQ + 1 :]
+        headers, source, data, *results = row[SUMMARY.width :]
         columns = {place: bool(result) for (place, _), result in zip(self.sql_filter.columns, results, strict=True)}
         candidate: Candidate
         if self.secret_headers is None:
@@ -228,8 +228,7 @@ class Scan(Record, frozen=True):
         return "(capture.received_at, capture.id) >= (?, ?)", (bottom.received_at, bottom.id)
 
 
-def _part(database: SqliteDatabase, seq: int, number: int) -> bytes | None:
-    """A part of a body."""
-    key = seq * PARTS_PER_BODY + number
-    row = raw(database).execute("SELECT data FROM capture_body WHERE key = ?", (key,)).fetchone()
-    return row[0] if row is not None and number < PARTS_PER_BODY else None
+def _part(database: SqliteDatabase, seq: int, number: int) -> bytes:
+    """A part of a body, empty after the last."""
+    (body_key,) = raw(database).execute("SELECT body_key FROM capture WHERE seq = ?", (seq,)).fetchone()
+    return body_parts.read(raw(database), seq, body_key, number * PART_SIZE, (number + 1) * PART_SIZE)

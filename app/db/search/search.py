@@ -159,7 +159,6 @@ async def _by_index(
         return
     if oldest is not None and place.received_at >= oldest:
         yield ListSection(floor=place_before(oldest))
-    stored_late = await index.stored_in_gaps(contents)
     zones = [zone for zone in _zones(contents.spans) if zone[0] is None or place.received_at >= zone[0]]
     while zones:
         found = await index.find(index_query, [numbers for _, numbers in zones])
@@ -167,9 +166,7 @@ async def _by_index(
             yield ListSection()
             return
         for (floor, _), seqs in zip(zones, found, strict=False):
-            yield ListSection(
-                floor=None if floor is None else place_before(floor), seqs=frozenset([*stored_late, *seqs])
-            )
+            yield ListSection(floor=None if floor is None else place_before(floor), seqs=frozenset(seqs))
         zones = zones[len(found) :]
 
 

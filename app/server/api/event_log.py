@@ -12,7 +12,6 @@ import re
 import secrets
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import count
 
 import msgspec
 
@@ -48,8 +47,8 @@ _POSITION = re.compile(POSITION_PATTERN)
 
 
 class Position(Record, frozen=True):
-    """A place in the log: the last event's number in this run of the program, and the newest capture's position in the
-    order of storing, which holds across runs."""
+    """A place in the log: the last event's number in this run of the program, and the newest capture's `seq`, which
+    holds across runs."""
 
     run: str
     number: int
@@ -66,14 +65,14 @@ def parse_position(text: str) -> Position | None:
 
 
 class LoggedEvent(msgspec.Struct):
-    """An event with its number and the position of the newest capture.
+    """An event with its number and the newest capture's `seq`.
 
     `text` is the event as callers get it, and `endpoint` the slug of the endpoint it is about: both None until a caller
     wants the text.
     """
 
     number: int
-    position: int
+    capture: int
     what: Event | Summary
     size: int
     endpoint: str | None = None
@@ -111,7 +110,7 @@ class EventLog:
         return self._shown
 
     def position_of(self, event: LoggedEvent) -> Position:
-        return Position(run=self._run, number=event.number, capture=event.position)
+        return Position(run=self._run, number=event.number, capture=event.capture)
 
     def holds(self, position: Position) -> bool:
         """Whether everything after `position` is in the log."""
@@ -139,7 +138,7 @@ class EventLog:
 
     def _start(self) -> None:
         self._run = secrets.token_hex(4)
-        self._newest_capture = self._captures.newest_position
+        self._newest_capture = self._captures.newest_seq
         self._subscriptions.add(Captured, self._captured)
         for kind in (DeliveryChanged, EndpointSaved, EndpointRemoved, Refused, ReplayChanged):
             self._subscriptions.add(kind, self._happened)
@@ -147,9 +146,9 @@ class EventLog:
 
     def _captured(self, event: Captured) -> None:
         new = []
-        for number, summary, position in zip(count(self._last + 1), event.summaries, event.positions, strict=False):
+        for number, summary in enumerate(event.summaries, self._last + 1):
             size = EVENT_BYTES + 2 * (len(summary.target) + len(summary.content_type))
-            new.append(LoggedEvent(number, position, summary, size))
+            new.append(LoggedEvent(number, summary.seq, summary, size))
         self._add(new)
 
     def _happened(self, event: Event) -> None:
@@ -172,7 +171,7 @@ class EventLog:
         """Show the first new event at once, and what follows it closely together."""
         self._events += new
         self._bytes += sum([event.size for event in new])
-        self._last, self._newest_capture = new[-1].number, new[-1].position
+        self._last, self._newest_capture = new[-1].number, new[-1].capture
         while len(self._events) > KEPT or self._bytes > KEPT_BYTES:
             self._bytes -= self._events.popleft().size
         if self.on_recorded is not None:

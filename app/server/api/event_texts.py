@@ -152,7 +152,7 @@ class EventTexts:
     def _write(self, event: LoggedEvent) -> bytes:
         """Empty if its endpoint was deleted."""
         event.endpoint, data = self._data(event.what)
-        type_, id_ = _TYPE_OF[type(event.what)], b"id: %s-%d-%d\n" % (self._log.run, event.number, event.position)
+        type_, id_ = _TYPE_OF[type(event.what)], b"id: %s-%d-%d\n" % (self._log.run, event.number, event.capture)
         event.text = event_text(type_, data, id_) if data else b""
         return event.text
 

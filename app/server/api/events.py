@@ -145,11 +145,11 @@ class EventStream:
     async def _send_stored(self, follower: Follower, response: web.StreamResponse, upto: int) -> None:
         while self._position.capture < upto and not follower.ended:
             batch = await self._services.positions.between(self._position.capture, upto, BATCH)
-            wanted = await self._captures.wanted([summary for _, summary in batch])
+            wanted = await self._captures.wanted(batch)
             parts: list[bytes] = []
-            for position, summary in batch:
+            for summary in batch:
                 # The run stays the old one: if the caller connects again before the end, it goes on here.
-                self._position = msgspec.structs.replace(self._position, capture=position)
+                self._position = msgspec.structs.replace(self._position, capture=summary.seq)
                 if summary.id in wanted:
                     parts.append(self._texts.captured(summary, self._position))
             await follower.write(response, b"".join(parts))

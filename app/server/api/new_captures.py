@@ -57,7 +57,7 @@ class NewCaptures:
         while self.position.capture < newest.capture:
             batch = await self._captures.between(self.position.capture, newest.capture, self._batch)
             # The run and the number stay: from there a later call goes on as well.
-            found = [(replace(self.position, capture=position), summary) for position, summary in batch]
+            found = [(replace(self.position, capture=summary.seq), summary) for summary in batch]
             self.position = found[-1][0] if len(batch) == self._batch else newest
             self._batch = min(4 * self._batch, BATCH)
             if found:

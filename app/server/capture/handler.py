@@ -158,13 +158,12 @@ class Handler:
                 config.targets,
                 body,
                 client=self._tunnel_client(connection.peer, request.message.raw_headers),
-                seq=self._captures.new_seq() if buffer is None else buffer.seq,
                 response_status=response.status,
                 identify=self._identify,
             )
             targets = config.targets if capture.delivery is DeliveryState.QUEUED else ()
             expected = self._expect(config, capture)
-            await self._captures.add(capture, body.tail, body.tail_part, targets)
+            seq = await self._captures.add(capture, body.tail, body.key, targets)
             stored = True
             request.raw = b""
         except BodyTooLargeError:
@@ -186,7 +185,7 @@ class Handler:
                 expected.cancel()
         if expected is not None:
             response = await self._target_response(connection, config, expected) or response
-        await self._respond(connection, request, config, capture, response)
+        await self._respond(connection, request, config, response, capture_id=capture.id, seq=seq)
         return None
 
     def _expect(self, config: CaptureConfig, capture: Capture) -> asyncio.Future[tuple[Attempt, bytes]] | None:
@@ -221,13 +220,20 @@ class Handler:
             log.debug("parts of a request stay until the store works again")
 
     async def _respond(
-        self, connection: Connection, request: Incoming, config: CaptureConfig, capture: Capture, response: Response
+        self,
+        connection: Connection,
+        request: Incoming,
+        config: CaptureConfig,
+        response: Response,
+        *,
+        capture_id: str,
+        seq: int,
     ) -> None:
         delay_ms = config.endpoint.response.delay_ms
         if delay_ms and response is config.response:
             await connection.sleep(delay_ms / 1000)
-        if self._send(connection, request, response, capture.id):
-            self._captures.responded(capture.seq, request.elapsed_ms())
+        if self._send(connection, request, response, capture_id):
+            self._captures.responded(seq, request.elapsed_ms())
 
     # -- responses ------------------------------------------------------------------------------------------------
 
@@ -291,7 +297,6 @@ def _record(
     body: Body,
     *,
     client: Client,
-    seq: int,
     response_status: int,
     identify: Identify,
 ) -> Capture:
@@ -302,10 +307,9 @@ def _record(
     target = _latin1(message.path)
     sender, identified = _sender(identify, headers, content_type, body)
     # The beginning of a body in parts is stored already: it has to be identified from there.
-    start = b"" if body.tail_part else body.tail[:IDENTIFY_MAX]
+    start = body.tail[:IDENTIFY_MAX] if body.key is None else b""
     description = gist(message.method, target, headers, content_type, start, size=body.size, complete=complete)
     return Capture(
-        seq=seq,
         id=uuid7(request.received_at),
         endpoint_id=endpoint.id,
         received_at=request.received_at,
@@ -333,10 +337,10 @@ def _record(
 
 def _sender(identify: Identify, headers: Headers, content_type: str, body: Body) -> tuple[ProviderMatch | None, bool]:
     """The provider, and whether it and the gist are final: for a long body, more of it may have to be read."""
-    if body.size <= IDENTIFY_MAX:
+    if body.key is None and body.size <= IDENTIFY_MAX:
         return identify(headers, content_type, body.tail), True
     sender = identify(headers, content_type, b"")
-    said_all = kind_of(content_type) is None and not is_counted(content_type) and not body.tail_part
+    said_all = kind_of(content_type) is None and not is_counted(content_type) and body.key is None
     last_word = said_all or (sender is not None and sender.event is not None)
     return (sender, True) if last_word else (None, False)
 

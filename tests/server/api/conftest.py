@@ -11,7 +11,7 @@ import pytest
 
 from app.core.errors import InvalidFieldsError, PortInUseError
 from app.core.events import Bus
-from app.core.model import PART_SIZE, Capture, Endpoint
+from app.core.model import Capture, Endpoint
 from app.core.settings import Settings, check
 from app.db.store import Store
 from app.server.api import ApiServer, ApiServices
@@ -19,6 +19,7 @@ from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 from tests import factories, tunnels
+from tests.stored import store_request
 
 TOKEN = "a-token-for-tests-only"
 
@@ -93,12 +94,8 @@ class Desk:
         return await self.store.endpoints.create(factories.draft(**fields))
 
     async def capture(self, endpoint: Endpoint, body: bytes = b"{}", **fields: Any) -> Capture:
-        made = factories.capture(body, endpoint_id=endpoint.id, seq=self.store.captures.new_seq(), **fields)
-        parts = [body[at : at + PART_SIZE] for at in range(0, len(body), PART_SIZE)] or [b""]
-        for number, part in enumerate(parts[:-1]):
-            await self.store.captures.add_part(made.seq, number, part)
-        await self.store.captures.add(made, parts[-1], len(parts) - 1)
-        return made
+        made = factories.capture(body, endpoint_id=endpoint.id, **fields)
+        return await store_request(self.store.captures, made, body)
 
 
 @pytest.fixture

@@ -49,10 +49,10 @@ async def write(desk: Desk, endpoint: Endpoint, chance: random.Random) -> None:
 
 async def write_late(desk: Desk, endpoint: Endpoint, pause_s: float) -> None:
     body = bytes(PART_SIZE + 1)
-    capture = factories.capture(body, endpoint_id=endpoint.id, seq=desk.store.captures.new_seq())
-    await desk.store.captures.add_part(capture.seq, 0, body[:PART_SIZE])
+    capture = factories.capture(body, endpoint_id=endpoint.id)
+    key = await desk.store.captures.add_part(None, 0, body[:PART_SIZE])
     await asyncio.sleep(pause_s)
-    await desk.store.captures.add(capture, body[PART_SIZE:], 1)
+    await desk.store.captures.add(capture, body[PART_SIZE:], key)
 
 
 async def read(desk: Desk, start: str, chance: random.Random) -> list[str]:

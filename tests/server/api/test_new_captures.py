@@ -17,24 +17,23 @@ from tests import factories
 class SlowStore:
     """While it is read for the first time, more comes than the log holds; all that was stored before is deleted."""
 
-    newest_position = 5
+    newest_seq = 5
 
     def __init__(self, bus: Bus, coming: Sequence[Summary]) -> None:
         self._bus, self._coming = bus, coming
-        self.stored: list[tuple[int, Summary]] = []
+        self.stored: Sequence[Summary] = ()
 
-    async def between(self, after: int, upto: int, limit: int) -> Sequence[tuple[int, Summary]]:
+    async def between(self, after: int, upto: int, limit: int) -> Sequence[Summary]:
         if not self.stored:
-            self.stored = list(enumerate(self._coming, self.newest_position + 1))
-            positions = tuple(position for position, _ in self.stored)
-            self._bus.publish(Captured(summaries=tuple(self._coming), positions=positions))
+            self.stored = self._coming
+            self._bus.publish(Captured(summaries=tuple(self._coming)))
             return []
-        return [one for one in self.stored if after < one[0] <= upto][:limit]
+        return [one for one in self.stored if after < one.seq <= upto][:limit]
 
 
 async def test_what_the_log_drops_meanwhile_comes_from_the_store(bus: Bus, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(event_log, "KEPT", 10)
-    coming = [factories.capture().summary() for _ in range(15)]
+    coming = [factories.capture().summary(SlowStore.newest_seq + 1 + number) for number in range(15)]
     store = SlowStore(bus, coming)
     log = EventLog(bus, store)  # type: ignore[arg-type]
     try:

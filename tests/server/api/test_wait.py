@@ -74,12 +74,12 @@ async def test_none_is_missed_and_none_comes_twice(desk: Desk, by: str) -> None:
 async def test_one_that_was_stored_late_is_not_missed(desk: Desk) -> None:
     endpoint = await desk.endpoint()
     body = bytes(PART_SIZE + 1)
-    late = factories.capture(body, endpoint_id=endpoint.id, seq=desk.store.captures.new_seq())
-    await desk.store.captures.add_part(late.seq, 0, body[:PART_SIZE])
+    late = factories.capture(body, endpoint_id=endpoint.id)
+    key = await desk.store.captures.add_part(None, 0, body[:PART_SIZE])
     early = await desk.capture(endpoint)
     waiting = asyncio.create_task(wait(desk, after=early.id))
     await until(lambda: followers_of(desk) == 1)
-    await desk.store.captures.add(late, body[PART_SIZE:], 1)
+    await desk.store.captures.add(late, body[PART_SIZE:], key)
     assert (await waiting).json()["id"] == late.id
     assert (await wait(desk, after=early.id, timeout=0)).json()["id"] == late.id
 
@@ -159,7 +159,7 @@ async def test_a_caller_that_left_before_the_wait_began_is_not_waited_for(
 ) -> None:
     capture = await desk.capture(await desk.endpoint())
     asked, lost, go, followed = (asyncio.Event() for _ in range(4))
-    position, connection_lost, follow = Captures.position, ApiProtocol.connection_lost, EventLog.follow
+    position, connection_lost, follow = Captures.seq_of, ApiProtocol.connection_lost, EventLog.follow
 
     async def slow_position(captures: Captures, capture_id: str) -> int | None:
         asked.set()
@@ -174,7 +174,7 @@ async def test_a_caller_that_left_before_the_wait_began_is_not_waited_for(
         follow(log, follower)
         followed.set()
 
-    monkeypatch.setattr(Captures, "position", slow_position)
+    monkeypatch.setattr(Captures, "seq_of", slow_position)
     monkeypatch.setattr(ApiProtocol, "connection_lost", watched_loss)
     monkeypatch.setattr(EventLog, "follow", watched_follow)
     waiting = asyncio.create_task(wait(desk, after=capture.id, timeout=300))

@@ -11,6 +11,8 @@ from contextlib import suppress
 from itertools import count
 from typing import Any
 
+from msgspec.structs import replace
+
 from app.core.errors import StorageLimitError, StorageUnavailableError
 from app.core.events import Event, Refused
 from app.core.model import Capture, Endpoint, EndpointDraft
@@ -49,61 +51,56 @@ class MemorySink:
     """Stores captures in memory. `fail_with` makes storing fail; `hold` makes it wait until it is set."""
 
     def __init__(self) -> None:
-        self._numbers = count(1)
+        self._numbers, self._keys = count(1), count(1)
         self.captures: list[Capture] = []
         self.bodies: dict[int, bytes] = {}
         self.targets: dict[int, tuple[str, ...]] = {}
         """The URLs of the targets that a capture was queued for."""
         self.parts: dict[int, dict[int, bytes]] = {}
+        """Of bodies that arrive, by key: what came by where it begins."""
         self.part_sizes: list[int] = []
-        self.pieces: dict[int, dict[int, bytes]] = {}
-        self.piece_sizes: list[int] = []
         self.dropped: list[int] = []
         self.response_ms: dict[int, float] = {}
         self.fail_with: Exception | None = None
         self.fail_after_parts: int | None = None
         self.hold: asyncio.Event | None = None
         self.writing = 0
-        self.over_limit: set[int] = set()
+        self.over_limit: set[bytes] = set()
+        """The beginnings of bodies for which there is no room."""
 
-    def new_seq(self) -> int:
-        return next(self._numbers)
-
-    async def add(self, capture: Capture, tail: bytes, tail_part: int = 0, targets: Sequence[Target] = ()) -> None:
+    async def add(
+        self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()
+    ) -> int:
         await self._write()
-        parts = self.parts.pop(capture.seq, {})
-        assert sorted(parts) == list(range(tail_part))
-        self.captures.append(capture)
-        self.bodies[capture.seq] = b"".join(parts[n] for n in sorted(parts)) + tail
-        self.targets[capture.seq] = tuple(target.url for target in targets)
+        body = b""
+        for at, part in sorted(self.parts.pop(body_key).items()) if body_key is not None else ():
+            assert at == len(body)
+            body += part
+        seq = next(self._numbers)
+        self.captures.append(replace(capture, seq=seq))
+        self.bodies[seq] = body + tail
+        self.targets[seq] = tuple(target.url for target in targets)
+        return seq
 
     def check_room(self, endpoint_id: int, size: int) -> None:
         if isinstance(self.fail_with, StorageLimitError):
             raise self.fail_with
 
-    async def add_part(
-        self, seq: int, part: int, data: bytes, *, pieces: int = 0, endpoint_id: int | None = None
-    ) -> None:
-        if self.fail_after_parts is not None and part >= self.fail_after_parts:
+    async def add_part(self, body_key: int | None, offset: int, data: bytes, *, endpoint_id: int | None = None) -> int:
+        key = next(self._keys) if body_key is None else body_key
+        parts = self.parts.get(key, {})
+        if self.fail_after_parts is not None and len(parts) >= self.fail_after_parts:
             raise StorageUnavailableError("The disk is full.")
         await self._write()
-        stored = self.pieces.pop(seq, {})
-        assert sorted(stored) == list(range(pieces))
-        whole = b"".join(stored[n] for n in range(pieces)) + data
-        self.parts.setdefault(seq, {})[part] = whole
-        self.part_sizes.append(len(whole))
-
-    async def add_piece(self, seq: int, piece: int, data: bytes, *, endpoint_id: int | None = None) -> None:
-        await self._write()
-        if seq in self.over_limit:
+        if any(data.startswith(beginning) for beginning in self.over_limit):
             raise StorageLimitError("The endpoint may store 1 MiB, and there is no room for the request.", 60)
-        self.pieces.setdefault(seq, {})[piece] = data
-        self.piece_sizes.append(len(data))
+        self.parts[key] = {**parts, offset: data}
+        self.part_sizes.append(len(data))
+        return key
 
-    async def drop_parts(self, seq: int) -> None:
-        self.dropped.append(seq)
-        self.parts.pop(seq, None)
-        self.pieces.pop(seq, None)
+    async def drop_parts(self, body_key: int) -> None:
+        self.dropped.append(body_key)
+        del self.parts[body_key]
 
     def responded(self, seq: int, ms: float) -> None:
         self.response_ms[seq] = ms

@@ -21,6 +21,7 @@ from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
 from tests import factories
+from tests.stored import store_request
 
 
 class Stage:
@@ -90,14 +91,9 @@ class Stage:
         made = factories.capture(
             body,
             endpoint_id=endpoint.id,
-            seq=self.store.captures.new_seq(),
             **{"target": f"/catch/{endpoint.slug}", "delivery": DeliveryState.QUEUED, **fields},
         )
-        parts = [body[at : at + PART_SIZE] for at in range(0, len(body), PART_SIZE)] or [b""]
-        for number, part in enumerate(parts[:-1]):
-            await self.store.captures.add_part(made.seq, number, part)
-        await self.store.captures.add(made, parts[-1], len(parts) - 1, targets=endpoint.targets)
-        return made
+        return await store_request(self.store.captures, made, body, endpoint.targets)
 
     async def outcomes(self, count: int = 1) -> list[Delivery]:
         """Wait for `count` outcomes."""

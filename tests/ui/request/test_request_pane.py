@@ -86,15 +86,15 @@ async def test_a_huge_body_shows_its_beginning_at_once_and_hex_reaches_its_end(s
 
     captures.body = counted  # type: ignore[method-assign]
     sent = msgspec.structs.replace(
-        (await shown.add(b"[" + part[1:], content_type="application/json")), seq=captures.new_seq(), id="", size=size
+        (await shown.add(b"[" + part[1:], content_type="application/json")), id="", size=size
     )
     from app.core.ids import uuid7  # only here is an id of its own needed
 
     sent = msgspec.structs.replace(sent, id=uuid7(sent.received_at + 5), received_at=sent.received_at + 5)
-    for number in range(3):
-        await captures.add_part(sent.seq, number, b"[" + part[1:] if number == 0 else part)
-    await captures.add_part(sent.seq, 98, part)
-    await captures.add(sent, part, 99)
+    key = await captures.add_part(None, 0, b"[" + part[1:])
+    for number in (1, 2, 98):
+        await captures.add_part(key, number * PART_SIZE, part)
+    await captures.add(sent, part, key)
     begun: list[object] = []
     read.clear()  # the first request opened by itself
     shown.detail.body.loader.begun.connect(lambda *_: begun.append(None))

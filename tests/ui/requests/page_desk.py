@@ -14,13 +14,14 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.core.clock import now_us
-from app.core.model import PART_SIZE, Capture, Endpoint
+from app.core.model import Capture, Endpoint
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.pause import Pause
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.undo import pending_delete
 from tests import factories
+from tests.stored import store_request
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import activate, settle, until
 
@@ -34,14 +35,8 @@ class PageDesk:
 
     async def add(self, body: bytes = b"{}", **fields: Any) -> Capture:
         """Store one request, as the capture server does."""
-        captures = self.desk.store.captures
         fields = {"endpoint_id": self.endpoint.id, **fields}
-        capture = factories.capture(body, seq=captures.new_seq(), **fields)
-        last = max(0, len(body) - 1) // PART_SIZE
-        for part in range(last):
-            await captures.add_part(capture.seq, part, body[part * PART_SIZE : (part + 1) * PART_SIZE])
-        await captures.add(capture, body[last * PART_SIZE :], last)
-        return capture
+        return await store_request(self.desk.store.captures, factories.capture(body, **fields), body)
 
     async def fill(self, count: int, **fields: Any) -> list[Capture]:
         """Store many, each a microsecond after the one before, all in the past."""

@@ -155,7 +155,7 @@ async def test_no_page_of_the_smallest_window_scrolls_sideways(tmp_path: Path, b
         endpoint = await desk.endpoint(forward_url="http://127.0.0.1:9/hook")
         (delivery,) = await queued(desk.store, endpoint)
         await fail(desk.store, delivery)
-        capture = factories.capture(body, endpoint_id=endpoint.id, seq=desk.store.captures.new_seq(), content_type=kind)
+        capture = factories.capture(body, endpoint_id=endpoint.id, content_type=kind)
         await desk.store.captures.add(capture, body)
         window.show_endpoint(endpoint.id)
         window.requests.go_to(capture)

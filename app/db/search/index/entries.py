@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from itertools import pairwise
 
 from peewee import SqliteDatabase
 
-from app.core.record import Record
+from app.db.body_parts import FIRST_PART
 from app.db.raw_sql import raw
-from app.db.schema import PARTS_PER_BODY
 from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
 from app.db.search.index.group import SIZE, IndexEntry, path_key
 from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves, terms_of
@@ -21,71 +19,13 @@ IN_A_ROW, PAUSE_S = 4, 1e-4
 every 5 ms, and make it wait as long each time it returns from a system call."""
 _SELECT = (
     "SELECT seq, received_at, size, target, headers, content_type, data, method, response_status, source_address,"
-    f" complete, provider, event FROM capture LEFT JOIN capture_body ON key = seq * {PARTS_PER_BODY}"
+    f" complete, provider, event FROM capture LEFT JOIN capture_body ON key = {FIRST_PART}"
 )
 
 
-class Batch(Record, frozen=True):
-    """Requests numbered up to `upto`, and the ranges of numbers (first and last) up to there of which none was
-    stored."""
-
-    entries: list[IndexEntry]
-    upto: int
-    gaps: list[tuple[int, int]]
-
-
-def next_batch(database: SqliteDatabase, after: int, limit: int, first_gap: int) -> Batch:
-    """The next requests above number `after`. Gaps below `first_gap` are ignored: nothing can be stored there any
-    more."""
-    rows = _entries(database, "seq > ? ORDER BY seq LIMIT ?", (after, limit))
-    numbers = [max(after, first_gap - 1), *(row.seq for row in rows if row.seq >= first_gap)]
-    gaps = [(low + 1, high - 1) for low, high in pairwise(numbers) if high > low + 1]
-    return Batch(entries=rows, upto=rows[-1].seq if rows else after, gaps=gaps)
-
-
-def stored_in(database: SqliteDatabase, gaps: Sequence[tuple[int, int]]) -> list[IndexEntry]:
-    return [entry for gap in gaps for entry in _entries(database, "seq BETWEEN ? AND ?", gap)]
-
-
-def seqs_in(database: SqliteDatabase, gaps: Sequence[tuple[int, int]]) -> list[int]:
-    """The numbers of the requests that were stored in gaps."""
-    execute = raw(database).execute
-    return [seq for gap in gaps for (seq,) in execute("SELECT seq FROM capture WHERE seq BETWEEN ? AND ?", gap)]
-
-
-def oldest_above(database: SqliteDatabase, upto: int, most: int) -> tuple[int, int | None]:
-    """How many requests are numbered above `upto`, counted to `most` at most, and when the first of these was
-    received."""
-    row = (
-        raw(database)
-        .execute(
-            "SELECT count(*), min(received_at) FROM (SELECT received_at FROM capture WHERE seq > ? LIMIT ?)",
-            (upto, most),
-        )
-        .fetchone()
-    )
-    return row[0], row[1]
-
-
-def remove_from_gaps(gaps: Sequence[tuple[int, int]], entries: Sequence[IndexEntry]) -> list[tuple[int, int]]:
-    """The gaps that remain once these requests are indexed."""
-    rest: list[tuple[int, int]] = []
-    for first, last in gaps:
-        inside = sorted(entry.seq for entry in entries if first <= entry.seq <= last)
-        edges = [first - 1, *inside, last + 1]
-        rest += [(low + 1, high - 1) for low, high in pairwise(edges) if high > low + 1]
-    return rest
-
-
-def deleted_groups(database: SqliteDatabase, numbers: Sequence[int], group: int) -> list[int]:
-    """The groups of which no request is stored any more."""
-    query = "SELECT 1 FROM capture WHERE seq BETWEEN ? AND ? LIMIT 1"
-    execute = raw(database).execute
-    return [number for number in numbers if not execute(query, (number * group, number * group + group - 1)).fetchone()]
-
-
-def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> list[IndexEntry]:
-    rows = raw(database).execute(f"{_SELECT} WHERE {where}", values)
+def next_entries(database: SqliteDatabase, after: int, limit: int) -> list[IndexEntry]:
+    """The next requests numbered above `after`."""
+    rows = raw(database).execute(f"{_SELECT} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
     found: list[IndexEntry] = []
     for seq, at, size, target, headers, kind, data, method, status, source, complete, provider, event in rows:
         request = Candidate(
@@ -104,6 +44,27 @@ def _entries(database: SqliteDatabase, where: str, values: tuple[int, int]) -> l
         if len(found) % IN_A_ROW == 0:
             time.sleep(PAUSE_S)
     return found
+
+
+def oldest_above(database: SqliteDatabase, upto: int, most: int) -> tuple[int, int | None]:
+    """How many requests are numbered above `upto`, counted to `most` at most, and when the first of these was
+    received."""
+    row = (
+        raw(database)
+        .execute(
+            "SELECT count(*), min(received_at) FROM (SELECT received_at FROM capture WHERE seq > ? LIMIT ?)",
+            (upto, most),
+        )
+        .fetchone()
+    )
+    return row[0], row[1]
+
+
+def deleted_groups(database: SqliteDatabase, numbers: Sequence[int], group: int) -> list[int]:
+    """The groups of which no request is stored any more."""
+    query = "SELECT 1 FROM capture WHERE seq BETWEEN ? AND ? LIMIT 1"
+    execute = raw(database).execute
+    return [number for number in numbers if not execute(query, (number * group, number * group + group - 1)).fetchone()]
 
 
 def entry(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> IndexEntry:

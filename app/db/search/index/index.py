@@ -17,7 +17,7 @@ from app.core.events import Captured, Event, Purged, RequestsRemoved
 from app.db.background_worker import BackgroundWorker
 from app.db.connection import is_out_of_space
 from app.db.readers import Readers
-from app.db.search.index.entries import Batch, deleted_groups, next_batch, remove_from_gaps, seqs_in, stored_in
+from app.db.search.index.entries import deleted_groups, next_entries
 from app.db.search.index.index_file import GROUP, IndexContents, IndexFile
 from app.db.search.index.index_query import IndexQuery
 
@@ -48,14 +48,14 @@ class Index:
         self._thread = ThreadPoolExecutor(1, "hookline-index")
         self._file: IndexFile | None = None
         self._worker = BackgroundWorker("hookline-index", self._run)
-        self._instance, self._newest, self._first = "", 0, 1
+        self._instance, self._newest = "", 0
         self._captured = self._waiting = 0
         self._cancelled = self._stopped = False
         self.contents = IndexContents()
 
     def start(self, instance: str, newest: int) -> None:
         """Index the store of this `instance`, whose highest number so far is `newest`."""
-        self._instance, self._newest, self._first = instance, newest, newest + 1
+        self._instance, self._newest = instance, newest
         self._waiting = newest
         self._worker.wake()
 
@@ -79,12 +79,6 @@ class Index:
         except (sqlite3.Error, RuntimeError) as error:  # RuntimeError: the thread was shut down
             log.warning("the search index cannot be read: %s", error)
             return None
-
-    async def stored_in_gaps(self, contents: IndexContents) -> list[int]:
-        """The numbers of requests that are stored yet not indexed, though later ones are."""
-        if not contents.gaps:
-            return []
-        return await self._readers.run(partial(seqs_in, gaps=contents.gaps), slow=True)
 
     async def stop(self) -> None:
         """Stop after the current batch, and close the file. Twice is harmless."""
@@ -137,34 +131,17 @@ class Index:
     async def _catch_up(self) -> None:
         """Index what waits, and remove what was deleted."""
         assert self._file is not None
-        await self._fill_gaps()
         while True:
             await self._wait_for_room()
             begin, captured = time.perf_counter(), self._captured
-            after, first = self.contents.upto, self._first
-            job = partial(next_batch, after=after, limit=BATCH, first_gap=first)
-            batch = await self._readers.run(job, slow=True)
-            if len(batch.entries) < BATCH:
+            job = partial(next_entries, after=self.contents.upto, limit=BATCH)
+            entries = await self._readers.run(job, slow=True)
+            if len(entries) < BATCH:
                 break  # searches examine the last few one by one
-            await self._add(batch, self.contents.gaps)
+            self.contents = await self._on_thread(partial(self._file.add, entries))
             await asyncio.sleep((time.perf_counter() - begin) * REST if self._captured != captured else 0)
-        self._waiting = len(batch.entries)
+        self._waiting = len(entries)
         await self._forget()
-
-    async def _add(self, batch: Batch, gaps: Sequence[tuple[int, int]]) -> None:
-        """Index a batch; `gaps` are the earlier ones that remain."""
-        assert self._file is not None
-        job = partial(self._file.add, batch.entries, batch.upto, [*gaps, *batch.gaps])
-        self.contents = await self._on_thread(job)
-
-    async def _fill_gaps(self) -> None:
-        gaps = self.contents.gaps
-        late = await self._readers.run(partial(stored_in, gaps=gaps), slow=True) if gaps else []
-        open_gaps = [
-            gap for gap in remove_from_gaps(gaps, late) if gap[1] >= self._first
-        ]  # nothing can be stored in older ones
-        if tuple(open_gaps) != gaps:
-            await self._add(Batch(entries=late, upto=self.contents.upto, gaps=[]), open_gaps)
 
     async def _forget(self) -> None:
         assert self._file is not None

@@ -30,7 +30,6 @@ _FORMAT = 4
 _TABLES = (
     "CREATE TABLE state (form INTEGER NOT NULL, instance TEXT NOT NULL, upto INTEGER NOT NULL) STRICT",
     "CREATE TABLE span (number INTEGER PRIMARY KEY, oldest INTEGER NOT NULL, newest INTEGER NOT NULL) STRICT",
-    "CREATE TABLE gap (first INTEGER PRIMARY KEY, last INTEGER NOT NULL) STRICT",
     f"CREATE VIRTUAL TABLE sample {TRIGRAM_TABLE}",
 )
 _PRAGMAS = ("auto_vacuum = full", "locking_mode = exclusive", "journal_mode = wal", "synchronous = normal")
@@ -38,12 +37,11 @@ _MORE_PRAGMAS = ("cache_size = -8000", "temp_store = memory", "journal_size_limi
 
 
 class IndexContents(Record, frozen=True):
-    """What is indexed: requests numbered up to `upto` except those in `gaps` (first and last number), which were not
-    stored yet. `spans` are the times of each group's oldest and newest request."""
+    """What is indexed: requests numbered up to `upto`. `spans` are the times of each group's oldest and newest
+    request."""
 
     upto: int = 0
     spans: dict[int, tuple[int, int]] = {}
-    gaps: tuple[tuple[int, int], ...] = ()
 
 
 class IndexFile:
@@ -74,10 +72,10 @@ class IndexFile:
         execute = self._connection.execute
         (upto,) = execute("SELECT upto FROM state").fetchone()
         spans = {number: (oldest, newest) for number, oldest, newest in execute("SELECT * FROM span")}
-        return IndexContents(upto=upto, spans=spans, gaps=tuple(execute("SELECT first, last FROM gap ORDER BY first")))
+        return IndexContents(upto=upto, spans=spans)
 
-    def add(self, entries: Sequence[IndexEntry], upto: int, gaps: Sequence[tuple[int, int]]) -> IndexContents:
-        """Index requests: after this, all up to `upto` are indexed except those in `gaps`."""
+    def add(self, entries: Sequence[IndexEntry]) -> IndexContents:
+        """Index the next requests, in the order of their numbers."""
         with self._transaction():
             for entry in entries:
                 number = entry.seq // GROUP
@@ -88,9 +86,7 @@ class IndexFile:
                 )
             for number in sorted({entry.seq // GROUP for entry in entries}):
                 self._add(number, [entry for entry in entries if entry.seq // GROUP == number])
-            self._connection.execute("DELETE FROM gap")
-            self._connection.executemany("INSERT INTO gap VALUES (?, ?)", gaps)
-            self._connection.execute("UPDATE state SET upto = ?", (upto,))
+            self._connection.execute("UPDATE state SET upto = ?", (entries[-1].seq,))
         return self.contents()
 
     def find(self, query: IndexQuery, number: int) -> Collection[int]:

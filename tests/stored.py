@@ -1,0 +1,23 @@
+"""Stores requests as the capture server does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from msgspec.structs import replace
+
+from app.core.model import PART_SIZE, Capture
+from app.core.repositories import CaptureSink
+from app.core.target import Target
+
+
+async def store_request(
+    captures: CaptureSink, capture: Capture, body: bytes, targets: Sequence[Target] = (), *, part_size: int = PART_SIZE
+) -> Capture:
+    """The request as it is stored. A long body comes part by part."""
+    key, at = None, 0
+    while len(body) - at > part_size:
+        part = body[at : at + part_size]
+        key = await captures.add_part(key, at, part, endpoint_id=capture.endpoint_id)
+        at += len(part)
+    return replace(capture, seq=await captures.add(capture, body[at:], key, targets))
