@@ -14,6 +14,8 @@ from app.cli.table import Column, Row, Table
 
 if TYPE_CHECKING:
     from app.cli.client import Answer, ApiClient
+    from hookline.calls import Call as ApiCall
+    from hookline.calls import Pages
 
 T = TypeVar("T")
 
@@ -33,15 +35,20 @@ class Call(NamedTuple):
             text(self.out, answer.value)
         return Exit.DONE
 
+    async def send(self, asked: ApiCall[T], text: Callable[[Output, T], None]) -> int:
+        """Make a call of the API and print what it answers; returns the exit code."""
+        return self.show(await self.api.answer(asked), text)
+
     async def show_list(
         self,
-        answers: AsyncIterator[Answer[T]],
+        pages: Pages[T],
         columns: Sequence[Column],
         rows: Callable[[AsyncIterator[T]], AsyncIterator[Row]],
+        unexamined: Callable[[int], None] | None = None,
     ) -> int:
-        """Print a list as it comes, because there may be a million: as a table or as JSON. Returns how many there
-        are."""
-        count = 0
+        """Read a list and print it as it comes, because there may be a million: as a table or as JSON. Returns how many
+        there are; `unexamined` gets each page's number."""
+        answers, count = self.api.answers(pages, unexamined), 0
         if self.out.as_json:
             array = JsonList(self.out)
             async for answer in answers:

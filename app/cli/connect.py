@@ -6,6 +6,7 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app.cli.blocking import run_blocking
 from app.cli.client import ApiClient
@@ -14,8 +15,10 @@ from app.cli.services import CliServices
 from app.core.errors import FolderInUseError
 from hookline.calls import Call, nothing
 from hookline.errors import NoResponseError
-from hookline.records import Tunnel
 from hookline.running import FOLDER_VARIABLE, ApiAddress, find_running
+
+if TYPE_CHECKING:
+    from hookline.records import Tunnel
 
 DATABASE = "hookline.db"
 PATIENCE_S, PAUSE_S, RESPONSE_S = 10.0, 0.05, 5.0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from app.cli.output import GREEN, RED, YELLOW, Output
 from app.cli.table import cell_count, cut_to_cells
@@ -12,7 +13,9 @@ from app.core.delivery_text import DeliveryNews, result_text
 from app.core.model import DeliveryState
 from app.core.target import PausedBy
 from app.core.target_text import TargetTrouble
-from hookline.records import DeliverySummary, Endpoint
+
+if TYPE_CHECKING:
+    from hookline.records import DeliverySummary, Endpoint
 
 ARROW = "-->"
 URL_CELLS = 32

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 import msgspec
@@ -10,8 +10,9 @@ import msgspec
 from app.cli.client import Answer, ApiClient
 from app.core.forward_target import full_url
 from app.core.rules import NAME_MAX
-from hookline.client.endpoints import AsyncEndpoints
-from hookline.records import Endpoint, Target
+
+if TYPE_CHECKING:
+    from hookline.records import Endpoint, Target
 
 
 class Forwarding(NamedTuple):
@@ -36,7 +37,7 @@ async def forwarding_endpoint(api: ApiClient, typed: str, slug: str | None) -> F
     if found is None:
         name = slug or url.partition("://")[2].strip("/") or url
         fields: dict[str, Any] = {"name": name[:NAME_MAX], "forward_url": url}
-        made = await api.answer(AsyncEndpoints.create(**fields, slug=slug))
+        made = await api.answer(api.endpoints.asked.create(**fields, slug=slug))
         return _forwarding(made, url, [f"Created the endpoint “{made.value.name}” ({made.value.slug})."])
     name, changes = f"“{found.name}” ({found.slug})", []
     if not found.active:
@@ -53,7 +54,7 @@ async def forwarding_endpoint(api: ApiClient, typed: str, slug: str | None) -> F
         await api.targets.create(found.slug, url)
         others = ", and still to its other targets" if first else ""
         changes.append(f"The endpoint {name} forwards to {url} now{others}.")
-    return _forwarding(await api.answer(AsyncEndpoints.get(found.slug)), url, changes)
+    return _forwarding(await api.answer(api.endpoints.asked.get(found.slug)), url, changes)
 
 
 def _forwarding(answer: Answer[Endpoint], url: str, changes: list[str]) -> Forwarding:

@@ -12,12 +12,12 @@ from app.cli.output import Output
 from app.cli.text import visible, when_text
 from app.core.ids import BEGINNING_MIN, id_beginning, whole_id
 from app.core.rules import slug_error
-from hookline.records import Delivery, Endpoint, Replay, Summary, Target
 
 if TYPE_CHECKING:
     from app.cli.client import ApiClient
+    from hookline.records import Delivery, Endpoint, Replay, Summary, Target
 
-V = TypeVar("V", Summary, Delivery, Replay)
+V = TypeVar("V", "Summary", "Delivery", "Replay")
 
 LAST = "@last"
 ID_HELP = (

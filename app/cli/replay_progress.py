@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from typing import TYPE_CHECKING
 
 from app.cli.call import Call
 from app.cli.client import Answer
 from app.cli.errors import CliError
 from app.cli.progress_line import ProgressLine
 from app.cli.replay_text import progress_text
-from hookline.client.replays import AsyncReplays
-from hookline.records import FullReplay
+
+if TYPE_CHECKING:
+    from hookline.records import FullReplay
 
 FIRST_POLL_S, POLL_S = 0.02, 0.25
 
@@ -37,5 +39,5 @@ async def _until_ended(call: Call, replay: Answer[FullReplay]) -> Answer[FullRep
             line.show(progress_text(replay.value))
             await asyncio.sleep(pause_s)
             pause_s = min(pause_s * 2, POLL_S)
-            replay = await call.api.answer(AsyncReplays.get(replay.value.id))
+            replay = await call.api.answer(call.api.replays.asked.get(replay.value.id))
     return replay

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from app.core.text import count_of
-from hookline.records import Replay
+
+if TYPE_CHECKING:
+    from hookline.records import Replay
 
 
 def progress_text(replay: Replay) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from functools import partial, wraps
 from types import MethodType
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, Self, TypeVar, overload
 
 from hookline.calls import Call, Pages, Steps
 from hookline.transport import Transport
@@ -22,14 +22,21 @@ class AsyncSender(Protocol):
     def items(self, pages: Pages[T], unexamined: Callable[[int], None] | None = None) -> AsyncIterator[T]: ...
 
 
-class Blocking:
+class _Owner:
+    @property
+    def asked(self) -> type[Self]:
+        """Its methods return what they ask: a call that is not made, or a list that is not read."""
+        return type(self)
+
+
+class Blocking(_Owner):
     """What the methods of `Client` belong to."""
 
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
 
 
-class Asynchronous:
+class Asynchronous(_Owner):
     """What the methods of `AsyncClient` belong to."""
 
     def __init__(self, transport: AsyncSender) -> None:

@@ -71,6 +71,10 @@ class Interrupted:
         self._during, self._running = during, running
         self.calls: list[str] = []
 
+    @property
+    def asked(self) -> type[ApiClient]:
+        return ApiClient
+
     async def answer(self, asked: ApiCall[Any]) -> Answer[Backup]:
         call = {"POST /backup": "start", "GET /backup": "read"}.get(f"{asked.method} {asked.path}", "cancel")
         self.calls.append(call)

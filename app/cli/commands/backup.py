@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
@@ -12,7 +12,9 @@ from app.cli.options import absolute_path
 from app.cli.output import Output
 from app.core.backup import damaged_text
 from app.core.text import size_text
-from hookline.records import Backup
+
+if TYPE_CHECKING:
+    from hookline.records import Backup
 
 HELP = "write a backup of the database to a file, also while Hookline captures"
 DETAILS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
@@ -12,8 +12,9 @@ from app.cli.identifiers import SLUG_HELP, short_id, slug_given
 from app.cli.output import DIM, GREEN, RED, JsonList
 from app.cli.text import when_text
 from app.core.text import count_of, ms_text, signed_ms_text
-from hookline.client.endpoints import AsyncEndpoints
-from hookline.records import ComparedRequest
+
+if TYPE_CHECKING:
+    from hookline.records import ComparedRequest
 
 HELP = "compare the responses of two targets, such as an old and a new handler"
 DETAILS = (
@@ -54,7 +55,7 @@ async def compare(call: Call) -> int:
     options = call.options
     slug = slug_given(options.which)
     first, second = await _targets(call, slug)
-    asked = AsyncEndpoints.compare(
+    asked = call.api.endpoints.asked.compare(
         slug,
         first,
         second,

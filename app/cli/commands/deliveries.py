@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
@@ -16,8 +16,9 @@ from app.cli.text import brief_time, state_text, when_text
 from app.core.delivery_text import reason_text
 from app.core.text import ms_text
 from app.core.waiting import WaitReason
-from hookline.client.deliveries import AsyncDeliveries
-from hookline.records import Delivery
+
+if TYPE_CHECKING:
+    from hookline.records import Delivery
 
 HELP = "list deliveries, newest first"
 QUEUED = "queued"
@@ -85,7 +86,7 @@ async def list_deliveries(call: Call) -> int:
     slug = None if call.options.which is None else slug_given(call.options.which)
     options = call.options
     replay = None if options.replay is None else await replay_id(call.api, options.replay)
-    asked = AsyncDeliveries.list(
+    asked = call.api.deliveries.asked.list(
         endpoint=slug,
         target=options.target,
         state=options.state,
@@ -98,7 +99,7 @@ async def list_deliveries(call: Call) -> int:
         async for identity, delivery in with_short_ids(call.out, found):
             yield _row(call.out, delivery, identity)
 
-    printed = await call.show_list(call.api.answers(asked), COLUMNS, rows)
+    printed = await call.show_list(asked, COLUMNS, rows)
     if not printed and options.target is not None:  # one that was deleted has deliveries still
         await target_named(call.api, str(options.target))
     if not printed and not call.out.as_json:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import whole_number
 from app.cli.call import Call
@@ -17,9 +17,10 @@ from app.cli.text import when_text
 from app.core.attempt_text import RESPONSE_REMOVED, TRIGGERS
 from app.core.clock import microseconds
 from app.core.text import ms_text, size_text, time_text
-from hookline.client.deliveries import AsyncDeliveries
-from hookline.headers import Headers
-from hookline.records import Attempt, FullDelivery
+
+if TYPE_CHECKING:
+    from hookline.headers import Headers
+    from hookline.records import Attempt, FullDelivery
 
 HELP = "show one delivery with its attempts, or one attempt"
 EXAMPLES = (
@@ -51,7 +52,7 @@ async def show(call: Call) -> int:
     options = call.options
     if options.body and call.out.as_json:
         raise CliError("--json prints the delivery as JSON and cannot be combined with --body.", Exit.USAGE)
-    answer = await call.api.answer(AsyncDeliveries.get(await delivery_id(call.api, options.id)))
+    answer = await call.api.answer(call.api.deliveries.asked.get(await delivery_id(call.api, options.id)))
     delivery = answer.value
     attempt = _attempt(delivery, options.attempt) if options.body or options.attempt is not None else None
     if attempt is not None and options.body:

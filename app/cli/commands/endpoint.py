@@ -20,11 +20,10 @@ from app.cli.text import when_text
 from app.core.rules import NAME_MAX
 from app.core.text import count_of, ms_text, size_text, use_text
 from app.core.tunnel.tunnel import marked_url
-from hookline.client.endpoints import AsyncEndpoints
-from hookline.records import Auth, Endpoint, ResponseSettings
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
+    from hookline.records import Auth, Endpoint, ResponseSettings
 
 HELP = "list, create and change endpoints"
 NAME_HELP = f"a label, 1 to {NAME_MAX} characters"
@@ -98,8 +97,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def list_all(call: Call) -> int:
-    found = call.api.answers(AsyncEndpoints.list())
-    if not await call.show_list(found, COLUMNS, _rows) and not call.out.as_json:
+    if not await call.show_list(call.api.endpoints.asked.list(), COLUMNS, _rows) and not call.out.as_json:
         call.out.message("No endpoints yet. Create one: hookline endpoint add NAME")
     return Exit.DONE
 
@@ -118,7 +116,8 @@ async def make(call: Call) -> int:
     fields = given_fields(call.options)
     ensured = call.options.ensure
     call.show(
-        await (_ensured(call, fields) if ensured else call.api.answer(AsyncEndpoints.create(**fields))), _describe
+        await (_ensured(call, fields) if ensured else call.api.answer(call.api.endpoints.asked.create(**fields))),
+        _describe,
     )
     if (await call.api.status()).capture_url is None:
         call.out.message(
@@ -132,7 +131,7 @@ async def _ensured(call: Call, fields: dict[str, Any]) -> Answer[Endpoint]:
     present = await _present(call, fields)
     if present is None:
         try:
-            return await call.api.answer(AsyncEndpoints.create(**fields))
+            return await call.api.answer(call.api.endpoints.asked.create(**fields))
         except CliError:
             present = await _present(call, fields)  # another may have made it in the meantime
             if present is None:
@@ -142,7 +141,7 @@ async def _ensured(call: Call, fields: dict[str, Any]) -> Answer[Endpoint]:
     if not changes:
         call.out.message(f"Endpoint {slug} already exists. Nothing to change.")
         return present
-    endpoint = await call.api.answer(AsyncEndpoints.update(slug, **changes))
+    endpoint = await call.api.answer(call.api.endpoints.asked.update(slug, **changes))
     changed = ", ".join(FIELD_NAMES.get(name, name) for name in changes)
     call.out.message(f"Endpoint {slug} already exists. Changed: {changed}.")
     return endpoint
@@ -151,14 +150,14 @@ async def _ensured(call: Call, fields: dict[str, Any]) -> Answer[Endpoint]:
 async def _present(call: Call, fields: dict[str, Any]) -> Answer[Endpoint] | None:
     """The endpoint with that slug, or without a slug the first with that name."""
     slug, name = fields.get("slug"), fields["name"].strip()
-    async for answer in call.api.answers(AsyncEndpoints.list()):
+    async for answer in call.api.answers(call.api.endpoints.asked.list()):
         if answer.value.slug == slug if slug else answer.value.name == name:
             return answer
     return None
 
 
 async def show(call: Call) -> int:
-    return call.show(await call.api.answer(AsyncEndpoints.get(slug_given(call.options.which))), _describe)
+    return await call.send(call.api.endpoints.asked.get(slug_given(call.options.which)), _describe)
 
 
 async def change(call: Call) -> int:
@@ -178,7 +177,7 @@ async def switch_off(call: Call) -> int:
 
 async def _update(call: Call, **changes: Any) -> int:
     slug = slug_given(call.options.which)
-    return call.show(await call.api.answer(AsyncEndpoints.update(slug, **changes)), _describe)
+    return await call.send(call.api.endpoints.asked.update(slug, **changes), _describe)
 
 
 async def remove(call: Call) -> int:

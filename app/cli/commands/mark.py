@@ -10,11 +10,10 @@ from app.cli.errors import CliError, Exit
 from app.cli.identifiers import ID_HELP, request_ids, slug_given
 from app.core.rules import NOTE_MAX
 from app.core.text import count_of
-from hookline.client.requests import AsyncRequests
-from hookline.records import Request
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
+    from hookline.records import Request
 
 HELP = "mark requests as read or unread, star them, or add a note"
 DETAILS = f"{HELP}. Marks do not protect a request from retention."
@@ -66,7 +65,7 @@ async def mark(call: Call) -> int:
     marked: list[Answer[Request]] = []
     for identity in ids:
         try:
-            marked.append(await call.api.answer(AsyncRequests.mark(identity, **marks)))
+            marked.append(await call.api.answer(call.api.requests.asked.mark(identity, **marks)))
         except CliError as error:
             if error.code is not Exit.FAILURE:
                 raise

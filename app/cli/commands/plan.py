@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.call import Call
 from app.cli.output import Output
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
-from hookline.client.client import AsyncCalls
-from hookline.records import Account, EndpointUsage
+
+if TYPE_CHECKING:
+    from hookline.records import Account, EndpointUsage
 
 HELP = "show or change the plan"
 DETAILS = f"{HELP}: Free allows up to {FREE_ENDPOINTS} endpoints, Pro any number."
@@ -33,7 +34,9 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 async def plan(call: Call) -> int:
     """Change the plan if one is given, and print it."""
     plan = call.options.plan
-    return call.show(await call.api.answer(AsyncCalls.account() if plan is None else AsyncCalls.set_plan(plan)), _print)
+    return call.show(
+        await call.api.answer(call.api.asked.account() if plan is None else call.api.asked.set_plan(plan)), _print
+    )
 
 
 def _print(out: Output, account: Account) -> None:

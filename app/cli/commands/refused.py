@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import AsyncIterator
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import row_count, whole_number
 from app.cli.call import Call
@@ -13,8 +13,9 @@ from app.cli.errors import CliError, Exit
 from app.cli.output import RED, write_bytes
 from app.cli.table import Column, Row
 from app.cli.text import when_text
-from hookline.client.client import AsyncCalls
-from hookline.records import Refusal
+
+if TYPE_CHECKING:
+    from hookline.records import Refusal
 
 HELP = "list refused requests and why they were not captured, newest first"
 DETAILS = f"{HELP}. Hookline keeps the newest 1,000 until it quits."
@@ -47,8 +48,7 @@ async def list_refused(call: Call) -> int:
     """Print them, or the bytes of one; without a running program there are none."""
     if call.options.raw is not None:
         return await _write_raw(call, call.options.raw)
-    found = call.api.answers(AsyncCalls.refused(call.options.count))
-    if not await call.show_list(found, COLUMNS, _rows) and not call.out.as_json:
+    if not await call.show_list(call.api.asked.refused(call.options.count), COLUMNS, _rows) and not call.out.as_json:
         is_running = (await call.api.status()).capture_url is not None
         call.out.message(
             "No refused requests." if is_running else "Hookline is not running, so there are no refused requests."

@@ -19,11 +19,10 @@ from app.cli.errors import CliError, Exit
 from app.cli.identifiers import ID_HELP, request_ids, slug_given
 from app.cli.output import Output
 from app.cli.replay_text import all_delivered, outcome_text, selection_text
-from hookline.client.replays import AsyncReplays
-from hookline.records import FullReplay, Replay
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
+    from hookline.records import FullReplay, Replay
 
 HELP = "send captured requests again, oldest first"
 DETAILS = (
@@ -70,7 +69,7 @@ async def replay(call: Call) -> int:
             " serve, or leave out --background.",
             Exit.ENVIRONMENT,
         )
-    started = await call.api.answer(AsyncReplays.start(**await _fields(call)))
+    started = await call.api.answer(call.api.replays.asked.start(**await _fields(call)))
     if call.options.background:
         return call.show(started, _started)
     return await show_to_its_end(call, started)

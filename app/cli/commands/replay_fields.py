@@ -6,7 +6,7 @@ import argparse
 import base64
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import (
     moment,
@@ -22,7 +22,9 @@ from app.cli.commands.requests import QUERY_HELP
 from app.cli.errors import CliError, Exit
 from app.core.hop_by_hop import end_to_end
 from app.core.replay.replay_rules import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX
-from hookline.records import RequestHead
+
+if TYPE_CHECKING:
+    from hookline.records import RequestHead
 
 STDIN = Path("-")
 TIME_HELP = "a time such as 2026-11-01T09:30, a day, or how long ago, such as 2h"

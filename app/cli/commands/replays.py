@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import AsyncIterator, Callable
-from typing import Any
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import row_count
 from app.cli.call import Call
@@ -15,9 +15,10 @@ from app.cli.output import GREEN, RED, Output
 from app.cli.replay_text import destination_text, outcome_text, progress_text, selection_text
 from app.cli.table import Column, Row
 from app.cli.text import brief_time, when_text
-from hookline.calls import Call as ApiCall
-from hookline.client.replays import AsyncReplays
-from hookline.records import FullReplay, Replay
+
+if TYPE_CHECKING:
+    from hookline.calls import Call as ApiCall
+    from hookline.records import FullReplay, Replay
 
 HELP = "list replays, or show, pause, resume or cancel one"
 DETAILS = (
@@ -40,12 +41,6 @@ COLUMNS = (
     Column("TO", least=12, left_out=3, empty="their targets"),
 )
 VERBS = {"pause": "send no more until it is resumed", "resume": "continue it", "cancel": "send no more"}
-CALLS: dict[str | None, Callable[[str], ApiCall[FullReplay]]] = {
-    None: AsyncReplays.get,
-    "pause": AsyncReplays.pause,
-    "resume": AsyncReplays.resume,
-    "cancel": AsyncReplays.cancel,
-}
 
 
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
@@ -66,7 +61,8 @@ async def replays(call: Call) -> int:
             raise CliError(f"Name the replay to {options.verb}. See hookline replays.", Exit.USAGE)
         return await _list(call)
     identity = await replay_id(call.api, options.id)
-    replay = await call.api.answer(CALLS[options.verb](identity))
+    asked: ApiCall[FullReplay] = getattr(call.api.replays.asked, options.verb or "get")(identity)
+    replay = await call.api.answer(asked)
     if options.verb == "resume" and not await is_running(call):
         return await show_to_its_end(call, replay)
     return call.show(replay, _show if options.verb is None else _cancelled if options.verb == "cancel" else _outcome)
@@ -77,8 +73,10 @@ async def _list(call: Call) -> int:
         async for identity, replay in with_short_ids(call.out, found):
             yield _row(replay, identity)
 
-    found = call.api.answers(AsyncReplays.list(call.options.count))
-    if not await call.show_list(found, COLUMNS, rows) and not call.out.as_json:
+    if (
+        not await call.show_list(call.api.replays.asked.list(call.options.count), COLUMNS, rows)
+        and not call.out.as_json
+    ):
         call.out.message("Nothing has been replayed yet.")
     return Exit.DONE
 

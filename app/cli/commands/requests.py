@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import row_count
 from app.cli.call import Call
@@ -19,8 +19,9 @@ from app.core.rules import slug_error
 from app.core.search.parse import parse
 from app.core.search.query import QueryError
 from app.core.text import size_text, unexamined_text
-from hookline.client.requests import AsyncRequests
-from hookline.records import Summary
+
+if TYPE_CHECKING:
+    from hookline.records import Summary
 
 HELP = "list or search requests, newest first"
 DETAILS = (
@@ -75,17 +76,16 @@ async def list_requests(call: Call) -> int:
     if by_id:
         if is_last(which):
             which = await request_id(call.api, which)
-        asked = AsyncRequests.list(id_start=which, count=call.options.count)
+        asked = call.api.requests.asked.list(id_start=which, count=call.options.count)
     else:
-        asked = AsyncRequests.list(which, query, call.options.count)
+        asked = call.api.requests.asked.list(which, query, call.options.count)
     of_all = which is None or by_id
 
     async def rows(found: AsyncIterator[Summary]) -> AsyncIterator[Row]:
         async for identity, request in with_short_ids(call.out, found):
             yield _row(call.out, request, identity, of_all)
 
-    answers = call.api.answers(asked, unexamined.append)
-    if not await call.show_list(answers, OF_ALL if of_all else COLUMNS, rows):
+    if not await call.show_list(asked, OF_ALL if of_all else COLUMNS, rows, unexamined.append):
         if by_id:
             text = f"No endpoint has the slug {which!r}, and no request has an ID that starts with it."
             raise CliError(text, Exit.FAILURE)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.call import Call
 from app.cli.errors import Exit
 from app.cli.noun import Noun
 from app.cli.output import Output
-from hookline.client.client import AsyncCalls
-from hookline.records import Retention
+
+if TYPE_CHECKING:
+    from hookline.records import Retention
 
 HELP = "show whether requests are deleted by age, or resume deleting"
 RESUME_HELP = "trust this machine's clock and resume deleting by age"
@@ -32,7 +33,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def status(call: Call) -> int:
-    status = await call.api.answer(AsyncCalls.status())
+    status = await call.api.answer(call.api.asked.status())
     if call.out.as_json:
         call.out.json(status.json["retention"])
     else:
@@ -41,7 +42,7 @@ async def status(call: Call) -> int:
 
 
 async def resume(call: Call) -> int:
-    return call.show(await call.api.answer(AsyncCalls.resume_retention()), _print)
+    return await call.send(call.api.asked.resume_retention(), _print)
 
 
 def _print(out: Output, retention: Retention) -> None:

@@ -6,7 +6,7 @@ import argparse
 import codecs
 from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.call import Call
 from app.cli.commands.deliveries import next_text, result_text
@@ -18,8 +18,9 @@ from app.core.curl import PASTE_MAX, body_file, curl_command
 from app.core.model import Capture
 from app.core.raw_request import head_bytes, trailer_bytes
 from app.core.text import ms_text, size_text, source_text, time_text
-from hookline.client.requests import AsyncRequests
-from hookline.records import Delivery, RequestHead
+
+if TYPE_CHECKING:
+    from hookline.records import Delivery, RequestHead
 
 HELP = "show one request, or a part of it"
 EXAMPLES = (
@@ -51,7 +52,7 @@ async def show(call: Call) -> int:
     part = call.options.part
     if part and call.out.as_json:
         raise CliError(f"--json prints the whole request as JSON and cannot be combined with --{part}.", Exit.USAGE)
-    answer = await call.api.answer(AsyncRequests.head(await request_id(call.api, call.options.id)))
+    answer = await call.api.answer(call.api.requests.asked.head(await request_id(call.api, call.options.id)))
     if call.out.as_json:
         call.out.json(answer.json)
         return Exit.DONE

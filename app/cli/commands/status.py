@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import time
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import seconds
 from app.cli.call import Call, LocalCall
@@ -15,8 +15,9 @@ from app.cli.output import Output
 from app.cli.text import seconds_text
 from app.core.text import size_text, use_text
 from app.core.tunnel.tunnel import marked_url
-from hookline.client.client import AsyncCalls
-from hookline.records import Status, Storage
+
+if TYPE_CHECKING:
+    from hookline.records import Status, Storage
 
 HELP = "show whether Hookline is running, where it captures, and what is stored"
 DETAILS = f"{HELP}. With --wait, it waits first until Hookline captures; exit code 1 if it does not in time."
@@ -53,7 +54,7 @@ async def status(call: LocalCall) -> int:
 
 
 async def show_status(call: Call) -> int:
-    return call.show(await call.api.answer(AsyncCalls.status()), _print)
+    return await call.send(call.api.asked.status(), _print)
 
 
 def _print(out: Output, status: Status) -> None:

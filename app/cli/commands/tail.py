@@ -20,11 +20,11 @@ from app.core.clock import now_us
 from app.core.delivery_text import result_text
 from app.core.raw_request import below_slug
 from app.core.text import size_text
-from hookline.records import DeliverySummary, EndpointChange, Gap, Summary
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
     from app.cli.live import RunningProgram
+    from hookline.records import DeliverySummary, EndpointChange, Gap, Summary
     from hookline.running import ApiAddress
 
 HELP = "print requests and deliveries as they come"
@@ -134,11 +134,10 @@ class Follower:
 
     async def _begin(self, address: ApiAddress, count: int) -> None:
         from app.cli.client import ApiClient  # start-up time, as above
-        from hookline.client.requests import AsyncRequests  # as above
 
         if count:
             async with ApiClient(address) as api:
-                newest = [one async for one in api.answers(AsyncRequests.list(self._slug, self._query, count))]
+                newest = [one async for one in api.answers(api.requests.asked.list(self._slug, self._query, count))]
             self._repeated = {one.value.id for one in newest}
             for request in reversed(newest):
                 self._request(request)

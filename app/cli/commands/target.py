@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import AsyncIterator
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import whole_number
 from app.cli.call import Call
@@ -18,9 +18,10 @@ from app.cli.noun import Noun
 from app.cli.output import Output
 from app.cli.table import Column, Row
 from app.core.text import count_of
-from hookline.calls import Call as ApiCall
-from hookline.client.targets import AsyncTargets
-from hookline.records import Endpoint, Target
+
+if TYPE_CHECKING:
+    from hookline.calls import Call as ApiCall
+    from hookline.records import Endpoint, Target
 
 LIST_HELP = "list the targets of an endpoint: the URLs to which its requests are forwarded"
 HELP = "create and change targets"
@@ -76,7 +77,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 async def list_targets(call: Call) -> int:
     slug = slug_given(call.options.which)
-    if not await call.show_list(call.api.answers(AsyncTargets.list(slug)), COLUMNS, _rows) and not call.out.as_json:
+    if not await call.show_list(call.api.targets.asked.list(slug), COLUMNS, _rows) and not call.out.as_json:
         call.out.message(f"No targets yet. Add one: hookline target add {slug} URL")
     return Exit.DONE
 
@@ -89,12 +90,12 @@ async def _rows(found: AsyncIterator[Target]) -> AsyncIterator[Row]:
 
 async def make(call: Call) -> int:
     slug = slug_given(call.options.which)
-    return await _send(call, slug, AsyncTargets.create(slug, **given_fields(call.options)))
+    return await _send(call, slug, call.api.targets.asked.create(slug, **given_fields(call.options)))
 
 
 async def show(call: Call) -> int:
     endpoint, target = await _named(call)
-    async for answer in call.api.answers(AsyncTargets.list(endpoint.slug)):
+    async for answer in call.api.answers(call.api.targets.asked.list(endpoint.slug)):
         if answer.value.id == target.id:
             return call.show(answer, partial(_describe, endpoint.slug))
     raise CliError(f"Target {target.id} was deleted.", Exit.FAILURE)
@@ -117,17 +118,17 @@ async def switch_off(call: Call) -> int:
 
 async def _update(call: Call, **changes: Any) -> int:
     endpoint, target = await _named(call)
-    return await _send(call, endpoint.slug, AsyncTargets.update(endpoint.slug, target.id, **changes))
+    return await _send(call, endpoint.slug, call.api.targets.asked.update(endpoint.slug, target.id, **changes))
 
 
 async def pause(call: Call) -> int:
     endpoint, target = await _named(call)
-    return await _send(call, endpoint.slug, AsyncTargets.pause(endpoint.slug, target.id))
+    return await _send(call, endpoint.slug, call.api.targets.asked.pause(endpoint.slug, target.id))
 
 
 async def resume(call: Call) -> int:
     endpoint, target = await _named(call)
-    return await _send(call, endpoint.slug, AsyncTargets.resume(endpoint.slug, target.id))
+    return await _send(call, endpoint.slug, call.api.targets.asked.resume(endpoint.slug, target.id))
 
 
 async def remove(call: Call) -> int:
@@ -148,7 +149,7 @@ async def _named(call: Call) -> tuple[Endpoint, Target]:
 
 
 async def _send(call: Call, slug: str, asked: ApiCall[Target]) -> int:
-    return call.show(await call.api.answer(asked), partial(_describe, slug))
+    return await call.send(asked, partial(_describe, slug))
 
 
 def _describe(slug: str, out: Output, target: Target) -> None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from app.cli.output import DIM, GREEN, RED
 from app.core.text import count_of, exact_duration, ms_text
-from hookline.records import RetryRule, Target
+
+if TYPE_CHECKING:
+    from hookline.records import RetryRule, Target
 
 CODES = {"on": GREEN, "off": DIM, "-": DIM}
 WORST = ("paused", "failing", "on", "off")

@@ -6,7 +6,7 @@ import argparse
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import row_count
 from app.cli.call import Call
@@ -20,8 +20,9 @@ from app.core.resources import tunnel_ids
 from app.core.text import ms_text
 from app.core.tunnel.program import is_ssh
 from app.core.tunnel.tunnel import CONNECTED, DOWN, url_mark
-from hookline.client.tunnel import AsyncTunnelControl
-from hookline.records import Probe, Tunnel, TunnelProgram, TunnelUrl
+
+if TYPE_CHECKING:
+    from hookline.records import Probe, Tunnel, TunnelProgram, TunnelUrl
 
 HELP = "make the capture port reachable from the internet"
 POLL_S = 0.2
@@ -84,7 +85,7 @@ def _add_program(parser: argparse.ArgumentParser) -> None:
 
 
 async def list_programs(call: Call) -> int:
-    answer, out = await call.api.answer(AsyncTunnelControl.programs()), call.out
+    answer, out = await call.api.answer(call.api.tunnel.asked.programs()), call.out
     if out.as_json:
         out.json(answer.json["items"])
         return Exit.DONE
@@ -124,12 +125,12 @@ async def start(call: Call) -> int:
     values = _given(options.values)
     if values:
         await call.api.tunnel.set_options(options.program, values)
-    answer = await call.api.answer(AsyncTunnelControl.start(options.program))
+    answer = await call.api.answer(call.api.tunnel.asked.start(options.program))
     if call.out.terminal:
         await _print_warnings(call, options.program)
     while answer.value.state in WORKING:
         await asyncio.sleep(POLL_S)
-        answer = await call.api.answer(AsyncTunnelControl.get())
+        answer = await call.api.answer(call.api.tunnel.asked.get())
     tunnel = answer.value
     if tunnel.state not in CONNECTED:
         raise CliError(tunnel.problem or "The tunnel was stopped before it had a URL.", Exit.ENVIRONMENT)
@@ -158,12 +159,12 @@ async def stop(call: Call) -> int:
     def stopped(out: Output, _: Tunnel) -> None:
         out.line("Stopped." if before.state != "off" else "No tunnel is running.")
 
-    return call.show(await call.api.answer(AsyncTunnelControl.stop()), stopped)
+    return await call.send(call.api.tunnel.asked.stop(), stopped)
 
 
 async def show_status(call: Call) -> int:
     """Exit code 1 if the tunnel failed, or the last probe did."""
-    answer = await call.api.answer(AsyncTunnelControl.get())
+    answer = await call.api.answer(call.api.tunnel.asked.get())
     call.show(answer, _print_status)
     tunnel = answer.value
     is_wrong = tunnel.state in DOWN or (tunnel.state == "checking" and tunnel.reason)
@@ -193,7 +194,7 @@ def _print_status(out: Output, tunnel: Tunnel) -> None:
 
 async def probe(call: Call) -> int:
     """Exit code 1 if the URL does not reach Hookline."""
-    answer = await call.api.answer(AsyncTunnelControl.probe())
+    answer = await call.api.answer(call.api.tunnel.asked.probe())
     call.show(answer, _print_probe)
     return Exit.DONE if answer.value.problem is None else Exit.FAILURE
 
@@ -204,8 +205,8 @@ def _print_probe(out: Output, result: Probe) -> None:
 
 
 async def show_history(call: Call) -> int:
-    found = call.api.answers(AsyncTunnelControl.history(call.options.count))
-    if not await call.show_list(found, HISTORY_COLUMNS, _history_rows) and not call.out.as_json:
+    asked = call.api.tunnel.asked.history(call.options.count)
+    if not await call.show_list(asked, HISTORY_COLUMNS, _history_rows) and not call.out.as_json:
         call.out.message("There has been no tunnel yet.")
     return Exit.DONE
 
@@ -217,8 +218,8 @@ async def _history_rows(found: AsyncIterator[TunnelUrl]) -> AsyncIterator[Row]:
 
 
 async def set_options(call: Call) -> int:
-    asked = AsyncTunnelControl.set_options(call.options.program, _given(call.options.values))
-    return call.show(await call.api.answer(asked), lambda out, program: out.line(_options_text(program)))
+    asked = call.api.tunnel.asked.set_options(call.options.program, _given(call.options.values))
+    return await call.send(asked, lambda out, program: out.line(_options_text(program)))
 
 
 async def mark_updated(call: Call) -> int:
@@ -228,7 +229,7 @@ async def mark_updated(call: Call) -> int:
         out.line(f"Marked the URL of {slug} as updated.")
         _show_outdated(out, tunnel)
 
-    return call.show(await call.api.answer(AsyncTunnelControl.updated(slug)), marked)
+    return await call.send(call.api.tunnel.asked.updated(slug), marked)
 
 
 def _given(texts: list[str]) -> dict[str, str]:
