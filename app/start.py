@@ -49,11 +49,6 @@ def start(given: Sequence[str]) -> int:
         selftest=_selftest,
         portable_folder=portable_folder,
         is_bundle=is_bundle,
-        stored_slugs=_stored_slugs,
-        stored_ids=_stored_ids,
-        stored_targets=_stored_targets,
-        stored_replays=_stored_replays,
-        stored_deliveries=_stored_deliveries,
         require_database=_require_database,
         restore=_restore,
         doctor=_doctor,
@@ -174,36 +169,6 @@ def _selftest(options: SelftestOptions) -> int:
     from app.selftest.run import run_selftest  # start-up time: other commands need none of it
 
     return run_selftest(options)
-
-
-def _stored_slugs(folder: Path) -> list[tuple[str, str]]:
-    from app.db.completion import stored_slugs  # start-up time: no other command needs sqlite3 so early
-
-    return stored_slugs(folder)
-
-
-def _stored_ids(folder: Path, beginning: str) -> list[tuple[str, str]]:
-    from app.db.completion import stored_ids  # start-up time, see above
-
-    return stored_ids(folder, beginning)
-
-
-def _stored_targets(folder: Path) -> list[tuple[str, str]]:
-    from app.db.completion import stored_targets  # start-up time, see above
-
-    return stored_targets(folder)
-
-
-def _stored_replays(folder: Path) -> list[tuple[str, str]]:
-    from app.db.completion import stored_replays  # start-up time, see above
-
-    return stored_replays(folder)
-
-
-def _stored_deliveries(folder: Path, beginning: str) -> list[tuple[str, str]]:
-    from app.db.completion import stored_deliveries  # start-up time, see above
-
-    return stored_deliveries(folder, beginning)
 
 
 @asynccontextmanager

@@ -12,19 +12,34 @@ import contextlib
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from app.cli.identifiers import LAST
-from app.cli.options import default_folder
+from app.cli.options import absolute_path, default_folder
 from app.cli.output import Output
 from app.cli.parser import COMMANDS, build_parser
 from app.cli.services import CliServices
 from app.cli.text import visible
 from app.core.errors import HooklineError
+from app.core.ids import BEGINNING_MIN
+from hookline.running import find_running
 
 COMPLETE = "--complete"
 FILE, FOLDER = ":file", ":folder"
 MEANING_MAX = 60
+SHOWN_MAX = 50
+"""IDs that are offered."""
+TIMEOUT_S = 1.0
+"""How long the running program may take, while the user waits for the shell."""
+PATHS = {
+    "SLUG": "/endpoints",
+    "TARGET": "/endpoints",
+    "ID": "/requests",
+    "DELIVERY": "/deliveries",
+    "REPLAY": "/replays",
+}
+"""What is asked, by what an argument is."""
+LASTS = {"ID": "the newest request", "DELIVERY": "the delivery queued last", "REPLAY": "the replay started last"}
 Names = Iterable[tuple[str, str]]
 """Candidates, each with a description."""
 
@@ -147,15 +162,32 @@ def _options(parser: argparse.ArgumentParser) -> Iterator[tuple[str, str]]:
 
 
 def _stored(metavar: str, word: str, given: str | None, services: CliServices) -> Names:
-    folder = (Path(given) if given else default_folder(services.portable_folder())).expanduser().absolute()
+    """What the running program has of a kind. Without one, only the words that stand for the newest."""
+    names = [(LAST, LASTS[metavar])] if metavar in LASTS else []
+    if metavar not in PATHS:
+        return []
+    address = find_running(absolute_path(Path(given) if given else default_folder(services.portable_folder())))
+    if address is None or word.startswith("@"):
+        return names
+    from hookline.calls import Pages  # start-up time: only where something is asked
+    from hookline.errors import ApiError  # as above
+    from hookline.transport import Transport  # as above
+
+    params = {"id": word} if metavar in ("ID", "DELIVERY") and len(word) >= BEGINNING_MIN else {}
+    count = SHOWN_MAX if metavar in LASTS else None
+    with contextlib.suppress(ApiError), contextlib.closing(Transport(address)) as api:
+        # Its JSON: the records of hookline.client take longer to load than all else here.
+        asked = Pages(PATHS[metavar], dict[str, Any], params, count).first()
+        for one in api.send(asked._replace(timeout_s=TIMEOUT_S)).items:
+            names += _names(metavar, one)
+    return names
+
+
+def _names(metavar: str, one: dict[str, Any]) -> Names:
     if metavar == "SLUG":
-        return services.stored_slugs(folder)
-    if metavar == "ID":
-        return [(LAST, "the newest request"), *services.stored_ids(folder, word)]
-    if metavar == "DELIVERY":
-        return [(LAST, "the delivery queued last"), *services.stored_deliveries(folder, word)]
+        return [(one["slug"], one["name"])]
     if metavar == "TARGET":
-        return services.stored_targets(folder)
-    if metavar == "REPLAY":
-        return [(LAST, "the replay started last"), *services.stored_replays(folder)]
-    return []
+        return [(str(target["id"]), f"{one['slug']} to {target['url']}") for target in one["targets"]]
+    if metavar == "ID":
+        return [(one["id"], f"{one['method']} {one['target']}")]
+    return [(one["id"], f"{one['state']} {one['url']}" if metavar == "DELIVERY" else one["state"])]

@@ -13,11 +13,6 @@ from app.core.record import Record
 from hookline.running import ApiAddress
 
 
-def _nothing_stored(*_: object) -> list[tuple[str, str]]:
-    """The default for `stored_slugs` and the others."""
-    return []
-
-
 def _not_portable() -> None:
     """The default for `portable_folder`."""
 
@@ -45,9 +40,7 @@ class CliServices(Record, frozen=True):
 
     `open_api` opens the store in a data folder and serves the local API for one command; used only when no program has
     that folder open. `portable_folder` returns the data folder of a portable program, None for any other. `is_bundle`
-    says whether this is the packaged program, which nothing can be installed into.
-    `stored_slugs`, `stored_targets`, `stored_replays`, `stored_ids` (of requests whose ids begin with a text) and
-    `stored_deliveries` (likewise) return completions of a word, each with a description. `require_database` raises
+    says whether this is the packaged program, which nothing can be installed into. `require_database` raises
     HooklineError for a folder whose database is missing. `restore` puts a backup in the place of a folder's database,
     once the last of its arguments has accepted what it holds; it returns where the old one is, None without one.
     `doctor` checks a folder and the system, the whole database if the second argument says so.
@@ -60,11 +53,6 @@ class CliServices(Record, frozen=True):
     selftest: Callable[[SelftestOptions], int]
     portable_folder: Callable[[], Path | None] = _not_portable
     is_bundle: Callable[[], bool] = _from_source
-    stored_slugs: Callable[[Path], list[tuple[str, str]]] = _nothing_stored
-    stored_ids: Callable[[Path, str], list[tuple[str, str]]] = _nothing_stored
-    stored_targets: Callable[[Path], list[tuple[str, str]]] = _nothing_stored
-    stored_replays: Callable[[Path], list[tuple[str, str]]] = _nothing_stored
-    stored_deliveries: Callable[[Path, str], list[tuple[str, str]]] = _nothing_stored
     require_database: Callable[[Path], None] = _nothing_missing
     restore: Callable[[Path, Path, Report, Callable[[BackupContents], None]], Path | None] = _nothing_restored
     doctor: Callable[[Path, bool], Iterable[Finding]] = _nothing_found

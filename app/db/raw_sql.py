@@ -11,7 +11,6 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `bulk_delete.py` | joins in a fixed order (`CROSS JOIN`): from the few marks to their requests |
 | `cleanup.py` | pragmas |
 | `clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
-| `completion.py` | completes command lines, where importing peewee takes too long |
 | `connection.py` | pragmas, and a check of the file before peewee may open it |
 | `copy.py` | SQLite's own backup and checks, on files that are not the store's |
 | `counts.py` | once in each commit of captures, and around each step of a purge |

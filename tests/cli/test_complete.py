@@ -35,9 +35,12 @@ def complete(folder: Path, capsys: pytest.CaptureFixture[str]) -> Callable[..., 
     return call
 
 
-def test_slugs_with_their_names_and_ids_with_their_targets(folder: Path, complete: Callable[..., list[str]]) -> None:
+def test_slugs_with_their_names_and_ids_with_their_targets(
+    folder: Path, complete: Callable[..., list[str]], serve: Callable[..., Program]
+) -> None:
     store_requests(folder, "orders", [{"id": one, "target": f"/catch/orders/\x1b{one[-1]}"} for one in IDS])
     store_requests(folder, "pay", [])
+    serve()
     assert complete("endpoint show ") == ["orders\tOrders", "pay\tPay"]
     assert complete("endpoint show p") == ["pay\tPay"]
     assert complete("show ") == [
@@ -52,7 +55,7 @@ def test_slugs_with_their_names_and_ids_with_their_targets(folder: Path, complet
 
 
 def test_targets_with_their_urls_and_deliveries_with_their_state(
-    folder: Path, complete: Callable[..., list[str]], run: Run
+    folder: Path, complete: Callable[..., list[str]], serve: Callable[..., Program]
 ) -> None:
     async def make() -> list[Delivery]:
         store = await Store.open(folder, lambda _: None)
@@ -60,24 +63,29 @@ def test_targets_with_their_urls_and_deliveries_with_their_state(
         gone = await store.endpoints.create(factories.draft(slug="gone", forward_url=deliveries.URL))
         rows = [(await deliveries.queued(store, one))[0] for one in (endpoint, endpoint, gone)]
         await deliveries.fail(store, rows[0])
+        await store.targets.pause(endpoint.targets[0].id)
         await store.endpoints.delete(gone.id)
         await store.close()
         return rows
 
     folder.mkdir(mode=0o700)
     failed, queued, _ = asyncio.run(make())
+    serve()
     assert complete("target show ") == [f"{failed.target_id}\torders to {deliveries.URL}"]
     assert complete("target show 9") == []
     assert complete("delivery ") == [
         "@last\tthe delivery queued last",
-        f"{queued.id}\tqueued {deliveries.URL}",
+        f"{queued.id}\tqueued {deliveries.URL}/orders?x=1",
         f"{failed.id}\tfailed {deliveries.URL}/orders?x=1",
     ]
     assert [line[:36] for line in complete(f"delivery {failed.id[:30].upper()}")] == [failed.id]
 
 
-def test_replays_with_their_state(folder: Path, complete: Callable[..., list[str]], run: Run) -> None:
+def test_replays_with_their_state(
+    folder: Path, complete: Callable[..., list[str]], run: Run, serve: Callable[..., Program]
+) -> None:
     store_requests(folder, "orders", [{}])
+    serve()
     run("replay", "@last", "--to", "http://127.0.0.1:9")
     identity = run("replays", "--json").json[0]["id"]
     assert complete("replays ") == ["@last\tthe replay started last", f"{identity}\tdone"]
@@ -126,26 +134,25 @@ def test_what_a_running_program_stored_a_moment_ago(
     assert complete("endpoint show ") == []
 
 
-def test_nothing_is_made_and_nothing_is_said(
-    folder: Path, complete: Callable[..., list[str]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_made_and_nothing_is_said(folder: Path, complete: Callable[..., list[str]]) -> None:
     assert complete("endpoint show ") == []
     assert not folder.exists()
     store_requests(folder, "orders", [])
     before = sorted(file.name for file in folder.iterdir())
-    assert complete("endpoint show ") == ["orders\tOrders"]
+    assert complete("endpoint show ") == [], "no program runs"
+    assert complete("show ") == ["@last\tthe newest request"]
     assert sorted(file.name for file in folder.iterdir()) == before
-    (folder / "hookline.db").write_bytes(b"not a database" * 1000)
-    assert complete("endpoint show ") == []
     assert complete("show ", options="--data-dir ~no-such-user/x") == []
     assert complete("bogus ") == complete("endpoint bogus ") == complete("endpoint show x y") == []
     assert main(["--complete"]) == 0
 
 
-def test_it_loads_neither_network_nor_store() -> None:
+def test_it_loads_neither_network_nor_store(folder: Path, serve: Callable[..., Program], run: Run) -> None:
     """What makes it quick, without a clock in the test."""
-    heavy = "{'asyncio', 'httpx', 'aiohttp', 'peewee', 'PySide6'}"
-    line = "['--complete', 'hookline --data-dir /none endpoint show ']"
+    serve()
+    run("endpoint", "add", "New", "--slug", "new")
+    heavy = "{'asyncio', 'httpx', 'aiohttp', 'peewee', 'PySide6', 'sqlite3'}"
+    line = f"['--complete', 'hookline --data-dir {folder} endpoint show ']"
     code = f"import sys, app.__main__; app.__main__.main({line}); sys.exit(str({heavy} & set(sys.modules) or ''))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr.strip()) == ("", "")
+    assert (done.stdout, done.stderr.strip()) == ("new\tNew\n", "")

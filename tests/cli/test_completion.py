@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.conftest import ROOT, Run
+from tests.cli.conftest import ROOT, Program, Run
 from tests.cli.stored import store_requests
 from tests.shells import run_in
 
@@ -47,8 +47,8 @@ foreach ($line in $input) { (TabExpansion2 $line $line.Length).CompletionMatches
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """With a `hookline` that shells find, whose data folder has an endpoint and a request."""
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """With a `hookline` that shells find, which runs on a data folder with an endpoint and a request."""
     data = tmp_path / "stored data"
     store_requests(data, "orders", [{"id": ID, "target": "/catch/orders/\x1b:it's"}])
     (tmp_path / "bin").mkdir()
@@ -58,7 +58,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{script.parent}:{os.environ['PATH']}")
     monkeypatch.setenv("HOOKLINE_DATA_DIR", str(data))
     monkeypatch.setenv("HOME", str(tmp_path))
-    return tmp_path
+    program = Program(data)
+    yield tmp_path
+    program.stop()
 
 
 def wait_for(file: Path) -> str:
