@@ -113,7 +113,7 @@ _LINE_END = r"(?=[ \t]*+(?:\r?\n|\Z))"
 _IN_TEXT = (
     rf"{_TAIL})(?:{_AFTER_NAME}{_SEPARATOR}[*`]{{0,3}}+\s{{0,20}}+{_VALUE}|{_CELL}"
     r"|[ ](?:is|was):?[ ]{1,4}(?P<told>(?=\S*\d)\S{6,}+)|(?<=password)[ ]{1,4}'(?P<literal>[^'\r\n]{4,}+)"
-    r"|[\"'],[ ]?[\"'](?P<argument>[^\"'\r\n]++)(?=[\"']\))"
+    r"|\([\"'](?P<set>[^\"'\r\n]++)(?=[\"']\))|[\"'],[ ]?[\"'](?P<argument>[^\"'\r\n]++)(?=[\"']\))"
     rf"|[*`]{{0,3}}+{_NEXT_LINE}(?P<below>(?=[^\s:]*\d)[^\s:]{{6,}}+){_LINE_END})"
 )
 """What follows a word of secret names, in the middle of a line: also in the next cell or alone on the next line."""
@@ -192,9 +192,11 @@ _NAME_BEFORE = re.compile(r"(?:unexpected )?[\w.-]{0,40}\Z", re.IGNORECASE)
 _PLAIN = re.compile(r"(?:(?!-|[Bb]asic )[^\s:=<{\[%&]{0,15}+(?:\s++|\Z))*+\Z")
 _PAIR_MIN = 9
 """Characters of a short name, a space and a value."""
-_MAY_BE_VALUE = re.compile(r"[ \t\n][\"']?[^\s\d']*+[\d'\t\n]|[\t\n]\S")
-"""A word with a digit, in quotes, or in a cell or line of its own: what follows a name without a sign between them."""
+_MAY_BE_VALUE = re.compile(r"[ \t\n][\"']?[^\s\d']*+[\d'\t\n]|[\t\n]\S|\([\"']")
+"""A word with a digit, in quotes, or in a cell or line of its own: what follows a name without a sign between them.
+Also the quoted argument of a call."""
 _NAME_STEMS = (*SIMPLE_STEMS, *COMPOUND_STEMS, *_SHORT_STEMS)
+_SETTER = re.compile(r"(?<![A-Za-z])(?:[Ss]et|[Ww]ith)(?:_|(?=[A-Z]))")
 _QUERY = re.compile("[?#]")
 DEPTH_MAX = 4
 """URLs within the parameters of URLs are read this deep."""
@@ -259,7 +261,7 @@ def _found(text: str, patterns: _Patterns) -> Iterator[re.Match[str]]:
         begin = max(reached, place - COMPOUND_BEFORE) if is_compound else place
         found = in_line.match(text, begin) if in_line and _begins_line(text, place) else None
         found = found or pattern.match(text, begin)
-        if found and (found["name"] is None or is_secret(_whole_name(text, found))):
+        if found and (found["name"] is None or _is_of_secret(_whole_name(text, found), found.lastgroup)):
             yield found
             reached = found.end()
 
@@ -279,6 +281,11 @@ def _begins_line(text: str, place: int) -> bool:
     """Whether a name that the line begins with reaches to `place`."""
     line = text.rfind("\n", max(0, place - 64), place) + 1
     return (line > 0 or place < 64) and _LINE_BEGIN.fullmatch(text, line, place) is not None
+
+
+def _is_of_secret(name: str, group: str | None) -> bool:
+    """Of calls only those that set it: `reset_password("anna")` says whose it is."""
+    return is_secret(name) and (group != "set" or _SETTER.search(name) is not None)
 
 
 def _whole_name(text: str, found: re.Match[str]) -> str:

@@ -103,7 +103,11 @@ def test_urls_lose_credentials_and_secret_parameters(url: str, shown: str) -> No
         ("User\nanna\nPassword\nhunter\nNote\nb", "User\nanna\nPassword\n[redacted]\nNote\nb"),
         ("Authorization\nBearer abcd\nHost\nh", "Authorization\n[redacted]\nHost\nh"),
         ("your new password\nhunter2\n", "your new password\n[redacted]\n"),
+        ('user.setPassword("x y"); it.with_key("x")', 'user.setPassword("[redacted]"); it.with_key("x")'),
+        ("SetApiKey('x')", "SetApiKey('[redacted]')"),
+        ('setPwd("abcd")', 'setPwd("[redacted]")'),
         # not secrets
+        ('reset_password("anna"), resetPassword("anna"), getToken("id"), setTokenType("b"), Password("Label")',) * 2,
         ("Privacy\nCookies\nTerms", "Privacy\nCookies\nTerms"),
         ("Reset password\nlogin\n\nSession token\n=====\nIt is long.",) * 2,
         ("total_tokens=17 prompt_tokens: 5", "total_tokens=17 prompt_tokens: 5"),
