@@ -47,7 +47,12 @@ _PATHS = (
 _BOT = r"(?<=\d{8}):AA[\w-]{32,36}(?![\w-])"
 """A Telegram bot's token, after its number."""
 _NETRC = r"machine[ ]+\S+\s+login[ ]+\S+\s+password[ ]+(?P<netrc>\S++)"
-_VALUES = rf"(?P<key>{_KEYS}|{_PEM}|{_BOT})|{_NETRC}|{_JWT}|{_PATHS}"
+_MYSQL = (
+    r"(?:mysql|mariadb)(?:-?(?:dump|admin))?(?:[ ]+[^\s|;&]+){0,9}?[ ]+(?-i:-p)(?P<p>[\"']?)"
+    r"(?P<mysql>(?:(?!(?P=p))[^\r\n\"']|[^\s\"'])++)"
+)
+"""Its password follows `-p` without a space; `-P` is a port."""
+_VALUES = rf"(?P<key>{_KEYS}|{_PEM}|{_BOT})|{_NETRC}|{_MYSQL}|{_JWT}|{_PATHS}"
 _VALUE_STEMS = (
     *("ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "gldt-", "glrt-", "gloas-", "glptt-", "glft-"),
     *(
@@ -66,7 +71,7 @@ _VALUE_STEMS = (
         "sg.",
     ),
     *("ya29.", "hvs.", "hvb.", "dckr_pat_", "atatt3", "shp", "sk-", "npm_", "hf_", "ntn_", "sbp_", "nfp_"),
-    *("glsa_", "gsk_", "xkeysib-", "rubygems_", "tskey-", ":aa", "machine "),
+    *("glsa_", "gsk_", "xkeysib-", "rubygems_", "tskey-", ":aa", "machine ", "mysql", "mariadb"),
     *(
         "lin_api_",
         "-----begin ",

@@ -104,10 +104,13 @@ def test_urls_lose_credentials_and_secret_parameters(url: str, shown: str) -> No
         ("Authorization\nBearer abcd\nHost\nh", "Authorization\n[redacted]\nHost\nh"),
         ("your new password\nhunter2\n", "your new password\n[redacted]\n"),
         ('user.setPassword("x y"); it.with_key("x")', 'user.setPassword("[redacted]"); it.with_key("x")'),
+        ("mysqldump -u root -px -h h db", "mysqldump -u root -p[redacted] -h h db"),
+        ("mysql -uroot -p'x y' db; mariadb -p\"z\"", "mysql -uroot -p'[redacted]' db; mariadb -p\"[redacted]\""),
         ("SetApiKey('x')", "SetApiKey('[redacted]')"),
         ('setPwd("abcd")', 'setPwd("[redacted]")'),
         # not secrets
         ('reset_password("anna"), resetPassword("anna"), getToken("id"), setTokenType("b"), Password("Label")',) * 2,
+        ("mysql -u root -P3306 -p db; rsync -pr a b",) * 2,
         ("Privacy\nCookies\nTerms", "Privacy\nCookies\nTerms"),
         ("Reset password\nlogin\n\nSession token\n=====\nIt is long.",) * 2,
         ("total_tokens=17 prompt_tokens: 5", "total_tokens=17 prompt_tokens: 5"),
