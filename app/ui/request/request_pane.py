@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
+from typing import TypeVar
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
+from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.media_types import media_type
 from app.core.errors import StorageUnavailableError
 from app.core.events import RequestsIdentified, Subscriptions
@@ -23,7 +26,7 @@ from app.ui.request.tables.pairs_view import PairsView
 from app.ui.request.tabs.deliveries_tab import DeliveriesTab
 from app.ui.request.tabs.raw_tab import RawTab
 from app.ui.request.tabs.table_tabs import HeadersTab, InfoTab, query_rows
-from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, QUERY, RAW, TOKENS, RequestTabs, tab_for
+from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW, TOKENS, RequestTabs, tab_for
 from app.ui.request.tabs.tokens_tab import TokensTab
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -31,6 +34,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.focus import order_tabs
 
 NOT_STORED = "This request is no longer stored"
 HOW_DELETED = "It was deleted manually, by retention, or to stay within a storage limit."
@@ -41,6 +45,11 @@ SHOWN_DAMAGED = "It is shown as it is stored, and neither forwarded nor replayed
 
 LEAST_HEIGHT = 200
 """Pixels of a tab. The tallest would need more: on a small screen the window would scroll while a note is written."""
+
+PAGES = ("body", "fields", "query", "deliveries", "raw", "info", "tokens")
+"""The attributes with the pages of the tabs, in their order."""
+
+Page = TypeVar("Page", bound=QWidget)
 
 
 class Placeholder(EmptyState):
@@ -78,7 +87,7 @@ class RequestPane(QFrame):
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "surface")
-        self._services = services
+        self._services, self._theme = services, theme
         self._capture: Capture | None = None
         self._capture_id: str | None = None
         self._focus_when_loaded = False
@@ -97,16 +106,14 @@ class RequestPane(QFrame):
         self.damaged_bar = NoticesBar(theme, self)
         self.tabs = RequestTabs(theme, self)
         self.body = BodyPane(theme, tasks, self)
-        self.fields = HeadersTab(theme, self)
-        self.headers = self.fields.headers
-        self.query = PairsView(("Name", "Value", "As sent"), theme, self)
-        self.query.setAccessibleName("Query")
+        self.body.loader.begun.connect(self._body_read)
         self.deliveries = DeliveriesTab(services, theme, tasks, self)
         self.deliveries.counted.connect(self._deliveries_counted)
-        self.raw = RawTab(services.captures, theme, tasks, self)
-        self.info = InfoTab(theme, self)
-        self.body.loader.begun.connect(self.info.read)
         self.tokens = TokensTab(theme, tasks, self)
+        self._filled: set[int] = set()
+        """The tabs that show this request; the others do so when they are shown."""
+        self._source: BodySource | None = None
+        self._marks: tuple[re.Pattern[str] | None, re.Pattern[str] | None] = None, None
         self.placeholder = Placeholder(theme, self)
         self._pages = QStackedWidget(self)
         self._pages.setMinimumHeight(LEAST_HEIGHT)
@@ -120,6 +127,29 @@ class RequestPane(QFrame):
         self._deletion.undone.connect(self._show_restored)
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(RequestsIdentified, self._identified)
+
+    @cached_property
+    def fields(self) -> HeadersTab:
+        """Made when it is first shown, as the next three are: they would slow down the start of the window."""
+        return self._add_page(HeadersTab(self._theme, self._pages))
+
+    @cached_property
+    def query(self) -> PairsView:
+        query = self._add_page(PairsView(("Name", "Value", "As sent"), self._theme, self._pages))
+        query.setAccessibleName("Query")
+        return query
+
+    @cached_property
+    def raw(self) -> RawTab:
+        return self._add_page(RawTab(self._services.captures, self._theme, self._tasks, self._pages))
+
+    @cached_property
+    def info(self) -> InfoTab:
+        return self._add_page(InfoTab(self._theme, self._pages))
+
+    @property
+    def headers(self) -> PairsView:
+        return self.fields.headers
 
     @property
     def capture(self) -> Capture | None:
@@ -161,6 +191,11 @@ class RequestPane(QFrame):
             self.tabs.setCurrentIndex(tab)
         self._tab_wanted = (capture_id, tab)
 
+    def mark(self, headers: re.Pattern[str] | None, query: re.Pattern[str] | None) -> None:
+        """Mark what a filter found, in these tabs, of this request and of those shown later."""
+        self._marks = headers, query
+        self._mark_filled()
+
     def mark_read(self) -> None:
         """Mark the request read that is open, or being opened."""
         if self._capture_id is not None and not self.deleted:
@@ -174,7 +209,7 @@ class RequestPane(QFrame):
         self._latest_check.stop()
         self.body.stop()
         self.deliveries.clear()
-        self.raw.stop()
+        self._empty_tabs()
         self.tokens.stop()
         self.placeholder.none_selected()
         self._stack.setCurrentWidget(self.placeholder)
@@ -184,7 +219,7 @@ class RequestPane(QFrame):
     def take_focus(self) -> None:
         """Move the focus into what is shown."""
         if self.tabs.currentIndex() in (BODY, RAW):
-            (self.body if self.tabs.currentIndex() == BODY else self.raw.view).take_focus()
+            (self.body if self.tabs.currentIndex() == BODY else self.raw).take_focus()
         else:
             page = self._pages.currentWidget()
             if page is not None:
@@ -201,13 +236,13 @@ class RequestPane(QFrame):
     def open_find(self) -> None:
         """Search in the body, or in the raw request while that is shown."""
         if self._capture is not None and self.tabs.currentIndex() == RAW:
-            self.raw.view.open_find()
+            self.raw.open_find()
         elif self._capture is not None:
             self.tabs.setCurrentIndex(BODY)
             self.body.open_find()
 
     def _build_layout(self) -> None:
-        for page in (self.body, self.fields, self.query, self.deliveries, self.raw, self.info, self.tokens):
+        for page in (self.body, self.deliveries, self.tokens):
             self._pages.addWidget(page)
         bar = QHBoxLayout()
         bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_1, 0)  # A tab has a focus ring with space for it.
@@ -244,23 +279,21 @@ class RequestPane(QFrame):
 
     def _show(self, capture: Capture) -> None:
         self._capture = capture
+        self._source = source = of_capture(capture, self._services.captures)
+        self._empty_tabs()
         self._forget_deletion()
         self._deletion.watch(capture)
         self.header.show_capture(capture, self._services.providers)
-        self.info.show_capture(capture, self._services.providers)
-        self.fields.show_fields(capture.headers, capture.trailers)
         query = query_rows(capture.target)
-        self.query.set_rows(query)
         self.tabs.set_count(HEADERS, len(capture.headers))
         self.tabs.set_count(QUERY, len(query))
         self.deliveries.show_capture(capture)
         if capture.delivery is DeliveryState.NONE:
             self.tabs.set_count(DELIVERIES, 0)
         self.tabs.show_request(self._tab_of_request(capture, bool(query)), query=bool(query))
+        self._show_tab(self.tabs.currentIndex())
         self._stack.setCurrentIndex(1)
-        source = of_capture(capture, self._services.captures)
         self.body.show_source(source)
-        self.raw.show_capture(capture)
         self.tokens.show_tokens(capture, source)
         self.damaged_bar.say([])
         self._latest_check.run(partial(self._check, source))
@@ -303,7 +336,52 @@ class RequestPane(QFrame):
 
     @Slot(int)
     def _show_tab(self, tab: int) -> None:
-        self._pages.setCurrentIndex(tab)
+        self._fill(tab)
+        self._pages.setCurrentWidget(getattr(self, PAGES[tab]))
+
+    def _fill(self, tab: int) -> None:
+        capture = self._capture
+        if capture is None or tab in self._filled:
+            return
+        self._filled.add(tab)
+        if tab == HEADERS:
+            self.fields.show_fields(capture.headers, capture.trailers)
+        elif tab == QUERY:
+            self.query.set_rows(query_rows(capture.target))
+        elif tab == RAW:
+            self.raw.show_capture(capture)
+        elif tab == INFO:
+            self._show_info(capture)
+        self._mark_filled()
+
+    def _show_info(self, capture: Capture) -> None:
+        self.info.show_capture(capture, self._services.providers)
+        loader = self.body.loader
+        if loader.reader is not None and loader.source is self._source:
+            self.info.read(loader.reader)
+
+    def _mark_filled(self) -> None:
+        headers, query = self._marks
+        if HEADERS in self._filled:
+            self.headers.mark(headers)
+        if QUERY in self._filled:
+            self.query.mark(query)
+
+    def _empty_tabs(self) -> None:
+        """Another request is shown, or none."""
+        if RAW in self._filled:
+            self.raw.stop()
+        self._filled.clear()
+
+    def _add_page(self, page: Page) -> Page:
+        self._pages.addWidget(page)
+        order_tabs(self)
+        return page
+
+    @Slot(object)
+    def _body_read(self, reader: BodyReader) -> None:
+        if INFO in self._filled:
+            self.info.read(reader)
 
     @Slot(int)
     def _remember_tab(self, tab: int) -> None:
@@ -318,7 +396,8 @@ class RequestPane(QFrame):
         capture = await self._services.captures.get(current.id)
         if capture is not None and self._capture is current:
             self.header.show_capture(capture, self._services.providers)
-            self.info.show_capture(capture, self._services.providers)
+            if INFO in self._filled:
+                self._show_info(capture)
 
     def _forget_deletion(self) -> None:
         self.deleted = ""

@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu
 
 from app.core.bodies.lines import Line, LineBuilder, position_of_column
+from app.ui.request.tabs.tabs import INFO
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
@@ -110,6 +111,7 @@ async def test_the_charset_of_a_text_is_told(
 
 
 def facts(shown: PageDesk) -> dict[str, str]:
+    shown.detail.tabs.setCurrentIndex(INFO)
     pairs = shown.detail.info.pairs
     return {pairs.cells(row)[0]: pairs.value(row) for row in range(pairs.rowCount())}
 

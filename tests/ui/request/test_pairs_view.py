@@ -162,9 +162,9 @@ async def test_a_huge_cookie_and_thousands_of_fields_hold_nothing_up(shown: Page
     assert time.thread_time() - began < 1.5
     long = "v" * 3_000
     target = "/catch/x?" + "&".join(["a=1"] * 8_000) + f"&b={long}"
-    shown.detail.tabs.setCurrentIndex(QUERY)
     began = time.thread_time()
     await open_body(shown, b"{}", "application/json", target=target)
+    shown.detail.tabs.setCurrentIndex(QUERY)
     await settle()
     assert time.thread_time() - began < 3
     query = shown.detail.query
@@ -186,3 +186,12 @@ async def test_the_link_has_a_hand(shown: PageDesk) -> None:
 
     assert move(link_of(table, 1)) is Qt.CursorShape.PointingHandCursor
     assert move(table.visualRect(table.pairs.index(1, 1)).topLeft()) is Qt.CursorShape.ArrowCursor
+
+
+async def test_a_tab_made_in_a_shown_window_looks_as_one_styled_with_it(shown: PageDesk) -> None:
+    header = (await open_headers(shown, ("X-A", "v"))).horizontalHeader()
+    made = header.grab().toImage()
+    with shown.desk.theme.deferred_styling():
+        pass  # styles all anew
+    await settle()
+    assert header.grab().toImage() == made

@@ -34,11 +34,11 @@ async def open_raw(shown: PageDesk, body: bytes, **fields: Any) -> None:
     shown.page.open_request(sent.id)
     await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == sent.id)
     shown.detail.tabs.setCurrentIndex(RAW)
-    await until(lambda: shown.detail.raw.view.code.line_count() > 0)
+    await until(lambda: shown.detail.raw.code.line_count() > 0)
 
 
 async def test_all_bytes_are_there_and_nothing_is_hidden(tmp_path: Path, shown: PageDesk) -> None:
-    raw = shown.detail.raw.view
+    raw = shown.detail.raw
     body = gzip.compress(b"{}", mtime=0)
     await open_raw(
         shown,
@@ -82,16 +82,16 @@ async def test_all_bytes_are_there_and_nothing_is_hidden(tmp_path: Path, shown: 
 async def test_it_is_copied_with_its_line_ends(shown: PageDesk) -> None:
     body = '{"é":\n1}'.encode()
     await open_raw(shown, body, target="/catch/x", headers=(("Host", "h"), ("X-A", "1")))
-    shown.detail.raw.view.copy.click()
+    shown.detail.raw.copy.click()
     clipboard = QGuiApplication.clipboard()
     expected = b"POST /catch/x HTTP/1.1\r\nHost: h\r\nX-A: 1\r\n\r\n" + body
     await until(lambda: clipboard.text() == expected.decode())
     assert bytes(clipboard.mimeData().data("application/http").data()) == expected
-    await until(lambda: shown.detail.raw.view._toast._text.text() == "Copied the request.")
+    await until(lambda: shown.detail.raw._toast._text.text() == "Copied the request.")
 
 
 async def test_a_huge_request_is_read_only_as_far_as_it_is_seen(shown: PageDesk) -> None:
-    raw, captures = shown.detail.raw.view, shown.desk.store.captures
+    raw, captures = shown.detail.raw, shown.desk.store.captures
     body = b"".join(b"line %06d %b\n" % (number, b"." * 88) for number in range(PART_SIZE // 100))
     await open_body(shown, body, "text/plain")
     read: list[int] = []
@@ -135,7 +135,7 @@ async def test_one_request_is_never_mixed_with_another(tmp_path: Path, monkeypat
         raise StorageUnavailableError("The stored requests cannot be read.")
 
     async with open_page(tmp_path) as shown:
-        raw = shown.detail.raw.view
+        raw = shown.detail.raw
         await open_raw(shown, b"first", content_type="text/plain", target="/catch/x/first")
         shown.detail.tabs.tabBarClicked.emit(RAW)
         second = await shown.add(b"second", content_type="text/plain", target="/catch/x/second")

@@ -8,6 +8,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetrics, QImage, QPainter, QPixmap
 
 from app.core.events import RequestsIdentified
 from app.core.gist.gist import gist
+from app.ui.request.tabs.tabs import INFO
 from app.ui.request.title import Title, title_of
 from app.ui.requests.list.delegate import tooltip
 from app.ui.requests.list.row_title import GAP, TitlePainter
@@ -101,6 +102,7 @@ async def test_detail_and_info_tell_the_sender(shown: PageDesk) -> None:
     shown.page.open_request(known.id)
     await until(lambda: shown.detail.capture is not None and shown.detail.capture.id == known.id)
     assert shown.detail.header.title.text() == "invoice.paid · Stripe"
+    shown.detail.tabs.setCurrentIndex(INFO)
     rows = dict(cells for cells in map(shown.detail.info.pairs.cells, range(shown.detail.info.pairs.rowCount())))
     assert (rows["Provider"], rows["Event"], rows["Delivery ID"]) == ("Stripe", "invoice.paid", "evt_1")
     shown.page.open_request(shown.model.summary(0).id)

@@ -141,7 +141,7 @@ class TestKeys:
             detail = window.requests.detail
             made_when_shown = [
                 window.refused.raw.view,
-                detail.raw.view,
+                detail.raw,
                 detail.deliveries.pane.body,
                 window.tunnel.page,
             ]

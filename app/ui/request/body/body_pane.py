@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any, cast
 
 from PySide6.QtCore import QObject, Qt, Slot
@@ -27,7 +28,7 @@ from app.ui.request.body.code.text_style import WrapButton
 from app.ui.request.body.find.body_find import BodyFind
 from app.ui.request.body.image_view import ImageView
 from app.ui.request.body.parts_dialog import PartsDialog
-from app.ui.request.body.source_pane import EMPTY_WIDTH, SourcePane
+from app.ui.request.body.source_pane import SourcePane
 from app.ui.request.body.tree_view import TreeView
 from app.ui.request.body.value_decoder import ValueDecoder
 from app.ui.tasks import Tasks
@@ -44,15 +45,14 @@ OPTIONAL_VIEWS: tuple[Group, ...] = ("table", "tree", "preview")
 
 
 class LazyViews(QObject):
-    """The views that read a body themselves, each in its widget in `stack`; rarely used ones are created on demand.
+    """The views that read a body themselves, each in its widget in `stack`, created on demand. `add` puts one there."""
 
-    `existing` has those that are there from the beginning, by the name of the view.
-    """
-
-    def __init__(self, existing: dict[str, QWidget], stack: QStackedWidget, values: ValueDecoder, tasks: Tasks) -> None:
+    def __init__(
+        self, stack: QStackedWidget, values: ValueDecoder, tasks: Tasks, add: Callable[[QWidget], None]
+    ) -> None:
         super().__init__(stack)
-        self._stack, self._values, self._tasks = stack, values, tasks
-        self._views: dict[str, Any] = dict(existing)
+        self._stack, self._values, self._tasks, self._add = stack, values, tasks, add
+        self._views: dict[str, Any] = {}
         self._words: re.Pattern[str] | None = None
 
     def show(self, view: View, source: BodySource) -> QWidget:
@@ -76,13 +76,16 @@ class LazyViews(QObject):
                 page.mark(self._words)
 
     def page(self, name: str) -> Any:
-        """The widget for the view of this name."""
+        """The widget for the view of this name; a drawing is shown as an image."""
+        name = "image" if name == "drawing" else name
         if name not in self._views:
             self._views[name] = self._make(name)
-            self._stack.addWidget(self._views[name])
+            self._add(self._views[name])
         return self._views[name]
 
     def _make(self, name: str) -> QWidget:
+        if name in ("image", "tree"):
+            return (ImageView if name == "image" else TreeView)(self._values.theme, self._tasks, self._stack)
         if name == "page":
             # Here and below: few bodies need these, and importing them would slow down the start.
             from app.ui.request.body.page_view import PageView
@@ -118,6 +121,7 @@ class BodyPane(SourcePane):
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget, empty: str = "No body") -> None:
         super().__init__(VIEWS, theme, tasks, parent, what="body")
+        self.empty = empty
         self._selected_views: dict[str, Group] = {}
         self.loader = BodyLoader(tasks, self)
         for view in OPTIONAL_VIEWS:
@@ -128,24 +132,29 @@ class BodyPane(SourcePane):
         self.parts.setToolTip("View, copy or save each part")
         self.parts.hide()
         self.notices = NoticesBar(theme, self)
-        self.image = ImageView(theme, tasks, self)
-        self.tree = TreeView(theme, tasks, self)
-        self.body_find = BodyFind(theme, tasks, self.loader, self, code=self.code, hexes=self.hex, tree=self.tree)
+        self.body_find = BodyFind(theme, tasks, self.loader, self, self.code)
         self.find_bar = self.body_find.bar
-        self.nothing = EmptyState("body", empty, "", theme, self)
-        self.nothing.set_text_width(EMPTY_WIDTH)
         self.split = QSplitter(Qt.Orientation.Vertical, self)
         self.split.addWidget(self.stack)
-        for page in (self.code, self.hex, self.image, self.tree, self.nothing, self.unread):
-            self.stack.addWidget(page)
         self._lay_out(self.split, buttons=(self.parts, self.wrap), bars=(self.notices, self.find_bar))
         self._connect()
         self.error_location = ErrorLocation(self.code, self.loader, self.notices)
         self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
-        existing = {"image": self.image, "drawing": self.image, "tree": self.tree}
-        self.lazy_views = LazyViews(existing, self.stack, self.values, tasks)
+        self.lazy_views = LazyViews(self.stack, self.values, tasks, self._add_page)
         self.find_bar.words_changed.connect(self.lazy_views.mark)
         self.load_more = LoadMore(self.rest, self.loader, self.code)
+
+    @property
+    def image(self) -> ImageView:
+        return cast(ImageView, self.lazy_views.page("image"))
+
+    @property
+    def tree(self) -> TreeView:
+        return cast(TreeView, self.lazy_views.page("tree"))
+
+    @cached_property
+    def nothing(self) -> EmptyState:
+        return self._make_state("")
 
     def show_source(self, source: BodySource) -> None:
         """Show this body, cancelling the load in progress."""
@@ -158,6 +167,7 @@ class BodyPane(SourcePane):
             widget.setVisible(bool(source.size))
         if not source.size:
             self.loader.stop()
+            self.nothing.title.setText(self.empty)
             self._show_empty_state(self.nothing)
             return
         self._start()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
@@ -16,6 +17,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import FittingLabel
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.toast import Toast
@@ -27,7 +29,7 @@ EMPTY_WIDTH = 280
 class SourcePane(QWidget):
     """`what` names the content in tooltips and messages; its bytes are copied as `mime_type` too.
 
-    Subclasses fill `stack` and set `_source`; `unread` is for them to show after a failed read.
+    Subclasses put more views into `stack`, and set `_source`; `unread` is for them to show after a failed read.
     """
 
     def __init__(
@@ -42,18 +44,17 @@ class SourcePane(QWidget):
     ) -> None:
         super().__init__(parent)
         self._theme, self._tasks = theme, tasks
+        self._what = what
         self._source: BodySource | None = None
         self.views = Segmented(views, self)
         self.facts = FittingLabel("small", self)
         self.search = IconButton("search", f"Find in {what} (Ctrl+F)", theme, self)
         self.copy = IconButton("copy", f"Copy {what}", theme, self)
         self.save = IconButton("download", f"Save {what} as…", theme, self)
-        self.code = CodeView(theme, self)
-        self.hex = HexWidget(theme, tasks, self)
-        self.unread = EmptyState("body", f"Could not read the {what}", "", theme, self, action="Try again")
-        self.unread.set_text_width(EMPTY_WIDTH)
-        self.rest = LoadMoreBar(theme, self)
         self.stack = QStackedWidget(self)
+        self.code = CodeView(theme, self.stack)
+        self.stack.addWidget(self.code)
+        self.rest = LoadMoreBar(theme, self)
         self._toast = Toast(theme, self)
         self._saving = BodySave(self, tasks, self._toast, source=self._current_source, what=what)
         self._copying = BodyCopy(
@@ -69,7 +70,20 @@ class SourcePane(QWidget):
         self.search.clicked.connect(self.open_find)
         for save in (self.save, self.rest.save):
             save.clicked.connect(self._saving.start)
-        self.unread.action.connect(self._start)
+
+    @cached_property
+    def hex(self) -> HexWidget:
+        """Made when it is first shown, as the states are: they would slow down the start of the window."""
+        view = HexWidget(self._theme, self._tasks, self.stack)
+        view.setAccessibleName(f"{self._what.capitalize()} as hexadecimal")
+        self._add_page(view)
+        return view
+
+    @cached_property
+    def unread(self) -> EmptyState:
+        state = self._make_state(f"Could not read the {self._what}", action="Try again")
+        state.action.connect(self._start)
+        return state
 
     def is_picture(self) -> bool:
         """Whether it is copied as a picture, not as text."""
@@ -102,6 +116,16 @@ class SourcePane(QWidget):
             column.addWidget(bar)
         column.addWidget(content, 1)
         column.addWidget(self.rest)
+
+    def _make_state(self, title: str, action: str | None = None) -> EmptyState:
+        state = EmptyState("body", title, "", self._theme, self.stack, action=action)
+        state.set_text_width(EMPTY_WIDTH)
+        self._add_page(state)
+        return state
+
+    def _add_page(self, page: QWidget) -> None:
+        self.stack.addWidget(page)
+        order_tabs(self.stack)
 
     def _current_source(self) -> BodySource | None:
         return self._source

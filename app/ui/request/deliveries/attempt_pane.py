@@ -211,7 +211,7 @@ class AttemptPane(QWidget):
             self._latest_body.run(partial(self._read_sent, delivery, attempt, capture))
 
     def _show_body(self, source: BodySource, none: str) -> None:
-        self.body.nothing.title.setText(none)
+        self.body.empty = none
         self.body.show_source(source)
         self._shown.setCurrentWidget(self.body)
 

@@ -165,6 +165,7 @@ class PairsView(QTableView):
         self, columns: Sequence[str], theme: Theme, parent: QWidget, copy_text: str = "Copy name and value"
     ) -> None:
         super().__init__(parent)
+        self.setProperty("part", "pairs")  # first: a shown window's style sheet is read with the header below
         self._theme = theme
         self._open: dict[int, list[ValueField]] = {}
         self.pairs = PairsModel(columns, self)
@@ -176,7 +177,6 @@ class PairsView(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setProperty("part", "pairs")
         self.verticalHeader().hide()
         self.verticalHeader().setMinimumSectionSize(20)
         self.verticalHeader().setDefaultSectionSize(metrics.ROW_DENSE)

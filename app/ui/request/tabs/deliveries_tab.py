@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import partial
+from functools import cached_property, partial
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
@@ -35,6 +35,7 @@ from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
 
 MERGE_MS = 100
@@ -53,7 +54,7 @@ class DeliveriesTab(QWidget):
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
-        self._services, self._tasks = services, tasks
+        self._services, self._theme, self._tasks = services, theme, tasks
         self._capture: Capture | None = None
         self._listed: list[Delivery] = []
         self._attempts: dict[str, list[Attempt]] = {}
@@ -62,12 +63,10 @@ class DeliveriesTab(QWidget):
         self._again.fired.connect(self._load)
         self._sized_by_user = False
         self.list = AttemptList(theme, self)
-        self.pane = AttemptPane(services, theme, tasks, self)
+        self._pane: AttemptPane | None = None
         self.notice = label("", "", self, wrap=True)
         self.resume = Button("Resume target", theme, self, icon="play")
         self._notice_bar = QFrame(self)
-        self.empty = EmptyState("forward", "Not forwarded", "", theme, self)
-        self.empty.set_text_width(EMPTY_WIDTH)
         self._split = QSplitter(Qt.Orientation.Vertical, self)
         self._pages = QStackedWidget(self)
         self._blank, self._content = QWidget(self), QWidget(self)
@@ -76,7 +75,6 @@ class DeliveriesTab(QWidget):
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._show_menu)
         self.list.chosen.connect(self._chosen)
-        self.pane.retry_requested.connect(self._retry)
         self.resume.clicked.connect(self._resume)
         self._split.splitterMoved.connect(self._sized)
         self._subscriptions = Subscriptions(services.bus)
@@ -85,6 +83,24 @@ class DeliveriesTab(QWidget):
         self._subscriptions.add(DeliveriesQueued, self._queued)
         self._subscriptions.add(TargetChanged, self._target_changed)
         self._subscriptions.add(EndpointSaved, self._endpoint_saved)
+
+    @property
+    def pane(self) -> AttemptPane:
+        """Created when first shown, as `empty` is: it would slow down the start of the window."""
+        if self._pane is None:
+            self._pane = AttemptPane(self._services, self._theme, self._tasks, self._split)
+            self._split.addWidget(self._pane)
+            self._split.setStretchFactor(1, 1)
+            self._pane.retry_requested.connect(self._retry)
+            order_tabs(self)
+        return self._pane
+
+    @cached_property
+    def empty(self) -> EmptyState:
+        empty = EmptyState("forward", "Not forwarded", "", self._theme, self._pages)
+        empty.set_text_width(EMPTY_WIDTH)
+        self._pages.addWidget(empty)
+        return empty
 
     def show_capture(self, capture: Capture) -> None:
         """Show nothing of the request before, and load the deliveries of this one."""
@@ -96,7 +112,8 @@ class DeliveriesTab(QWidget):
         """Show nothing."""
         self._capture, self._listed, self._attempts = None, [], {}
         self.list.forget()
-        self.pane.clear()
+        if self._pane is not None:
+            self._pane.clear()
         self._latest.stop()
         self._pages.setCurrentWidget(self._blank)
 
@@ -142,8 +159,9 @@ class DeliveriesTab(QWidget):
         self._fit()
 
     def showEvent(self, event: QShowEvent) -> None:
-        """How much room there is shows only now."""
+        """Show what was loaded while the tab was hidden; how much room there is shows only now."""
         super().showEvent(event)
+        self._show_current()
         self._fit()
 
     def _endpoint_targets(self) -> tuple[Target, ...]:
@@ -155,7 +173,7 @@ class DeliveriesTab(QWidget):
 
     def _show_current(self) -> None:
         row, capture = self.list.current_row(), self._capture
-        if row is None or capture is None:
+        if row is None or capture is None or not self.isVisible():
             return
         attempt, made = row.attempt, self._attempts.get(row.delivery.id, [])
         if attempt is None and not row.waiting:
@@ -272,15 +290,13 @@ class DeliveriesTab(QWidget):
         self._split.setChildrenCollapsible(False)
         self._split.setHandleWidth(1)
         self._split.addWidget(self.list)
-        self._split.addWidget(self.pane)
-        self._split.setStretchFactor(1, 1)
         self.list.setMinimumHeight(84)
         column = QVBoxLayout(self._content)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self._notice_bar)
         column.addWidget(self._split, 1)
-        for page in (self.empty, self._content, self._blank):
+        for page in (self._blank, self._content):
             self._pages.addWidget(page)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)

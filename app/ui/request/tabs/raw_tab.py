@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QObject, Slot
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.decompressor import codings
 from app.core.bodies.lines import Line
@@ -20,7 +19,6 @@ from app.ui.request.body.source_pane import SourcePane
 from app.ui.request.tabs.raw_loader import RawLoader, raw_of_capture
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.focus import order_tabs
 
 SEEK_STEP = 512 * 1024
 """Characters loaded before each search, because every search rebuilds the text."""
@@ -116,46 +114,9 @@ class RawFinder(Finder):
         self.more = not self._loader.done or self.total == MATCHES_MAX
 
 
-class RawTab(QWidget):
-    """`show_capture` takes a request; the `view` of its bytes is created and filled when the tab is shown."""
+class RawTab(SourcePane):
+    """`show_capture` takes a request."""
 
-    def __init__(self, captures: CaptureRepository, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._captures, self._theme, self._tasks = captures, theme, tasks
-        self._capture: Capture | None = None
-        self._view: RawView | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-
-    @property
-    def view(self) -> RawView:
-        """Created when first used, because it would slow down the start of the window."""
-        if self._view is None:
-            self._view = RawView(self._captures, self._theme, self._tasks, self)
-            self.layout().addWidget(self._view)  # type: ignore[union-attr]  # made above
-            order_tabs(self)
-        return self._view
-
-    def show_capture(self, capture: Capture) -> None:
-        self.stop()
-        self._capture = capture
-        if self.isVisible():
-            self.view.show_capture(capture)
-
-    def stop(self) -> None:
-        """Stop loading, and clear the view."""
-        self._capture = None
-        if self._view is not None:
-            self._view.stop()
-
-    def showEvent(self, event: QShowEvent) -> None:
-        """Load the request that was set while the tab was hidden."""
-        super().showEvent(event)
-        if self._capture is not None and self.view.capture is not self._capture:
-            self.view.show_capture(self._capture)
-
-
-class RawView(SourcePane):
     def __init__(self, captures: CaptureRepository, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(VIEWS, theme, tasks, parent, what="request", mime_type=MIME_TYPE)
         self._captures = captures
@@ -163,20 +124,13 @@ class RawView(SourcePane):
         self.loader = RawLoader(tasks, self)
         self.views.set_current("text")
         self.code.setAccessibleName("Request as received")
-        self.hex.setAccessibleName("Request as hexadecimal")
         self.find_bar = FindBar(FilterMarks(self.code), theme, self)
         self.finder = RawFinder(self.code, self.loader, self)
         self.find_bar.use(self.finder)
         self.find_bar.field.setPlaceholderText("Find in request")
         self.find_bar.field.setAccessibleName("Find in request")
-        for page in (self.code, self.hex, self.unread):
-            self.stack.addWidget(page)
         self._lay_out(self.stack, buttons=(), bars=(self.find_bar,))
         self._connect()
-
-    @property
-    def capture(self) -> Capture | None:
-        return self._capture
 
     def show_capture(self, capture: Capture) -> None:
         self.stop()
@@ -189,7 +143,8 @@ class RawView(SourcePane):
         self.loader.stop()
         self.find_bar.dismiss()
         self.code.set_lines([])
-        self.hex.show_source(None)
+        if self.views.current() == "hex":
+            self.hex.show_source(None)
         self.rest.hide()
 
     @Slot()

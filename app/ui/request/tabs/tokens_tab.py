@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.body_reader import CHUNK, body_text
@@ -31,22 +31,28 @@ class TokensTab(QWidget):
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
+        self._theme = theme
         self._latest = Latest(tasks, "tokens: find")
+        self._code: CodeView | None = None
         self.notices = NoticesBar(theme, self)
-        self.code = CodeView(theme, self)
-        self.code.setAccessibleName("Tokens")
-        self.setFocusProxy(self.code)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.notices)
-        column.addWidget(self.code, 1)
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(0)
+        self._column.addWidget(self.notices)
+
+    @property
+    def code(self) -> CodeView:
+        """Created when first used: few requests have tokens."""
+        if self._code is None:
+            self._code = CodeView(self._theme, self)
+            self._code.setAccessibleName("Tokens")
+            self.setFocusProxy(self._code)
+            self._column.addWidget(self._code, 1)
+        return self._code
 
     def show_tokens(self, capture: Capture, source: BodySource) -> None:
         """Search this request for tokens."""
-        self.notices.say([])
-        self.code.set_lines([])  # Tokens of another request must not stay below this one's header.
+        self._show([])  # Tokens of another request must not stay below this one's header.
         self._latest.run(partial(self._find, capture, source))
 
     def stop(self) -> None:
@@ -66,9 +72,13 @@ class TokensTab(QWidget):
         count, lines = await loop.run_in_executor(None, _search, capture, data)
         if self._latest.superseded:
             return
-        self.notices.say([NOT_VERIFIED] if count else [])
-        self.code.set_lines(lines)
+        self._show(lines)
         self.found.emit(capture.id, count)
+
+    def _show(self, lines: list[Line]) -> None:
+        self.notices.say([NOT_VERIFIED] if lines else [])
+        if lines or self._code is not None:
+            self.code.set_lines(lines)
 
 
 def _search(capture: Capture, data: bytes) -> tuple[int, list[Line]]:

@@ -215,8 +215,7 @@ class PageFilter(QObject):
         self._list.viewport().update()
         self._detail.body.find_bar.set_words(found)
         values = _header_values(query) if query is not None else []
-        self._detail.headers.mark(pattern_of([*found, *values], ("percent", "mail")))
-        self._detail.query.mark(pattern_of(found, ("form",)))
+        self._detail.mark(pattern_of([*found, *values], ("percent", "mail")), pattern_of(found, ("form",)))
 
     @Slot()
     def _clear_or_resume(self) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.core.search.spellings import pattern_of
-from app.ui.request.tabs.tabs import BODY, HEADERS
+from app.ui.request.tabs.tabs import BODY, HEADERS, QUERY
 from app.ui.requests.filter.line import FilterLine
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -118,13 +118,13 @@ async def test_the_line_counts_characters_whatever_they_are(desk: Desk) -> None:
 async def test_words_are_marked_among_headers_and_query_fields(shown: PageDesk) -> None:
     detail, headers = shown.detail, (("X-Topic", "orders/paid"), ("X-Kind", "orders"))
     await open_body(shown, b"{}", headers=headers, target="/catch/x?a=orders&b=2")
-    for view in (detail.headers, detail.query):
+    for tab, view in ((QUERY, detail.query), (HEADERS, detail.headers)):
+        detail.tabs.setCurrentIndex(tab)
         assert view.marked is None
     shown.page.filter.bar.set_text("orders header:x-topic~paid -b")
     await until(lambda: detail.headers.marked is not None)
     assert found(detail.headers.marked, "X-Topic: orders/paid") == ["orders", "paid"]
     assert found(detail.query.marked, "orders paid b") == ["orders"]
-    detail.tabs.setCurrentIndex(HEADERS)
     view = detail.headers
     name, value = (view.visualRect(view.pairs.index(1, column)) for column in (0, 1))
     before = [view.viewport().grab(cell).toImage() for cell in (name, value)]
@@ -186,6 +186,8 @@ async def test_encoded_targets_and_headers_are_marked(shown: PageDesk) -> None:
     headers = (("X-Name", "=?utf-8?q?caf=C3=A9?="),)
     await open_body(shown, b"", headers=headers, target="/catch/x/caf%C3%A9?q=a%20b+c")
     shown.page.filter.bar.set_text('caf\u00e9 "a b c"')
+    for tab in (HEADERS, QUERY):
+        shown.detail.tabs.setCurrentIndex(tab)
     await until(lambda: shown.detail.headers.marked is not None)
     assert found(shown.detail.headers.marked, headers[0][1]) == ["caf=C3=A9"]
     assert found(shown.detail.query.marked, "a b c q=a%20b+c") == ["a b c", "a%20b+c"]

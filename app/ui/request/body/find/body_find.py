@@ -135,32 +135,25 @@ class BodyFind(QObject):
         tasks: Tasks,
         loader: BodyLoader,
         parent: QWidget,
-        *,
         code: CodeView,
-        hexes: HexWidget,
-        tree: TreeView,
     ) -> None:
         super().__init__(parent)
-        self._loader = loader
+        self._loader, self._tasks = loader, tasks
         self.words = FilterMarks(code)
         self.bar = FindBar(self.words, theme, parent)
         self._lines = LinesFinder(code, loader, self.words, tasks, self)
-        self._tree = tree
-        self._finders: dict[QWidget, Finder] = {
-            code: self._lines,
-            hexes: HexFinder(hexes, loader, tasks, self),
-            tree: TreeFinder(tree, tasks, self),
-        }
+        self._finders: dict[QWidget, Finder] = {code: self._lines}
         self.bar.hex.clicked.connect(self._open_hex)
-        tree.shown.connect(self._tree_shown)
 
     def can_search(self, page: QWidget | None) -> bool:
         """Whether this view can be searched now."""
-        return page in self._finders and not (page is self._tree and self._tree.view.nodes.tree is None)
+        if isinstance(page, TreeView):
+            return page.view.nodes.tree is not None
+        return isinstance(page, CodeView | HexWidget)
 
     def view_changed(self, page: QWidget, reader: BodyReader, content_type: str) -> None:
         """This view is shown, with the output of `reader`."""
-        finder = self._finders.get(page)
+        finder = self._finder(page)
         if finder is self._lines:
             self.words.written = encodings_of(content_type, (view.name for view in reader.views))
             self.words.mark(move=not reader.start_offset)
@@ -178,9 +171,17 @@ class BodyFind(QObject):
         for finder in self._finders.values():
             finder.stop()
 
+    def _finder(self, page: QWidget) -> Finder | None:
+        if page not in self._finders and isinstance(page, HexWidget):
+            self._finders[page] = HexFinder(page, self._loader, self._tasks, self)
+        elif page not in self._finders and isinstance(page, TreeView):
+            self._finders[page] = TreeFinder(page, self._tasks, self)
+            page.shown.connect(self._tree_shown)
+        return self._finders.get(page)
+
     @Slot()
     def _tree_shown(self) -> None:
-        if self.bar.finder is self._finders[self._tree] and not self.bar.isHidden():
+        if isinstance(self.bar.finder, TreeFinder) and not self.bar.isHidden():
             self.bar.search()
 
     @Slot()
