@@ -248,7 +248,10 @@ class _Schemas:
                 schema["description"] = re.sub(r"\bNone\b", "null", _one_line(schema["description"]))
             constrain(name, schema)
             if name not in sent and name != ProblemOut.__name__ and "properties" in schema:
-                schema["required"] = list(schema["properties"])
+                given = set(schema.get("required", ()))
+                fields = schema["properties"].items()
+                # A field that may be left out, UNSET, has no default.
+                schema["required"] = [field for field, one in fields if field in given or "default" in one]
                 schema["additionalProperties"] = False
                 for one in schema["properties"].values():
                     one.pop("default", None)

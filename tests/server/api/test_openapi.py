@@ -95,6 +95,13 @@ def test_examples_of_responses_are_valid(routes: tuple[Route, ...]) -> None:
                     validator()({**schema, "components": made["components"]}).validate(example)
 
 
+def test_only_a_field_that_may_be_left_out_is_not_required(routes: tuple[Route, ...]) -> None:
+    schemas = document(routes)["components"]["schemas"]
+    missing = set(schemas["RequestHead"]["properties"]) - set(schemas["RequestHead"]["required"])
+    assert missing == {"body_base64"}
+    assert set(schemas["Backup"]["required"]) == set(schemas["Backup"]["properties"])
+
+
 class Reader(HTMLParser):
     """Notes the ids and links of a page, and what is not closed or comes from elsewhere."""
 
