@@ -3,7 +3,7 @@ beginning, or `@last`; a number."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeVar
 
@@ -149,8 +149,11 @@ async def target_named(api: ApiClient, text: str) -> tuple[Endpoint, Target]:
     raise CliError(f"No target has the number {text!r}. See hookline targets SLUG.", Exit.FAILURE)
 
 
-async def request_ids(api: ApiClient, texts: Iterable[str]) -> tuple[list[str], list[CliError]]:
-    """The complete ids, each once, and an error for each text that matches no request.
+async def each_id(
+    api: ApiClient, whole: Callable[[ApiClient, str], Awaitable[str]], texts: Iterable[str]
+) -> tuple[list[str], list[CliError]]:
+    """The complete ids that `whole` finds, such as `request_id`, each once, and an error for each text that matches
+    nothing.
 
     CliError when one is ambiguous; then none may be used.
     """
@@ -158,7 +161,7 @@ async def request_ids(api: ApiClient, texts: Iterable[str]) -> tuple[list[str], 
     missing: list[CliError] = []
     for text in dict.fromkeys(texts):
         try:
-            ids[await request_id(api, text)] = None
+            ids[await whole(api, text)] = None
         except CliError as error:
             if error.code is not Exit.FAILURE:
                 raise

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator
+from collections.abc import AsyncIterator, Collection, Iterator
 from typing import TYPE_CHECKING, Literal
 
 from hookline.calls import Params, decoded, query_of
-from hookline.client.event_stream import EventParser, ServerEvent
-from hookline.errors import ProblemError, UnreachableError
+from hookline.client.event_stream import EventParser
+from hookline.errors import ApiError, ProblemError, UnreachableError
 from hookline.records import (
     DeliverySummary,
     EndpointChange,
@@ -32,6 +32,7 @@ TIMEOUT_S = 45.0
 """Hookline writes something every 15 s."""
 UNAVAILABLE = 503
 """It is stopping, or too many callers follow events."""
+ENDED = "Hookline ended the stream of events. Is it still running?"
 PAUSE_S = 1.0
 """Before it connects again."""
 
@@ -54,28 +55,37 @@ class Event(Record, frozen=True):
     data: EventData
 
 
-def decoded_events(events: Iterable[ServerEvent]) -> Iterator[Event]:
-    """Without positions, and what only a newer program sends."""
-    for id_, type_, data in events:
-        if type_ in KINDS:
-            yield Event(id=id_, type=type_, data=decoded(data, KINDS[type_]))  # type: ignore[arg-type]  # one of KINDS
+class EventReader:
+    """Reads one stream after the other, each from where the last one broke off."""
 
-
-class Patience:
-    """Bounds how long one tries to connect again."""
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
+    def __init__(self, after: str | None, patience: float) -> None:
+        self._parser = EventParser(after or "")
+        self._patience = patience
         self._until: float | None = None
 
-    def connected(self) -> None:
-        self._until = None
+    def begin(self) -> dict[str, str]:
+        """The headers that ask for what follows."""
+        self._parser.restart()
+        return {"Last-Event-ID": self._parser.last_id} if self._parser.last_id else {}
 
-    def next_pause(self, error: UnreachableError) -> float:
-        """Seconds until the next try; raises `error` if it has been tried long enough."""
+    def feed(self, data: bytes) -> Iterator[Event]:
+        """The events that are now complete, without positions and what only a newer program sends."""
+        self._until = None
+        for id_, type_, content in self._parser.feed(data):
+            if type_ in KINDS:
+                yield Event(id=id_, type=type_, data=decoded(content, KINDS[type_]))  # type: ignore[arg-type]  # one of KINDS
+
+    def pause_after(self, error: ApiError) -> float:
+        """Seconds until the next try; raises `error` if that is in vain, or it has been tried long enough."""
+        if isinstance(error, ProblemError):
+            if error.status != UNAVAILABLE:
+                raise error
+            error = UnreachableError(str(error))
+        elif not isinstance(error, UnreachableError):
+            raise error
         now = time.monotonic()
         if self._until is None:
-            self._until = now + self._seconds
+            self._until = now + self._patience
         if now >= self._until:
             raise error
         return min(PAUSE_S, self._until - now)
@@ -88,22 +98,16 @@ def event_filter(endpoint: str | None, q: str, types: Collection[EventType]) -> 
 
 def follow(transport: Transport, params: Params, after: str | None, patience: float) -> Iterator[Event]:
     """See `Client.events`."""
-    parser, tries = EventParser(after or ""), Patience(patience)
+    reader = EventReader(after, patience)
     while True:
-        parser.restart()
+        error: ApiError = UnreachableError(ENDED)
         try:
-            with transport.stream(PATH, params, timeout_s=TIMEOUT_S, headers=_headers(parser)) as pieces:
+            with transport.stream(PATH, params, timeout_s=TIMEOUT_S, headers=reader.begin()) as pieces:
                 for data in pieces:
-                    tries.connected()
-                    yield from decoded_events(parser.feed(data))
-            error = UnreachableError("Hookline ended the stream of events. Is it still running?")
-        except UnreachableError as broken:
+                    yield from reader.feed(data)
+        except ApiError as broken:
             error = broken
-        except ProblemError as problem:
-            if problem.status != UNAVAILABLE:
-                raise
-            error = UnreachableError(str(problem))
-        time.sleep(tries.next_pause(error))
+        time.sleep(reader.pause_after(error))
 
 
 async def async_follow(
@@ -112,25 +116,14 @@ async def async_follow(
     """See `AsyncClient.events`."""
     import asyncio  # start-up time: the blocking client needs none of it
 
-    parser, tries = EventParser(after or ""), Patience(patience)
+    reader = EventReader(after, patience)
     while True:
-        parser.restart()
+        error: ApiError = UnreachableError(ENDED)
         try:
-            opened = transport.stream(PATH, params, timeout_s=TIMEOUT_S, headers=_headers(parser))
-            async with opened as pieces:
+            async with transport.stream(PATH, params, timeout_s=TIMEOUT_S, headers=reader.begin()) as pieces:
                 async for data in pieces:
-                    tries.connected()
-                    for event in decoded_events(parser.feed(data)):
+                    for event in reader.feed(data):
                         yield event
-            error = UnreachableError("Hookline ended the stream of events. Is it still running?")
-        except UnreachableError as broken:
+        except ApiError as broken:
             error = broken
-        except ProblemError as problem:
-            if problem.status != UNAVAILABLE:
-                raise
-            error = UnreachableError(str(problem))
-        await asyncio.sleep(tries.next_pause(error))
-
-
-def _headers(parser: EventParser) -> dict[str, str]:
-    return {"Last-Event-ID": parser.last_id} if parser.last_id else {}
+        await asyncio.sleep(reader.pause_after(error))

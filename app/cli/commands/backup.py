@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,10 +11,12 @@ from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.options import absolute_path
 from app.cli.output import Output
-from app.core.backup import damaged_text
+from app.cli.progress import uncancel, until_ended
+from app.core.backup import damaged_text, progress_text
 from app.core.text import size_text
 
 if TYPE_CHECKING:
+    from app.cli.client import Answer
     from hookline.records import Backup
 
 HELP = "write a backup of the database to a file, also while Hookline captures"
@@ -36,16 +39,34 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def backup(call: Call) -> int:
-    from app.cli.backup_progress import run_backup  # start-up time: it loads asyncio
+    import asyncio  # start-up time: the shells' completions load this module
 
     path = absolute_path(call.options.file)
-    answer = await run_backup(call, path, overwrite=call.options.force)
+    try:
+        begun = await call.api.answer(call.api.asked.start_backup(str(path), overwrite=call.options.force))
+        answer = await until_ended(call.out, begun, lambda: call.api.answer(call.api.asked.backup()), _progress)
+    except asyncio.CancelledError:
+        uncancel()
+        answer = await _cancel(call, path)
     ended = answer.value
     if ended.state == "failed":
         raise CliError(ended.problem or "The backup failed.", Exit.ENVIRONMENT)
     if ended.state == "cancelled":
         raise CliError("The backup was cancelled. No file was written.", Exit.INTERRUPTED)
     return call.show(answer, _print)
+
+
+def _progress(backup: Backup) -> str | None:
+    running = backup.state == "running"
+    return progress_text(backup.step, backup.done_bytes, backup.total_bytes) if running else None
+
+
+async def _cancel(call: Call, path: Path) -> Answer[Backup]:
+    """It may not have begun yet; then another one is left alone."""
+    with contextlib.suppress(CliError):
+        if (await call.api.answer(call.api.asked.backup())).value.path == str(path):
+            return await call.api.answer(call.api.asked.cancel_backup())
+    raise CliError("The backup was cancelled before it began.", Exit.INTERRUPTED)
 
 
 def _print(out: Output, backup: Backup) -> None:

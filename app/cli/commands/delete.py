@@ -8,7 +8,7 @@ from typing import Any, get_args
 from app.cli.call import Call
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import ID_HELP, SLUG_HELP, request_ids, slug_given
+from app.cli.identifiers import ID_HELP, SLUG_HELP, each_id, request_id, slug_given
 from app.core.deletion import Mark
 from app.core.text import count_of
 
@@ -47,7 +47,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 async def remove(call: Call) -> int:
     """Delete the requests that exist; exit code 1 when one does not."""
-    ids, missing = await request_ids(call.api, call.options.ids)
+    ids, missing = await each_id(call.api, request_id, call.options.ids)
     found: dict[str, str] = {}
     for identity in ids:
         try:

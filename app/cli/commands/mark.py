@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import ID_HELP, request_ids, slug_given
+from app.cli.identifiers import ID_HELP, each_id, request_id, slug_given
 from app.core.rules import NOTE_MAX
 from app.core.text import count_of
 
@@ -61,7 +61,7 @@ async def mark(call: Call) -> int:
         return await _mark_endpoint(call, marks)
     if not call.options.ids:
         raise CliError("Name at least one request by its ID, or an endpoint with --endpoint.", Exit.USAGE)
-    ids, missing = await request_ids(call.api, call.options.ids)
+    ids, missing = await each_id(call.api, request_id, call.options.ids)
     marked: list[Answer[Request]] = []
     for identity in ids:
         try:

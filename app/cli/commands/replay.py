@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 from typing import TYPE_CHECKING, Any
 
 from app.cli.call import Call
@@ -16,9 +17,10 @@ from app.cli.commands.replay_fields import (
 )
 from app.cli.commands.show import delivery_lines
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import ID_HELP, request_ids, slug_given
+from app.cli.identifiers import ID_HELP, each_id, request_id, slug_given
 from app.cli.output import Output
-from app.cli.replay_text import all_delivered, outcome_text, selection_text
+from app.cli.progress import uncancel, until_ended
+from app.cli.replay_text import all_delivered, outcome_text, progress_text, selection_text
 
 if TYPE_CHECKING:
     from app.cli.client import Answer
@@ -87,7 +89,7 @@ async def _fields(call: Call) -> dict[str, Any]:
             await call.api.endpoints.get(slug_given(getattr(options, name)))
     if not options.ids:
         return {**selecting_fields(options), **fields}
-    ids, missing = await request_ids(call.api, options.ids)
+    ids, missing = await each_id(call.api, request_id, options.ids)
     if missing:
         raise missing[0]
     if is_edited(options):
@@ -102,9 +104,7 @@ async def is_running(call: Call) -> bool:
 
 async def show_to_its_end(call: Call, started: Answer[FullReplay]) -> int:
     """Follow a replay and print what became of it; returns the exit code."""
-    from app.cli.replay_progress import follow  # start-up time: it loads asyncio
-
-    answer, interrupted = await follow(call, started)
+    answer, interrupted = await _follow(call, started)
     ended = answer.value
     if interrupted:
         call.out.message(outcome_text(ended))
@@ -123,6 +123,30 @@ async def show_to_its_end(call: Call, started: Answer[FullReplay]) -> int:
     if interrupted:
         return Exit.INTERRUPTED
     return Exit.DONE if all_delivered(ended) else Exit.FAILURE
+
+
+async def _follow(call: Call, started: Answer[FullReplay]) -> tuple[Answer[FullReplay], bool]:
+    """The replay once it has ended, and whether Ctrl-C cancelled it. A second Ctrl-C does not wait for its end."""
+    import asyncio  # start-up time: the shells' completions load this module
+
+    identity = started.value.id
+
+    async def ended() -> Answer[FullReplay]:
+        asked = call.api.replays.asked.get(identity)
+        return await until_ended(call.out, started, lambda: call.api.answer(asked), _progress)
+
+    try:
+        return await ended(), False
+    except asyncio.CancelledError:
+        uncancel()
+    call.out.message("Cancelling; waiting for what is being sent.")
+    with contextlib.suppress(CliError):  # it has just ended
+        await call.api.replays.cancel(identity)
+    return await ended(), True
+
+
+def _progress(replay: FullReplay) -> str | None:
+    return None if replay.ended else progress_text(replay)
 
 
 async def _show_deliveries(call: Call, replay: FullReplay) -> bool:

@@ -10,7 +10,7 @@ from app.cli.call import LocalCall
 from app.cli.confirm import add_yes, confirm
 from app.cli.errors import Exit
 from app.cli.options import absolute_path
-from app.cli.progress_line import ProgressLine
+from app.cli.progress import ProgressLine
 from app.core.backup import BackupContents, BackupStep, contents_text, damaged_text, progress_text, start_text
 
 HELP = "replace the database by a backup; the database is kept beside it"

@@ -8,7 +8,7 @@ from typing import Any
 
 from app.cli.call import Call
 from app.cli.errors import CliError, Exit
-from app.cli.identifiers import DELIVERY_HELP, delivery_id, slug_given, target_named
+from app.cli.identifiers import DELIVERY_HELP, delivery_id, each_id, slug_given, target_named
 from app.core.text import count_of
 
 HELP = "send failed deliveries again, each to its target"
@@ -92,14 +92,8 @@ async def _for_each(call: Call, change: Callable[[str], Awaitable[object]], refu
 
     CliError when an id is ambiguous; then none is changed.
     """
-    ids: dict[str, None] = {}
-    for text in dict.fromkeys(call.options.ids):
-        try:
-            ids[await delivery_id(call.api, text)] = None
-        except CliError as error:
-            if error.code is not Exit.FAILURE:
-                raise
-            refusals.append(error)
+    ids, missing = await each_id(call.api, delivery_id, call.options.ids)
+    refusals += missing
     changed = 0
     for identity in ids:
         try:

@@ -11,8 +11,7 @@ from itertools import islice
 import pytest
 
 from hookline.client import AsyncClient, Client, EndpointChange, Gap, NotFoundError, Summary, UnreachableError
-from hookline.client.event_stream import EventParser
-from hookline.client.events import decoded_events
+from hookline.client.events import EventReader
 from hookline.testing import Hookline, Response
 from tests.hookline.scripted_server import scripted_server
 from tests.hookline.sending import send
@@ -29,13 +28,13 @@ STREAM = (
 
 @pytest.mark.parametrize("size", [1, 7, len(STREAM)])
 def test_a_stream_is_read_however_it_is_split(size: int) -> None:
-    parser = EventParser("r-0-0")
+    reader = EventReader("r-0-0", patience=0)
     pieces = (STREAM[start : start + size] for start in range(0, len(STREAM), size))
-    events = [event for piece in pieces for event in decoded_events(parser.feed(piece))]
+    events = [event for piece in pieces for event in reader.feed(piece)]
     assert [(event.id, event.type) for event in events] == [("r-4-0", "gap"), ("r-6-0", "endpoint")]
     assert events[0].data == Gap(types=("refused",), reason="a\u2028b\x85c")
     assert isinstance(events[1].data, EndpointChange)
-    assert parser.last_id == "r-6-0"
+    assert reader.begin() == {"Last-Event-ID": "r-6-0"}
 
 
 def test_events_are_given_as_they_happen(hookline: Hookline) -> None:
