@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from app.cli.errors import Exit
+from app.cli.errors import CliError, Exit
 from app.cli.output import JsonList, Output
 from app.cli.services import CliServices
 from app.cli.table import Column, Row, Table
@@ -44,23 +44,32 @@ class Call(NamedTuple):
         pages: Pages[T],
         columns: Sequence[Column],
         rows: Callable[[AsyncIterator[T]], AsyncIterator[Row]],
+        nothing: str | CliError = "",
         unexamined: Callable[[int], None] | None = None,
     ) -> int:
         """Read a list and print it as it comes, because there may be a million: as a table or as JSON. Returns how many
-        there are; `unexamined` gets each page's number."""
+        there are; `nothing` says that there are none, as an error also with JSON. `unexamined` gets each page's
+        number."""
         answers, count = self.api.answers(pages, unexamined), 0
         if self.out.as_json:
             array = JsonList(self.out)
             async for answer in answers:
                 array.add(answer.json)
                 count += 1
+            if not count and isinstance(nothing, CliError):
+                raise nothing
             array.end()
             return count
         with Table(self.out, columns) as table:
             async for cells, codes in rows(answer.value async for answer in answers):
                 table.row(*cells, codes=codes)
                 count += 1
-        return count
+        if count or not nothing:
+            return count
+        if isinstance(nothing, CliError):
+            raise nothing
+        self.out.message(nothing)
+        return 0
 
 
 Command = Callable[[Call], Awaitable[int]]

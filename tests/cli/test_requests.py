@@ -70,6 +70,14 @@ def test_no_requests_at_all(run: Run) -> None:
     assert "No requests are stored yet" in run("requests").err
 
 
+@pytest.mark.usefixtures("empty_store")
+@pytest.mark.parametrize("options", [(), ("--json",)])
+def test_an_id_that_no_request_has_ends_with_1_and_prints_nothing(run: Run, options: tuple[str, ...]) -> None:
+    done = run("requests", "019a1b2d", *options)
+    assert (done.code, done.out) == (1, "")
+    assert "no request has an ID that starts with it" in done.err
+
+
 def test_a_damaged_body_is_printed_only_if_it_is_asked_for(run: Run, folder: Path) -> None:
     (request,) = store_requests(folder, "orders", [{"body": b"as sent"}])
     assert "Damaged:" not in run("show", request).out

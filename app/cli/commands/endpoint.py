@@ -97,8 +97,8 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def list_all(call: Call) -> int:
-    if not await call.show_list(call.api.endpoints.asked.list(), COLUMNS, _rows) and not call.out.as_json:
-        call.out.message("No endpoints yet. Create one: hookline endpoint add NAME")
+    nothing = "No endpoints yet. Create one: hookline endpoint add NAME"
+    await call.show_list(call.api.endpoints.asked.list(), COLUMNS, _rows, nothing)
     return Exit.DONE
 
 

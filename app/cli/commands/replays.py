@@ -73,11 +73,8 @@ async def _list(call: Call) -> int:
         async for identity, replay in with_short_ids(call.out, found):
             yield _row(replay, identity)
 
-    if (
-        not await call.show_list(call.api.replays.asked.list(call.options.count), COLUMNS, rows)
-        and not call.out.as_json
-    ):
-        call.out.message("Nothing has been replayed yet.")
+    asked = call.api.replays.asked.list(call.options.count)
+    await call.show_list(asked, COLUMNS, rows, "Nothing has been replayed yet.")
     return Exit.DONE
 
 

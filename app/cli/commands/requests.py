@@ -85,12 +85,8 @@ async def list_requests(call: Call) -> int:
         async for identity, request in with_short_ids(call.out, found):
             yield _row(call.out, request, identity, of_all)
 
-    if not await call.show_list(asked, OF_ALL if of_all else COLUMNS, rows, unexamined.append):
-        if by_id:
-            text = f"No endpoint has the slug {which!r}, and no request has an ID that starts with it."
-            raise CliError(text, Exit.FAILURE)
-        if not call.out.as_json:
-            call.out.message(_nothing(which, query))
+    nothing = _no_such_id(which) if by_id else _nothing(which, query)
+    await call.show_list(asked, OF_ALL if of_all else COLUMNS, rows, nothing, unexamined.append)
     _say_unexamined(call, sum(unexamined))
     return Exit.DONE
 
@@ -119,6 +115,11 @@ def checked_query(text: str) -> str:
         pointer = " " * len(before) + "^" * max(1, len(wrong))
         raise CliError(error.message, Exit.USAGE, (f"  {visible(text)}", f"  {pointer}")) from error
     return text.strip()
+
+
+def _no_such_id(text: str) -> CliError:
+    said = f"No endpoint has the slug {text!r}, and no request has an ID that starts with it."
+    return CliError(said, Exit.FAILURE)
 
 
 def _nothing(slug: str | None, query: str) -> str:

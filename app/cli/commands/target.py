@@ -77,8 +77,8 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 async def list_targets(call: Call) -> int:
     slug = slug_given(call.options.which)
-    if not await call.show_list(call.api.targets.asked.list(slug), COLUMNS, _rows) and not call.out.as_json:
-        call.out.message(f"No targets yet. Add one: hookline target add {slug} URL")
+    nothing = f"No targets yet. Add one: hookline target add {slug} URL"
+    await call.show_list(call.api.targets.asked.list(slug), COLUMNS, _rows, nothing)
     return Exit.DONE
 
 

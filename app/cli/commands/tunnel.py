@@ -206,8 +206,7 @@ def _print_probe(out: Output, result: Probe) -> None:
 
 async def show_history(call: Call) -> int:
     asked = call.api.tunnel.asked.history(call.options.count)
-    if not await call.show_list(asked, HISTORY_COLUMNS, _history_rows) and not call.out.as_json:
-        call.out.message("There has been no tunnel yet.")
+    await call.show_list(asked, HISTORY_COLUMNS, _history_rows, "There has been no tunnel yet.")
     return Exit.DONE
 
 

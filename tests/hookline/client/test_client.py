@@ -171,7 +171,7 @@ async def test_the_async_client_does_the_same(hookline: Hookline) -> None:
             await client.endpoints.get(made.slug)
 
 
-GROUPS = ("endpoints", "requests", "deliveries", "replays", "targets")
+GROUPS = ("endpoints", "requests", "deliveries", "replays", "targets", "tunnel")
 
 
 def test_both_clients_have_the_same_calls() -> None:
