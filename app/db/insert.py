@@ -1,4 +1,4 @@
-"""Inserts captures, underneath peewee: as a few many-row statements.
+"""Inserts captures, underneath peewee: all rows of a table in one statement.
 
 sqlite3 releases the interpreter's lock at each statement, and taking it again from a busy loop may cost more than the
 insert: the fewer statements, the more captures a second.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -25,7 +24,8 @@ from app.db.schema import DELIVERY_CODE, NOBODY
 from app.db.storage_limits import StorageLimits
 from app.db.writer_jobs import Add
 
-_SIZES = (64, 32, 16, 8, 4, 2, 1)
+MOST_ROWS = 64
+"""In a statement: SQLite keeps each prepared, one for each number of rows."""
 
 _encoder = msgspec.msgpack.Encoder()
 _decoder = msgspec.msgpack.Decoder(Headers)
@@ -34,29 +34,28 @@ decode_headers = _decoder.decode
 
 
 class ManyRows:
-    """`INSERT … VALUES (…), (…)` for any number of rows, in as few statements as the prepared sizes allow."""
+    """`INSERT … VALUES (…), (…)` for any number of rows: one statement for each `MOST_ROWS`."""
 
     def __init__(self, table: str, columns: Sequence[str], conflict: str = "") -> None:
-        """`conflict` is the statement's `ON CONFLICT` clause, which ignores repeated rows."""
-        self._repeats = bool(conflict)
+        """`conflict` is the statement's `ON CONFLICT` clause."""
         self._width = len(columns)
-        head = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
-        row = f"({', '.join('?' * self._width)})"
-        self._statements = [(size, head + ", ".join([row] * size) + conflict) for size in _SIZES]
+        self._head = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
+        self._row = f"({', '.join('?' * self._width)})"
+        self._conflict = conflict
+        self._statements: dict[int, str] = {}
 
-    def insert(self, connection: sqlite3.Connection, values: list[Any]) -> None:
-        """Insert the rows whose values are concatenated in `values`."""
-        left = len(values) // self._width
-        if self._repeats and 0 < left <= _SIZES[0]:
-            # One statement that repeats the last row costs less than several.
-            size, statement = next(one for one in reversed(self._statements) if one[0] >= left)
-            connection.execute(statement, values + values[-self._width :] * (size - left))
-            return
-        rest = iter(values)
-        for size, statement in self._statements:
-            while left >= size:
-                connection.execute(statement, list(islice(rest, size * self._width)))
-                left -= size
+    def insert(self, connection: sqlite3.Connection, values: list[Any]) -> int:
+        """Insert the rows whose values are concatenated in `values`; returns the row ID of the last."""
+        last, most = 0, MOST_ROWS * self._width
+        for at in range(0, len(values), most):
+            part = values[at : at + most]
+            last = connection.execute(self._statement(len(part) // self._width), part).lastrowid or 0
+        return last
+
+    def _statement(self, rows: int) -> str:
+        if rows not in self._statements:
+            self._statements[rows] = self._head + ", ".join([self._row] * rows) + self._conflict
+        return self._statements[rows]
 
 
 _PLAIN = (
@@ -65,31 +64,27 @@ _PLAIN = (
 )
 """Columns that hold a field of the capture unchanged; `_plain` reads them all at once."""
 _plain = attrgetter(*_PLAIN)
-CAPTURES = ManyRows("capture", ("seq", *_PLAIN, "headers", "delivery", "is_read", "provider"))
+CAPTURES = ManyRows("capture", (*_PLAIN, "headers", "delivery", "is_read", "provider"))
 BODIES = ManyRows("capture_body", ("key", "data"))
 DELIVERIES = ManyRows("delivery", ("id", "capture_seq", "endpoint_id", "target_id", "url", "state", "queued_at"))
-
-
-_NEWEST = "SELECT seq FROM sqlite_sequence WHERE name = 'capture'"
-"""The highest number that a capture ever had. None is used twice: callers know them as their positions."""
 
 
 def insert(connection: sqlite3.Connection, adds: list[Add]) -> int:
     """Insert captures with their bodies, or the last parts of long ones, and the deliveries they queue. Returns the
     number of the first; those of the others follow."""
-    newest = connection.execute(_NEWEST).fetchone()
-    first = 1 if newest is None else int(newest[0]) + 1
     captures: list[Any] = []
-    bodies: list[Any] = []
-    deliveries: list[Any] = []
-    trailers: list[tuple[bytes, int]] = []
-    long_bodies: list[tuple[int | None, int]] = []
     grown: dict[int, int] = {}
-    for seq, (_, c, tail, body_key, targets, headers, size) in enumerate(adds, first):
+    for _, c, _, _, _, headers, size in adds:
         grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
-        captures.append(seq)
         captures += _plain(c)
         captures += (headers, DELIVERY_CODE[c.delivery], c.read, (c.provider or NOBODY) if c.identified else None)
+    first = CAPTURES.insert(connection, captures) - len(adds) + 1
+    bodies: list[Any] = []
+    deliveries: list[Any] = []
+    # Separate statements: so few captures have these that values for each row would cost more.
+    trailers: list[tuple[bytes, int]] = []
+    long_bodies: list[tuple[int | None, int]] = []
+    for seq, (_, c, tail, body_key, targets, _, _) in enumerate(adds, first):
         if c.trailers:
             trailers.append((encode_headers(c.trailers), seq))
         if body_key is not None:
@@ -100,11 +95,9 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> int:
         for target in targets:
             at = now_us()
             deliveries += (uuid7(at), seq, c.endpoint_id, target.id, target.url, DeliveryState.QUEUED.value, at)
-    CAPTURES.insert(connection, captures)
     BODIES.insert(connection, bodies)
     DELIVERIES.insert(connection, deliveries)
     grow(connection, grown)
-    # Separate statements: so few captures have these that values for each row would cost more.
     if trailers:
         connection.executemany("UPDATE capture SET trailers = ? WHERE seq = ?", trailers)
     if long_bodies:

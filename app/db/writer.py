@@ -71,7 +71,8 @@ class Writer:
         self._on_trouble, self._on_loss, self._on_suspicion = on_trouble, on_loss, on_suspicion
         self._on_uncounted, self._uncounted = on_uncounted, False
         self._loop = asyncio.get_running_loop()
-        self._queue: SimpleQueue[Add | Job | None] = SimpleQueue()
+        self._queued: list[Add | Job] = []
+        self._queue: SimpleQueue[list[Add | Job] | None] = SimpleQueue()
         self._background: deque[Job] = deque()
         self._thread = Thread(target=self._main, name="hookline-writer", daemon=True)
         self._ready: asyncio.Future[None] = self._loop.create_future()
@@ -97,7 +98,9 @@ class Writer:
         """Queue a capture or a job; StorageUnavailableError after `close`."""
         if self._closed:
             raise StorageUnavailableError("Hookline is closing: nothing is stored any more.")
-        self._queue.put(item)
+        if not self._queued:
+            self._loop.call_soon(self._pass_on)
+        self._queued.append(item)
 
     async def run(
         self, job: Callable[[SqliteDatabase], T], after: Callable[[T], None] = _nothing, *, cost: int = 0
@@ -155,7 +158,7 @@ class Writer:
             def step(_: SqliteDatabase) -> None:
                 self._watch.read_back(self._connection)
 
-            self._queue.put(Job(step, ended, ended, AdaptiveBatch(1), in_transaction=False))
+            self.put(Job(step, ended, ended, AdaptiveBatch(1), in_transaction=False))
 
     def begin_shutdown(self) -> None:
         """Stop waiting for a lock that another program holds: Hookline is about to exit."""
@@ -166,9 +169,17 @@ class Writer:
         self.begin_shutdown()
         if not self._closed:
             self._closed = True
+            self._pass_on()
             self._queue.put(None)
         await self._ended.wait()
         self._thread.join()
+
+    def _pass_on(self) -> None:
+        """Pass on what one turn of the loop has queued, all at once: fewer and larger commits take less processor time
+        (25 captures in each instead of 21 with 32 connections, 95 instead of 61 with 128)."""
+        if self._queued:
+            self._queue.put(self._queued)
+            self._queued = []
 
     async def _wait(self, make: Callable[[_Done[T], _Failed], Job], after: Callable[[T], None]) -> T:
         future: asyncio.Future[T] = self._loop.create_future()
@@ -234,14 +245,15 @@ class Writer:
         jobs: list[Job] = []
         queue = self._queue
         try:
-            item = queue.get(not self._background, PROBE_S)
-            while item is not None:
-                if type(item) is tuple:
-                    adds.append(item)
-                else:
-                    assert isinstance(item, Job)
-                    (jobs if item.batch is None else self._background).append(item)
-                item = queue.get_nowait()
+            items = queue.get(not self._background, PROBE_S)
+            while items is not None:
+                for item in items:
+                    if type(item) is tuple:
+                        adds.append(item)
+                    else:
+                        assert isinstance(item, Job)
+                        (jobs if item.batch is None else self._background).append(item)
+                items = queue.get_nowait()
         except Empty:
             return adds, jobs, False
         return adds, jobs, True
