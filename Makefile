@@ -44,6 +44,7 @@ docs: ## make the site of the pages in docs/, into build/docs, and check their l
 
 bench: set-up-dev ## measure the numbers Hookline promises (HOOKLINE_EVENT_LOOP=qasync make bench: on stock qasync)
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.bench $(ARGS)
+	$(BIN)/python -m benchmarks.processor_time
 	$(BIN)/python -m benchmarks.deliveries
 	$(BIN)/python -m benchmarks.retention
 	$(BIN)/python -m benchmarks.event_readers

@@ -30,27 +30,34 @@ class BenchError(Exception):
 @contextmanager
 def bare(folder: Path) -> Iterator[str]:
     """The bare handler's URL."""
-    with _listening(folder, "benchmarks.bare") as url:
+    with _listening(folder, "benchmarks.bare") as (_, url):
         yield url
+
+
+@contextmanager
+def bare_process(folder: Path) -> Iterator[tuple[int, str]]:
+    """The bare handler's process ID and URL."""
+    with _listening(folder, "benchmarks.bare") as (process, url):
+        yield process.pid, url
 
 
 @contextmanager
 def delivery_target(folder: Path) -> Iterator[str]:
     """The URL of `benchmarks.delivery_target`."""
-    with _listening(folder, "benchmarks.delivery_target") as url:
+    with _listening(folder, "benchmarks.delivery_target") as (_, url):
         yield url
 
 
 @contextmanager
-def _listening(folder: Path, module: str) -> Iterator[str]:
+def _listening(folder: Path, module: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     log = folder / f"{module}.log"
 
     def find() -> str | None:
         _, found, rest = log.read_text().partition("listening on ")
         return rest.strip() or None if found else None
 
-    with _running(["-m", module], log, find) as (_, url):
-        yield url
+    with _running(["-m", module], log, find) as found:
+        yield found
 
 
 @contextmanager
