@@ -42,6 +42,8 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
     return Services(
         endpoints=store.endpoints,
         captures=store.captures,
+        trash=store.trash,
+        deletes=store.trash,
         activity=store.activity,
         senders=store.senders,
         deliveries=store.deliveries,

@@ -85,6 +85,13 @@ class RequestsRemoved(Event, frozen=True):
         return capture_id not in self.kept and (self.upto is None or capture_id <= self.upto)
 
 
+class DeletionPurged(Event, frozen=True):
+    """What a deletion had hidden was deleted for good, or cannot be restored any more."""
+
+    number: int
+    endpoint_ids: frozenset[int]
+
+
 class DeliveryChanged(Event, frozen=True):
     """An attempt of a delivery has ended, or it was queued again; `state` is what the request's row shows now,
     `failure` that of the attempt."""

@@ -13,7 +13,7 @@ from typing import Protocol
 from app.core.activity import Bar
 from app.core.backup import Backup
 from app.core.clock_problem import ClockProblem
-from app.core.deletion import Clearing, Hidden, Mark, MarkedIds, StoredIds
+from app.core.deletion import Deletion, Mark, MarkedIds
 from app.core.model import (
     Capture,
     Counts,
@@ -46,6 +46,10 @@ class EndpointRepository(Protocol):
     def by_id(self, endpoint_id: int) -> Endpoint | None: ...
 
     def by_slug(self, slug: str) -> Endpoint | None: ...
+
+    def capturing(self, slug: str) -> Endpoint | None:
+        """The endpoint that answers senders: one that is deleted and can still be restored is switched off."""
+        ...
 
     async def create(self, draft: EndpointDraft) -> Endpoint:
         """Raises InvalidFieldsError, PlanLimitError or StorageUnavailableError."""
@@ -99,39 +103,34 @@ class CaptureSink(Protocol):
         ...
 
 
-class BulkDeleteRepository(Protocol):
-    """Deletes all of an endpoint's requests some time after the user requested it; those stored in between are kept.
+class TrashRepository(Protocol):
+    """Deletes what can be restored until it is purged: it is hidden from everybody at once, and counts towards storage
+    limits until then. Every coroutine raises StorageUnavailableError."""
 
-    Every coroutine raises StorageUnavailableError.
-    """
-
-    async def begin(self, endpoint_id: int, keep: Collection[Mark]) -> Clearing:
-        """Select the requests stored now, except those with one of the marks in `keep`."""
+    async def delete(self, ids: Sequence[str]) -> Deletion:
+        """Delete requests. Publishes RequestsRemoved, more than once if they are many."""
         ...
 
-    async def finish(self, clearing: Clearing) -> None:
-        """Delete the selected requests."""
+    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> Deletion:
+        """Delete the requests that the endpoint has now, except those with one of the marks in `keep`. Publishes
+        RequestsRemoved."""
         ...
 
-    def give_up(self, clearing: Clearing) -> None:
-        """Delete none of them."""
+    async def delete_endpoint(self, endpoint_id: int) -> Deletion:
+        """Delete it with its requests. Publishes EndpointRemoved. Raises NotFoundError."""
         ...
 
-    async def marked(self, endpoint_id: int | None) -> MarkedIds:
-        """The requests with a star or a note, of an endpoint or of all (None)."""
+    async def undo(self, deletion: Deletion) -> None:
+        """Restore what is left; nothing if it was purged. Publishes EndpointSaved if it is an endpoint."""
         ...
 
-    async def stored(self, ids: Sequence[str]) -> dict[int, StoredIds]:
-        """The requests among these that are stored, by endpoint."""
+    async def purge(self, deletion: Deletion) -> None:
+        """Delete it for good, and publish DeletionPurged. What cannot be deleted is restored, if that can be."""
         ...
 
 
 class CaptureRepository(Protocol):
-    """The stored requests, without those in `hidden`. Every coroutine, and iterating `search`, raises
-    StorageUnavailableError."""
-
-    @property
-    def clearings(self) -> BulkDeleteRepository: ...
+    """The stored requests. Every coroutine, and iterating `search`, raises StorageUnavailableError."""
 
     async def page(
         self,
@@ -141,7 +140,6 @@ class CaptureRepository(Protocol):
         after: PageKey | None = None,
         limit: int = 100,
         beginning: str | None = None,
-        hidden: Hidden | None = None,
     ) -> list[Summary]:
         """At most `limit` requests of one endpoint, or of all (None), newest first.
 
@@ -158,7 +156,6 @@ class CaptureRepository(Protocol):
         limit: int = 100,
         searched: Callable[[int], None] | None = None,
         unexamined: Callable[[int], None] | None = None,
-        hidden: Hidden | None = None,
         secret_headers: SecretHeaders | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
         """The requests that match, newest first, in batches as they are found; closing the generator cancels it.
@@ -188,7 +185,7 @@ class CaptureRepository(Protocol):
         """Publishes RequestsChanged."""
         ...
 
-    async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
+    async def mark_all_read(self, endpoint_id: int) -> None:
         """Publishes RequestsChanged without ids."""
         ...
 
@@ -209,6 +206,14 @@ class CaptureRepository(Protocol):
 
     async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
         """Delete all requests the endpoint has now, except those with one of the marks in `keep`."""
+        ...
+
+    async def marked(self, endpoint_id: int | None) -> MarkedIds:
+        """The requests with a star or a note, of an endpoint or of all (None)."""
+        ...
+
+    async def stored(self, ids: Collection[str]) -> frozenset[str]:
+        """Those of these requests that are stored."""
         ...
 
     def counts(self, endpoint_id: int) -> Counts:
@@ -244,7 +249,7 @@ class CapturePositions(Protocol):
 class ActivityRepository(Protocol):
     """Requests over time. Every call raises StorageUnavailableError."""
 
-    async def bars(self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None) -> list[Bar]:
+    async def bars(self, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
         """The requests between each of the ascending times `edges` (microseconds) and the next."""
         ...
 

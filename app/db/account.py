@@ -11,14 +11,15 @@ from app.core.events import Event, PlanChanged
 from app.core.model import Plan
 from app.core.rules import plan_refusal
 from app.db.schema import PLAN_LIMIT, AccountModel, EndpointModel
+from app.db.trash import Trash
 from app.db.writer import Writer
 
 
 class Account:
     """All public methods are called on the loop's thread."""
 
-    def __init__(self, writer: Writer, publish: Callable[[Event], None]) -> None:
-        self._writer, self._publish = writer, publish
+    def __init__(self, writer: Writer, trash: Trash, publish: Callable[[Event], None]) -> None:
+        self._writer, self._trash, self._publish = writer, trash, publish
         self._plan = Plan.FREE
         self.instance_id = ""
 
@@ -53,7 +54,13 @@ class Account:
                 self._plan = plan
                 self._publish(PlanChanged())
 
-        await self._writer.run(job, after)
+        try:
+            await self._writer.run(job, after)
+        except PlanLimitError:
+            # Deleted endpoints that can be restored count, too.
+            if not await self._trash.purge_endpoints(lambda endpoint: True):
+                raise
+            await self._writer.run(job, after)
 
 
 def read_plan(database: SqliteDatabase) -> Plan:

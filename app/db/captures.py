@@ -11,19 +11,17 @@ from hashlib import sha256
 import msgspec
 from peewee import SqliteDatabase
 
-from app.core.deletion import Hidden, Mark
+from app.core.deletion import Mark, MarkedIds
 from app.core.errors import DamagedBodyError, InvalidFieldsError, NotFoundError
-from app.core.events import Event, RequestNoted, RequestsChanged, RequestsRemoved, RequestsStarred
+from app.core.events import Event, RequestNoted, RequestsChanged, RequestsStarred
 from app.core.model import PART_SIZE, Capture, Counts, DeliveryState, Description, PageKey, Summary
 from app.core.redaction.secret import SecretHeaders
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.core.target import Target
 from app.db import body_parts, queries
-from app.db.bulk_delete import BulkDeletions
 from app.db.cleanup import Cleanup
 from app.db.counts import RequestCounts, request_bytes
-from app.db.delete_requests import Deleted, delete_ids
 from app.db.identification import Identification
 from app.db.insert import encode_headers
 from app.db.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
@@ -35,6 +33,7 @@ from app.db.schema import AccountModel
 from app.db.search.index.index import Index
 from app.db.search.search import matching, search
 from app.db.storage_limits import StorageLimits
+from app.db.trash import Trash
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
 
@@ -58,13 +57,14 @@ class Captures:
         limits: StorageLimits,
         identification: Identification,
         removed_targets: RemovedTargets,
+        trash: Trash,
         publish: Callable[[Event], None],
     ) -> None:
         self._writer, self._readers, self._request_counts, self._limits = writer, readers, counts, limits
         self._removed_targets, self._cleanup, self._identification = removed_targets, cleanup, identification
         self._publish, self._index = publish, index
         self._response_times = ResponseTimes(writer)
-        self.clearings = BulkDeletions(writer, readers, counts=counts, cleanup=cleanup, limits=limits, publish=publish)
+        self._trash = trash
         self._loop = asyncio.get_running_loop()
 
     async def load(self) -> None:
@@ -94,7 +94,6 @@ class Captures:
         """
         if capture.endpoint_id not in self._request_counts:
             raise _endpoint_deleted()
-        self.clearings.storing(capture)
         if targets and capture.delivery is not DeliveryState.QUEUED:
             capture = msgspec.structs.replace(capture, delivery=DeliveryState.QUEUED)
         future = self._loop.create_future()
@@ -164,19 +163,16 @@ class Captures:
         after: PageKey | None = None,
         limit: int = 100,
         beginning: str | None = None,
-        hidden: Hidden | None = None,
     ) -> list[Summary]:
         """At most `limit` summaries of one endpoint, or of all (None), newest first.
 
         `before`: the next older than the key. `after`: the next newer than the key. `beginning`: those whose ids begin
-        with it. Those that are `hidden` are left out.
+        with it.
         """
-        if endpoint_id is not None and endpoint_id not in self._request_counts:
-            return []
+        if endpoint_id is not None and not self._request_counts.of(endpoint_id).total:
+            return []  # a reader would pass each of those that are deleted
         return await self._readers.run(
-            lambda database: queries.page(
-                database, endpoint_id, before, after, limit, beginning=beginning, hidden=hidden
-            )
+            lambda database: queries.page(database, endpoint_id, before, after, limit, beginning=beginning)
         )
 
     def search(
@@ -188,10 +184,9 @@ class Captures:
         limit: int = 100,
         searched: Callable[[int], None] | None = None,
         unexamined: Callable[[int], None] | None = None,
-        hidden: Hidden | None = None,
         secret_headers: SecretHeaders | None = None,
     ) -> AsyncGenerator[list[Summary], None]:
-        """The requests that match the query and are not `hidden`, newest first: at most `limit` summaries, older than
+        """The requests that match the query, newest first: at most `limit` summaries, older than
         `before`.
 
         They come in batches as they are found; closing the generator cancels the search. StorageUnavailableError when
@@ -199,7 +194,7 @@ class Captures:
         examined. `unexamined` receives the numbers of requests, as they are found, that may match and are left out:
         what their bodies unpack to is too long. With `secret_headers`, requests are examined without their secrets.
         """
-        if endpoint_id is not None and endpoint_id not in self._request_counts:
+        if endpoint_id is not None and not self._request_counts.of(endpoint_id).total:
             limit = 0
         return search(
             self._readers,
@@ -210,7 +205,6 @@ class Captures:
             limit=limit,
             searched=searched,
             unexamined=unexamined,
-            hidden=hidden,
             secret_headers=secret_headers,
         )
 
@@ -277,9 +271,8 @@ class Captures:
         for some in _in_steps(ids):
             await self._writer.run(partial(mark_ids, ids=some, read=read), after)
 
-    async def mark_all_read(self, endpoint_id: int, *, hidden: Hidden | None = None) -> None:
-        """Mark every request of the endpoint read except those `hidden`, in steps; then publish RequestsChanged without
-        ids."""
+    async def mark_all_read(self, endpoint_id: int) -> None:
+        """Mark every request of the endpoint read, in steps; then publish RequestsChanged without ids."""
         upto, batch = self._request_counts.newest_seq, AdaptiveBatch(256)
         place: PageKey | None = START
 
@@ -287,7 +280,7 @@ class Captures:
             self._request_counts.marked(endpoint_id, -step.changed)
 
         while place is not None:
-            job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto, hidden=hidden)
+            job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto)
             place = (await self._writer.between(job, batch, after)).reached
         self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=None, read=True))
 
@@ -323,22 +316,20 @@ class Captures:
 
     async def delete(self, ids: Sequence[str]) -> None:
         """Delete requests with bodies and deliveries; publishes RequestsRemoved for each endpoint that lost any."""
-
-        def after(deleted: Deleted) -> None:
-            for endpoint_id, removed in deleted.removed.items():
-                self._request_counts.removed(endpoint_id, removed)
-                self._limits.freed(removed.freed, endpoint_id)
-                ids = tuple(deleted.ids[endpoint_id])
-                self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=ids, unread=removed.unread))
-
-        for some in _in_steps(ids):
-            await self._writer.run(partial(delete_ids, ids=some), after)
-        self._cleanup.wake()
+        await self._trash.purge(await self._trash.delete(ids))
 
     async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
-        """Delete every request of the endpoint in steps, except those with a mark in `keep` and those that arrive
-        meanwhile; then publish RequestsRemoved without ids."""
-        await self.clearings.finish(await self.clearings.begin(endpoint_id, keep))
+        """Delete every request that the endpoint has now, except those with a mark in `keep`; publishes RequestsRemoved
+        without ids."""
+        await self._trash.purge(await self._trash.clear(endpoint_id, keep))
+
+    async def marked(self, endpoint_id: int | None) -> MarkedIds:
+        """The requests with a star or a note, of an endpoint or of all (None)."""
+        return await self._readers.run(lambda database: queries.marked_ids(database, endpoint_id))
+
+    async def stored(self, ids: Collection[str]) -> frozenset[str]:
+        """Those of these requests that are stored."""
+        return await self._readers.run(lambda database: queries.stored_ids(database, ids))
 
     def counts(self, endpoint_id: int) -> Counts:
         """The endpoint's counts, from memory."""

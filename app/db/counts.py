@@ -57,34 +57,33 @@ def all_uses(database: SqliteDatabase) -> dict[int, int]:
     return dict(raw(database).execute("SELECT owner, bytes FROM storage_use").fetchall())
 
 
-def freed_since(database: SqliteDatabase, before: Mapping[int, int], endpoint_id: int) -> Freed:
-    """What was freed of an endpoint since `all_uses` were `before`."""
-    after = all_uses(database)
-    return Freed(
-        bytes=before[endpoint_id] - after[endpoint_id],
-        loose=after[LOOSE] - before[LOOSE],
-        responses=before[RESPONSES] - after[RESPONSES],
-    )
+Tally = tuple[int, int]
+"""A number of requests, and how many of them are unread."""
 
 
 class Removed(Record, frozen=True):
-    """What was deleted from an endpoint, and when its newest remaining request was received (None: there is none).
-    `unsent` counts, by target, what was still to be sent of it."""
+    """What was deleted for good from an endpoint: `total` requests, of them `trashed` by the deletion that hid them
+    already, and `seen`, which were not hidden. `last_received_at` is when the newest one left was received (None: there
+    is none), if any were seen. `unsent` counts, by target, what was still to be sent."""
 
     total: int
-    unread: int
+    seen: Tally
+    trashed: Mapping[int, Tally]
     last_received_at: int | None
     freed: Freed
     unsent: Mapping[int, int] = {}
 
 
 class RequestCounts:
-    """The counts of all endpoints, in memory. Changes must be applied in the order of commits."""
+    """The counts of all endpoints, in memory, without what deletions hide; the bytes are of all that is stored. Changes
+    must be applied in the order of commits."""
 
     def __init__(self) -> None:
         self._counts: dict[int, Counts] = {}
         self.newest_seq = 0
         """The number of the newest stored request; later ones have higher numbers, also after a restart."""
+        self._trashed: dict[int, dict[int, Tally]] = {}
+        """What each deletion hides of each endpoint."""
 
     def start(self, endpoint_id: int, counts: Counts) -> None:
         self._counts[endpoint_id] = counts
@@ -122,12 +121,47 @@ class RequestCounts:
     def removed(self, endpoint_id: int, removed: Removed) -> None:
         old = self._counts.get(endpoint_id)
         if old is not None and removed.total:
+            total, unread = removed.seen
             self._counts[endpoint_id] = Counts(
-                total=old.total - removed.total,
-                unread=old.unread - removed.unread,
-                last_received_at=removed.last_received_at,
+                total=old.total - total,
+                unread=old.unread - unread,
+                last_received_at=removed.last_received_at if total else old.last_received_at,
                 stored_bytes=old.stored_bytes - removed.freed.bytes,
             )
+        for deletion, (total, unread) in removed.trashed.items():
+            self._trash(deletion, endpoint_id, -total, -unread)
+
+    def trash(self, deletion: int, endpoint_id: int, total: int, unread: int) -> None:
+        """A deletion hides requests."""
+        self._see(endpoint_id, -total, -unread)
+        self._trash(deletion, endpoint_id, total, unread)
+
+    def restore(self, deletion: int) -> None:
+        """It hides nothing any more."""
+        for endpoint_id, (total, unread) in self._trashed.pop(deletion, {}).items():
+            self._see(endpoint_id, total, unread)
+
+    def hide_trashed(self, endpoint_id: int) -> None:
+        """The counts that were set include what deletions hide."""
+        for hidden in self._trashed.values():
+            total, unread = hidden.get(endpoint_id, (0, 0))
+            self._see(endpoint_id, -total, -unread)
+
+    def set_newest(self, endpoint_id: int, received_at: int | None) -> None:
+        """When the newest request of the endpoint was received."""
+        old = self._counts.get(endpoint_id)
+        if old is not None:
+            self._counts[endpoint_id] = replace(old, last_received_at=received_at)
+
+    def _see(self, endpoint_id: int, total: int, unread: int) -> None:
+        old = self._counts.get(endpoint_id)
+        if old is not None:
+            self._counts[endpoint_id] = replace(old, total=old.total + total, unread=old.unread + unread)
+
+    def _trash(self, deletion: int, endpoint_id: int, total: int, unread: int) -> None:
+        hidden = self._trashed.setdefault(deletion, {})
+        total_before, unread_before = hidden.get(endpoint_id, (0, 0))
+        hidden[endpoint_id] = (total_before + total, unread_before + unread)
 
     def marked(self, endpoint_id: int, unread: int) -> None:
         """The number of unread requests changed by `unread`."""

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import cast
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from peewee import SQL, Field, SqliteDatabase, fn
+from peewee import SQL, SqliteDatabase
 
 from app.core.record import Record
-from app.db.counts import LOOSE, RESPONSES, SIZE, Freed, Removed, all_uses, freed_since
-from app.db.raw_sql import raw, sql_list
-from app.db.schema import CaptureModel, EndpointModel
-from app.db.unsent import BY_LIMIT, Unsent, keep_unsent, keep_unsent_of
-
-
-class Deleted(Record, frozen=True):
-    """Deleted requests by endpoint: the totals and the ids."""
-
-    removed: dict[int, Removed]
-    ids: dict[int, list[str]]
+from app.db.counts import LOOSE, RESPONSES, SIZE, Freed, Removed, Tally, all_uses
+from app.db.queries import trashed_sql, visible
+from app.db.raw_sql import json_list, raw, sql_list
+from app.db.schema import CaptureModel, EndpointModel, TrashModel
+from app.db.unsent import BY_LIMIT, Unsent, keep_unsent
 
 
 class MadeRoom(Record, frozen=True):
@@ -30,43 +24,96 @@ class MadeRoom(Record, frozen=True):
     unsent: Unsent
 
 
-def delete_oldest(
-    database: SqliteDatabase,
-    limit: int,
-    *,
-    endpoint_id: int,
-    before: int | None = None,
-    upto_id: str | None = None,
-    kept: str = "[]",
-    unsent_error: str | None = None,
-) -> Removed:
-    """Delete at most `limit` requests of an endpoint, oldest first, that were received before `before`, have ids up to
-    `upto_id`, and are not in the JSON list `kept`. What was still to be sent of them is kept with the error
-    `unsent_error`, unless that is None."""
+LONG_SPAN = 10_000
+"""Numbers. Of a shorter span all rows are read, whichever endpoint's they are."""
+
+NOTHING = Removed(total=0, seen=(0, 0), trashed={}, last_received_at=None, freed=Freed(bytes=0))
+
+
+def delete_selected(
+    database: SqliteDatabase, selected: str, values: Mapping[str, Any], *, unsent_error: str | None = None
+) -> dict[int, Removed]:
+    """Delete the requests whose numbers the query `selected` gives; what was deleted, by endpoint. What was still to be
+    sent of them is kept with the error `unsent_error`, unless that is None; it is counted once."""
     connection = raw(database)
+    tallies: dict[int, dict[int | None, Tally]] = {}
+    for endpoint_id, deletion, total, unread in connection.execute(
+        f"SELECT endpoint_id, {trashed_sql()} AS deletion, count(*), count(*) - sum(is_read) FROM capture"
+        f" WHERE seq IN ({selected}) GROUP BY 1, 2",
+        values,
+    ).fetchall():
+        tallies.setdefault(endpoint_id, {})[deletion] = (total, unread)
+    if not tallies:
+        return {}
+    unsent = Unsent() if unsent_error is None else keep_unsent(connection, selected, values, unsent_error)
+    before = all_uses(database)
+    connection.execute(f"DELETE FROM capture WHERE seq IN ({selected})", values)
+    after = all_uses(database)
+    # counted once; the endpoint does not matter
+    loose, responses = after[LOOSE] - before[LOOSE], before[RESPONSES] - after[RESPONSES]
+    removed = {}
+    for endpoint_id, by_deletion in tallies.items():
+        seen = by_deletion.get(None, (0, 0))
+        removed[endpoint_id] = Removed(
+            total=sum(total for total, _ in by_deletion.values()),
+            seen=seen,
+            trashed={number: tally for number, tally in by_deletion.items() if number is not None},
+            last_received_at=newest_received_at(database, endpoint_id) if seen[0] else None,
+            freed=Freed(bytes=before[endpoint_id] - after[endpoint_id], loose=loose, responses=responses),
+            unsent=unsent,
+        )
+        loose, responses, unsent = 0, 0, Unsent()
+    return removed
+
+
+def delete_oldest(
+    database: SqliteDatabase, limit: int, *, endpoint_id: int, before: int = 2**63 - 1, unsent_error: str | None = None
+) -> Removed:
+    """Delete at most `limit` requests of an endpoint, oldest first, that were received before `before`; the rest as
+    `delete_selected`."""
     selected = (
-        "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before AND id <= :upto"
-        " AND id NOT IN (SELECT value FROM json_each(:kept)) ORDER BY received_at, id LIMIT :limit"
+        "SELECT seq FROM capture WHERE endpoint_id = :endpoint AND received_at < :before"
+        " ORDER BY received_at, id LIMIT :limit"
     )
-    values = {
-        "endpoint": endpoint_id,
-        "before": 2**63 - 1 if before is None else before,
-        "upto": "~" if upto_id is None else upto_id,
-        "kept": kept,
-        "limit": limit,
-    }
-    total, unread = connection.execute(
-        f"SELECT count(*), count(*) - coalesce(sum(is_read), 0) FROM (SELECT is_read {selected})", values
-    ).fetchone()
-    freed, unsent = Freed(bytes=0), Unsent()
-    if total:
-        if unsent_error is not None:
-            unsent = keep_unsent(connection, f"SELECT seq {selected}", values, unsent_error)
-        uses = all_uses(database)
-        connection.execute(f"DELETE FROM capture WHERE seq IN (SELECT seq {selected})", values)
-        freed = freed_since(database, uses, endpoint_id)
-    last = newest_received_at(database, endpoint_id)
-    return Removed(total=total, unread=unread, last_received_at=last, freed=freed, unsent=unsent)
+    values = {"endpoint": endpoint_id, "before": before, "limit": limit}
+    return delete_selected(database, selected, values, unsent_error=unsent_error).get(endpoint_id, NOTHING)
+
+
+def delete_trashed(database: SqliteDatabase, limit: int, *, deletion: int) -> dict[int, Removed] | None:
+    """Delete at most `limit` of the requests that a deletion hides; None when none are left."""
+    connection = raw(database)
+    query = (
+        "SELECT endpoint_id, first_seq, last_seq FROM trash WHERE deletion = ? ORDER BY endpoint_id, last_seq LIMIT ?"
+    )
+    spans = connection.execute(query, (deletion, limit)).fetchall()
+    seqs: list[int] = []
+    deleted = []
+    for endpoint_id, first, last in spans:
+        wanted = limit - len(seqs)
+        within = _OF_SHORT_SPAN if last - first < LONG_SPAN else _OF_LONG_SPAN
+        found = connection.execute(within, (endpoint_id, first, last, wanted)).fetchall()
+        seqs += (seq for (seq,) in found)
+        if len(found) == wanted:
+            break  # there may be more of it
+        deleted.append((endpoint_id, last))
+    removed = delete_numbers(database, seqs)
+    connection.executemany("DELETE FROM trash WHERE endpoint_id = ? AND last_seq = ?", deleted)
+    return removed if spans else None
+
+
+# The plus keeps SQLite from the other index.
+_OF_SHORT_SPAN = "SELECT seq FROM capture WHERE +endpoint_id = ? AND seq BETWEEN ? AND ? ORDER BY seq LIMIT ?"
+_OF_LONG_SPAN = (
+    "SELECT seq FROM capture WHERE endpoint_id = ? AND +seq BETWEEN ? AND ? ORDER BY received_at, id LIMIT ?"
+)
+
+
+def delete_numbers(
+    database: SqliteDatabase, seqs: Sequence[int], *, unsent_error: str | None = None
+) -> dict[int, Removed]:
+    """As `delete_selected`."""
+    values = {"seqs": json_list(seqs)}
+    return delete_selected(database, "SELECT value FROM json_each(:seqs)", values, unsent_error=unsent_error)
 
 
 _SENT = (
@@ -101,43 +148,18 @@ def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], need
         if needed <= 0:
             break
     examined = candidates.index(selected[-1]) + 1 if needed <= 0 and selected else len(candidates)
-    unsent = keep_unsent_of(raw(database), selected, BY_LIMIT)
-    deleted = _delete(database, CaptureModel.seq, selected)
-    return MadeRoom(removed=deleted.removed, examined=examined, unsent=unsent)
-
-
-def delete_ids(database: SqliteDatabase, ids: Iterable[str]) -> Deleted:
-    return _delete(database, CaptureModel.id, list(ids))
-
-
-def _delete(database: SqliteDatabase, column: Field, values: Sequence[str] | Sequence[int]) -> Deleted:
-    before = all_uses(database)
-    deletion = CaptureModel.delete().where(column.in_(sql_list(values)))
-    rows = deletion.returning(CaptureModel.endpoint, CaptureModel.id, CaptureModel.is_read).tuples().execute(database)
-    rows = list(rows)
-    after = all_uses(database)
-    loose, responses = after[LOOSE] - before[LOOSE], before[RESPONSES] - after[RESPONSES]
-    deleted: dict[int, list[str]] = {}
-    unread: dict[int, int] = {}
-    for endpoint_id, capture_id, is_read in rows:
-        deleted.setdefault(endpoint_id, []).append(capture_id)
-        unread[endpoint_id] = unread.get(endpoint_id, 0) + (not is_read)
-    removed = {}
-    for endpoint_id, names in deleted.items():
-        removed[endpoint_id] = Removed(
-            total=len(names),
-            unread=unread[endpoint_id],
-            last_received_at=newest_received_at(database, endpoint_id),
-            freed=Freed(bytes=before[endpoint_id] - after[endpoint_id], loose=loose, responses=responses),
-        )
-        loose = responses = 0  # counted once; the endpoint does not matter
-    return Deleted(removed=removed, ids=deleted)
+    removed = delete_numbers(database, selected, unsent_error=BY_LIMIT)
+    unsent = next((one.unsent for one in removed.values() if one.unsent), {})
+    return MadeRoom(removed=removed, examined=examined, unsent=dict(unsent))
 
 
 def newest_received_at(database: SqliteDatabase, endpoint_id: int) -> int | None:
-    query = CaptureModel.select(fn.MAX(CaptureModel.received_at)).where(CaptureModel.endpoint == endpoint_id)
-    ((found,),) = query.tuples().execute(database)
-    return cast("int | None", found)
+    """When the newest request that is not deleted was received; None without one."""
+    query = CaptureModel.select(CaptureModel.received_at).where(CaptureModel.endpoint == endpoint_id, visible())
+    newest: int | None = (
+        query.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc()).limit(1).scalar(database)
+    )
+    return newest
 
 
 def delete_removed_endpoint(database: SqliteDatabase, limit: int) -> Freed | None:
@@ -149,5 +171,6 @@ def delete_removed_endpoint(database: SqliteDatabase, limit: int) -> Freed | Non
         return None
     deleted = delete_oldest(database, limit, endpoint_id=number)
     if deleted.total < limit:
+        TrashModel.delete().where(TrashModel.endpoint_id == number).execute(database)
         EndpointModel.delete().where(EndpointModel.id == number).execute(database)
     return deleted.freed

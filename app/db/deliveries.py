@@ -29,7 +29,6 @@ from app.db.schema import (
     BodyModel,
     CaptureModel,
     DeliveryModel,
-    EndpointModel,
     TargetModel,
 )
 from app.db.storage_limits import StorageLimits
@@ -221,7 +220,8 @@ class Deliveries:
         fields = ("id", "endpoint_id", "target_id", "replay_id", "url", "queued_at", "interrupted")
         statement = (
             f"INSERT INTO delivery (capture_seq, state, sending_at, {', '.join(fields)})"
-            f" SELECT seq, 'queued', :at, {', '.join(f':{name}' for name in fields)} FROM capture WHERE id = :capture"
+            f" SELECT seq, 'queued', :at, {', '.join(f':{name}' for name in fields)} FROM capture"
+            f" WHERE id = :capture AND {queries.visible_sql()}"
         )
 
         def job(database: SqliteDatabase) -> list[Delivery]:
@@ -290,7 +290,7 @@ class Deliveries:
         await self._writer.run(query.execute, after)
 
     async def of_capture(self, capture_id: str) -> list[Delivery]:
-        query = _listed().where(CaptureModel.id == capture_id).order_by(DeliveryModel.seq)
+        query = _listed().where(CaptureModel.id == capture_id, queries.visible("t2")).order_by(DeliveryModel.seq)
         return await self._readers.run(
             lambda database: [_listed_record(row) for row in query.tuples().execute(database)]
         )
@@ -385,7 +385,7 @@ def _queued_statement() -> str:
         DeliveryModel.target_id == SQL(":target_id"),
         SQL("(t1.due_at <= :due_at OR t1.started_at > :due_at)"),
         DeliveryModel.id.not_in(SQL("(SELECT value FROM json_each(:without))")),
-        queries.visible(),
+        queries.of_visible_endpoint(),  # a deleted request is sent until it is purged: it may be restored
     )
     return f"{query.sql()[0]} LIMIT :limit"
 
@@ -407,10 +407,8 @@ def _intact(capture: Capture, bodies: Mapping[int, bytes]) -> bytes | None:
 
 
 def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> ModelSelect[DeliveryModel]:
-    if which.endpoint_id is None:
-        removed = EndpointModel.select(EndpointModel.id).where(SQL("removed"))
-        query = query.where(DeliveryModel.endpoint_id.not_in(removed))
-    else:
+    query = query.where(queries.visible(seq="capture_seq"))
+    if which.endpoint_id is not None:
         query = query.where(DeliveryModel.endpoint_id == which.endpoint_id)
     if which.target_id is not None:
         query = query.where(DeliveryModel.target_id == which.target_id)

@@ -8,21 +8,21 @@ from typing import NoReturn
 from peewee import IntegrityError, SqliteDatabase
 
 from app.core.clock import now_us
-from app.core.errors import InvalidFieldsError, PlanLimitError
-from app.core.events import EndpointRemoved, EndpointSaved, EndpointsReordered, Event
+from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError
+from app.core.events import EndpointSaved, EndpointsReordered, Event
 from app.core.ids import new_slug
 from app.core.model import Counts, Endpoint, EndpointDraft
 from app.core.rules import FieldError, create_refusal, endpoint_errors, position_error
-from app.core.target import Target
 from app.db.account import read_plan
-from app.db.cleanup import Cleanup
 from app.db.counts import RequestCounts
 from app.db.endpoint_directory import EndpointDirectory, endpoint_not_found
-from app.db.records import from_draft, to_endpoint, to_target
+from app.db.queries import IN_ORDER, all_endpoints, endpoint_of
+from app.db.records import from_draft, to_endpoint
 from app.db.removed_targets import RemovedTargets
-from app.db.schema import PLAN_LIMIT, EndpointModel, TargetModel
+from app.db.schema import PLAN_LIMIT, EndpointModel
 from app.db.storage_limits import StorageLimits
 from app.db.targets import save_first_target, targets_of
+from app.db.trash import Trash
 from app.db.writer import Writer
 
 
@@ -36,20 +36,20 @@ class Endpoints:
         *,
         counts: RequestCounts,
         limits: StorageLimits,
-        cleanup: Cleanup,
         publish: Callable[[Event], None],
         own_bases: Callable[[], Sequence[str]],
         retention_changed: Callable[[], None],
         removed_targets: RemovedTargets,
+        trash: Trash,
     ) -> None:
         self._writer, self._directory = writer, directory
-        self._request_counts, self._limits, self._cleanup = counts, limits, cleanup
+        self._request_counts, self._limits, self._trash = counts, limits, trash
         self._publish, self._own_bases, self._retention_changed = publish, own_bases, retention_changed
         self._removed_targets = removed_targets
 
     async def load(self) -> None:
         """Read all endpoints at start; StorageUnavailableError when they cannot be read."""
-        for endpoint in await self._writer.run(_all):
+        for endpoint in await self._writer.run(all_endpoints):
             self._directory.keep(endpoint)
 
     def all(self) -> tuple[Endpoint, ...]:
@@ -58,6 +58,9 @@ class Endpoints:
 
     def by_slug(self, slug: str) -> Endpoint | None:
         return self._directory.by_slug(slug)
+
+    def capturing(self, slug: str) -> Endpoint | None:
+        return self._directory.capturing(slug)
 
     def by_id(self, endpoint_id: int) -> Endpoint | None:
         return self._directory.by_id(endpoint_id)
@@ -82,7 +85,18 @@ class Endpoints:
             self._directory.keep(endpoint)
             self._publish(EndpointSaved(endpoint=endpoint, created=True))
 
-        return await self._writer.run(job, after)
+        while True:
+            try:
+                return await self._writer.run(job, after)
+            except (PlanLimitError, SlugTakenError) as error:
+                if not await self._purge_in_the_way(error, columns["slug"]):
+                    raise
+
+    async def _purge_in_the_way(self, error: HooklineError, slug: str) -> bool:
+        """A deleted endpoint that can be restored counts towards the plan and holds its slug; False if none does."""
+        if isinstance(error, PlanLimitError):
+            return await self._trash.purge_endpoints(lambda endpoint: True, most=1)
+        return await self._trash.purge_endpoints(lambda endpoint: endpoint.slug == slug)
 
     async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint:
         """Change an endpoint to `draft`, whose slug is None or unchanged. Raises as `create`, and NotFoundError."""
@@ -95,8 +109,8 @@ class Endpoints:
 
         def job(database: SqliteDatabase) -> Endpoint:
             EndpointModel.update(**columns).where(_is(endpoint_id)).execute(database)
-            save_first_target(database, _one(database, endpoint_id), endpoint_id, draft)
-            return _one(database, endpoint_id)
+            save_first_target(database, endpoint_of(database, endpoint_id), endpoint_id, draft)
+            return endpoint_of(database, endpoint_id)
 
         def after(endpoint: Endpoint) -> None:
             changed = self._directory.require(endpoint_id).retention_days != endpoint.retention_days
@@ -122,13 +136,16 @@ class Endpoints:
 
         def job(database: SqliteDatabase) -> list[int]:
             # Read from the database, not the directory: endpoints may have been added or removed since.
-            ids = [endpoint.id for endpoint in _all(database)]
-            if endpoint_id not in ids:
+            seen = [endpoint.id for endpoint in all_endpoints(database)]
+            if endpoint_id not in seen:
                 raise endpoint_not_found()
+            order = EndpointModel.select(EndpointModel.id).order_by(*IN_ORDER)
+            ids = [number for (number,) in order.tuples().execute(database)]
+            place = ids.index(seen[min(position, len(seen)) - 1])  # `position` is among those that are seen
             ids.remove(endpoint_id)
-            ids.insert(position - 1, endpoint_id)
+            ids.insert(place, endpoint_id)
             for place, number in enumerate(ids, 1):
-                EndpointModel.update(position=place).where(_is(number)).execute(database)
+                EndpointModel.update(position=place).where(EndpointModel.id == number).execute(database)
             return ids
 
         def after(ids: list[int]) -> None:
@@ -141,20 +158,7 @@ class Endpoints:
 
         NotFoundError, or StorageUnavailableError.
         """
-        endpoint = self._directory.require(endpoint_id)
-
-        def job(database: SqliteDatabase) -> None:
-            if not EndpointModel.update(removed=True).where(_is(endpoint_id)).execute(database):
-                raise endpoint_not_found()
-
-        def after(_: None) -> None:
-            self._directory.remove(endpoint)
-            self._limits.forget(endpoint_id)
-            self._request_counts.forget(endpoint_id)
-            self._publish(EndpointRemoved(endpoint=endpoint))
-            self._cleanup.wake_soon()
-
-        await self._writer.run(job, after)
+        await self._trash.delete_endpoint(endpoint_id, for_good=True)
 
     @staticmethod
     def _check(errors: Sequence[FieldError]) -> None:
@@ -162,34 +166,22 @@ class Endpoints:
             raise InvalidFieldsError(errors)
 
 
+class SlugTakenError(InvalidFieldsError):
+    """Another endpoint has the slug."""
+
+
 def _is(endpoint_id: int) -> object:
-    return (EndpointModel.id == endpoint_id) & (EndpointModel.removed == False)  # noqa: E712
-
-
-def _all(database: SqliteDatabase) -> list[Endpoint]:
-    order = (EndpointModel.position.asc(nulls="LAST"), EndpointModel.id)
-    query = EndpointModel.select().where(EndpointModel.removed == False).order_by(*order)  # noqa: E712
-    targets: dict[int, list[Target]] = {}
-    for row in TargetModel.select().order_by(TargetModel.position, TargetModel.id).execute(database):
-        target = to_target(row)
-        targets.setdefault(target.endpoint_id, []).append(target)
-    return [to_endpoint(row, tuple(targets.get(row.id, ()))) for row in query.execute(database)]
-
-
-def _one(database: SqliteDatabase, endpoint_id: int) -> Endpoint:
-    for row in EndpointModel.select().where(_is(endpoint_id)).execute(database):
-        return to_endpoint(row, targets_of(database, endpoint_id))
-    raise endpoint_not_found()
+    return (EndpointModel.id == endpoint_id) & EndpointModel.trashed.is_null()
 
 
 def _refuse(error: IntegrityError, database: SqliteDatabase, slug: str) -> NoReturn:
     """Raise the error for the user, by the constraint or trigger that failed."""
     if PLAN_LIMIT in str(error):
-        known = len(_all(database))
+        known = len(all_endpoints(database))
         raise PlanLimitError(create_refusal(read_plan(database), known) or str(error)) from error
     if "endpoint.slug" in str(error):
         message = (
             f"Slug {slug!r} is taken by another endpoint. Choose another, or leave it empty to have one generated."
         )
-        raise InvalidFieldsError([FieldError(field="slug", message=message)]) from error
+        raise SlugTakenError([FieldError(field="slug", message=message)]) from error
     raise error

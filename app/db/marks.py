@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from peewee import JOIN, SqliteDatabase
 
-from app.core.deletion import Hidden
 from app.core.errors import NotFoundError
 from app.core.model import PageKey
 from app.core.record import Record
-from app.db.queries import not_hidden_sql, visible
+from app.db.queries import visible, visible_sql
 from app.db.raw_sql import raw
 from app.db.schema import CaptureModel, NoteModel, StarModel
 
@@ -34,7 +32,9 @@ START = PageKey(received_at=-1, id="")
 
 def mark_ids(database: SqliteDatabase, ids: Sequence[str], read: bool) -> Marked:
     """Mark those requests that are stored and not marked so already."""
-    update = CaptureModel.update(is_read=read).where(CaptureModel.id.in_(ids), CaptureModel.is_read != read)
+    update = CaptureModel.update(is_read=read).where(
+        CaptureModel.id.in_(ids), CaptureModel.is_read != read, visible("capture")
+    )
     return _by_endpoint(update.returning(CaptureModel.endpoint, CaptureModel.id).tuples().execute(database))
 
 
@@ -43,7 +43,7 @@ def star_ids(database: SqliteDatabase, ids: Sequence[str], starred: bool) -> Mar
     query = (
         CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, CaptureModel.id)
         .join(StarModel, JOIN.LEFT_OUTER)
-        .where(CaptureModel.id.in_(ids), StarModel.capture.is_null(starred))
+        .where(CaptureModel.id.in_(ids), StarModel.capture.is_null(starred), visible())
     )
     rows = list(query.tuples().execute(database))
     seqs = [seq for seq, _, _ in rows]
@@ -81,12 +81,11 @@ def mark_next_read(
     endpoint_id: int,
     above: PageKey,
     upto_seq: int,
-    hidden: Hidden | None = None,
 ) -> MarkStep:
-    """Mark the next `limit` requests above a place read, except hidden ones and those numbered above `upto_seq`."""
+    """Mark the next `limit` requests above a place read, except those numbered above `upto_seq`."""
     connection = raw(database)
     above_it = "endpoint_id = ? AND (received_at, id) > (?, ?) AND seq <= ?"
-    values: list[Any] = [endpoint_id, above.received_at, above.id, upto_seq]
+    values = (endpoint_id, above.received_at, above.id, upto_seq)
     last_at, last_id = connection.execute(
         "SELECT max(received_at), max(id) FROM (SELECT received_at, id FROM capture"
         f" WHERE {above_it} ORDER BY received_at, id LIMIT ?)",
@@ -94,11 +93,10 @@ def mark_next_read(
     ).fetchone()
     if last_at is None:
         return MarkStep(changed=0, reached=None)
-    condition, more = ("1", []) if hidden is None else not_hidden_sql(connection, hidden)
     changed = connection.execute(
         f"UPDATE capture SET is_read = 1 WHERE {above_it} AND is_read = 0 AND (received_at, id) <= (?, ?)"
-        f" AND {condition}",
-        (*values, last_at, last_id, *more),
+        f" AND {visible_sql()}",
+        (*values, last_at, last_id),
     ).rowcount
     return MarkStep(changed=changed, reached=PageKey(received_at=last_at, id=last_id))
 

@@ -3,27 +3,28 @@ headers nor bodies."""
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Collection, Sequence
 from functools import cache
 from hashlib import sha256
 from typing import Any
 
-import msgspec
-from peewee import JOIN, SQL, Expression, ModelSelect, SqliteDatabase, Tuple
+from peewee import JOIN, SQL, ModelSelect, SqliteDatabase, Tuple
 
-from app.core.deletion import Hidden
+from app.core.deletion import MarkedIds
 from app.core.errors import DamagedBodyError, NotFoundError
-from app.core.model import Capture, Counts, PageKey, Summary
+from app.core.model import Capture, Counts, Endpoint, PageKey, Summary
+from app.core.target import Target
 from app.db import body_parts
+from app.db.endpoint_directory import endpoint_not_found
 from app.db.raw_sql import raw, sql_list
-from app.db.records import CAPTURE, SUMMARY
+from app.db.records import CAPTURE, SUMMARY, to_endpoint, to_target
 from app.db.schema import (
     CaptureModel,
     EndpointModel,
     NoteModel,
     ResponseTimeModel,
     StarModel,
+    TargetModel,
 )
 
 
@@ -35,17 +36,16 @@ def page(
     limit: int,
     *,
     beginning: str | None = None,
-    hidden: Hidden | None = None,
 ) -> list[Summary]:
     """At most `limit` summaries, newest first: the next older than `before`, or the next newer than `after`.
 
-    With `beginning`, only those whose ids begin with it; with `hidden`, only those that are not hidden.
+    With `beginning`, only those whose ids begin with it.
     """
     rising = after is not None
-    query = _select(*SUMMARY.columns).limit(limit)
+    query = _select(*SUMMARY.columns).where(visible()).limit(limit)
     if endpoint_id is None or beginning is not None:
         # ids sort as times do, and the index on them serves all endpoints
-        query = query.where(visible()).order_by(CaptureModel.id.asc() if rising else CaptureModel.id.desc())
+        query = query.order_by(CaptureModel.id.asc() if rising else CaptureModel.id.desc())
         if before is not None:
             query = query.where(CaptureModel.id < before.id)
         if after is not None:
@@ -65,24 +65,8 @@ def page(
             query = query.where(place < (before.received_at, before.id))
         if after is not None:
             query = query.where(place > (after.received_at, after.id))
-    if hidden is not None:
-        condition, values = not_hidden_sql(raw(database), hidden)
-        query = query.where(SQL(f"({condition})", values))
     found = [SUMMARY.record(row) for row in query.tuples().execute(database)]
     return found[::-1] if rising else found
-
-
-def not_hidden_sql(connection: sqlite3.Connection, hidden: Hidden) -> tuple[str, list[Any]]:
-    """The condition on rows of `capture` that excludes hidden ones. Spans are evaluated by SQLite, which is faster; a
-    million ids in a statement would be parsed again each time, so each row's id is looked up in memory."""
-    conditions, values = ["1"], []
-    for span in hidden.spans:
-        conditions.append("NOT (endpoint_id = ? AND id <= ? AND id NOT IN (SELECT value FROM json_each(?)))")
-        values += [span.endpoint_id, span.upto, msgspec.json.encode(tuple(span.kept)).decode()]
-    if hidden.names is not None:
-        connection.create_function("is_hidden", 1, hidden.names)
-        conditions.append("NOT is_hidden(id)")
-    return " AND ".join(conditions), values
 
 
 def between(database: SqliteDatabase, after: int, upto: int, limit: int) -> list[Summary]:
@@ -94,7 +78,7 @@ def between(database: SqliteDatabase, after: int, upto: int, limit: int) -> list
 
 def seq_of(database: SqliteDatabase, capture_id: str) -> int | None:
     """The number of a stored request."""
-    query = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id == capture_id)
+    query = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id == capture_id, visible())
     return next((seq for (seq,) in query.tuples().execute(database)), None)
 
 
@@ -150,6 +134,28 @@ def numbers_of(database: SqliteDatabase, ids: Collection[str]) -> frozenset[int]
     return frozenset(seq for (seq,) in rows.tuples().execute(database))
 
 
+def stored_ids(database: SqliteDatabase, ids: Collection[str]) -> frozenset[str]:
+    """Those of these requests that are stored."""
+    rows = CaptureModel.select(CaptureModel.id).where(CaptureModel.id.in_(sql_list(ids)), visible())
+    return frozenset(name for (name,) in rows.tuples().execute(database))
+
+
+def marked_ids(database: SqliteDatabase, endpoint_id: int | None) -> MarkedIds:
+    """The requests with a star or a note. Reads the few marks, not the requests."""
+    starred, noted = (
+        frozenset(
+            name
+            for (name,) in raw(database).execute(
+                f"SELECT id FROM {table} CROSS JOIN capture ON seq = capture_seq"
+                f" WHERE endpoint_id = coalesce(?, endpoint_id) AND {visible_sql()}",
+                (endpoint_id,),
+            )
+        )
+        for table in ("capture_star", "capture_note")
+    )
+    return MarkedIds(starred=starred, noted=noted)
+
+
 def count_all(database: SqliteDatabase) -> dict[int, Counts]:
     """The counts of each endpoint that has requests, from the list's index alone.
 
@@ -175,6 +181,57 @@ def with_capture(query: ModelSelect[Any]) -> ModelSelect[Any]:
     return query
 
 
-def visible() -> Expression:
-    """The condition on `CaptureModel` that excludes requests of removed endpoints, which are still being deleted."""
-    return CaptureModel.endpoint.not_in(EndpointModel.select(EndpointModel.id).where(SQL("removed")))
+_NOT_OF_TRASHED = "{table}.endpoint_id NOT IN (SELECT id FROM endpoint WHERE trashed IS NOT NULL)"
+
+
+def trashed_sql(table: str = "capture", seq: str = "seq") -> str:
+    """The number of the deletion that hides a request, NULL normally; not of one that hides its whole endpoint. `table`
+    has the request's endpoint, and its number in the column `seq`. Endpoints without a deletion cost a look into an
+    index that is mostly empty."""
+    return (
+        f"CASE WHEN {table}.endpoint_id IN (SELECT endpoint_id FROM trash) THEN"
+        f" (SELECT CASE WHEN first_seq <= {table}.{seq} THEN deletion END FROM trash"
+        f" WHERE trash.endpoint_id = {table}.endpoint_id AND last_seq >= {table}.{seq}"
+        " ORDER BY last_seq LIMIT 1) END"
+    )
+
+
+def visible_sql(table: str = "capture", seq: str = "seq") -> str:
+    """The condition that excludes deleted requests."""
+    return f"({_NOT_OF_TRASHED.format(table=table)} AND {trashed_sql(table, seq)} IS NULL)"
+
+
+def visible(table: str = "t1", seq: str = "seq") -> SQL:
+    """The same for a query of models, which calls its first table t1."""
+    return SQL(visible_sql(table, seq))
+
+
+def of_visible_endpoint(table: str = "t1") -> SQL:
+    """The condition that excludes requests and deliveries of deleted endpoints."""
+    return SQL(_NOT_OF_TRASHED.format(table=table))
+
+
+IN_ORDER = (EndpointModel.position.asc(nulls="LAST"), EndpointModel.id)
+"""The user's order."""
+
+
+def all_endpoints(database: SqliteDatabase, endpoint_id: int | None = None) -> list[Endpoint]:
+    """All that are not deleted, in the user's order; with an `endpoint_id` only that one."""
+    query = EndpointModel.select().where(EndpointModel.trashed.is_null()).order_by(*IN_ORDER)
+    target_query = TargetModel.select().order_by(TargetModel.position, TargetModel.id)
+    if endpoint_id is not None:
+        query = query.where(EndpointModel.id == endpoint_id)
+        target_query = target_query.where(TargetModel.endpoint == endpoint_id)
+    targets: dict[int, list[Target]] = {}
+    for row in target_query.execute(database):
+        target = to_target(row)
+        targets.setdefault(target.endpoint_id, []).append(target)
+    return [to_endpoint(row, tuple(targets.get(row.id, ()))) for row in query.execute(database)]
+
+
+def endpoint_of(database: SqliteDatabase, endpoint_id: int) -> Endpoint:
+    """Raises NotFoundError."""
+    found = all_endpoints(database, endpoint_id)
+    if not found:
+        raise endpoint_not_found()
+    return found[0]

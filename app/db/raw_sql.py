@@ -8,7 +8,6 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `attempts.py` | a range of the oldest attempts in one statement, and the index that marks its beginning |
 | `body_check.py` | a backup's file or the store's, read in one pass |
 | `body_parts.py` | parts of bodies, in the statements of a commit and of each read |
-| `bulk_delete.py` | joins in a fixed order (`CROSS JOIN`): from the few marks to their requests |
 | `cleanup.py` | pragmas |
 | `clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
 | `connection.py` | pragmas, and a check of the file before peewee may open it |
@@ -25,7 +24,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `integrity.py` | a connection and a thread of its own, for `quick_check` |
 | `marks.py` | marks a whole endpoint read in steps between captures, by pairs of columns |
 | `migrations.py` | the statements of released versions, unchanged |
-| `queries.py` | one request, for each call that waits; the counts at start, from one index; a function of SQLite |
+| `queries.py` | one request, for each call that waits; the counts at start, from one index; joins in a fixed order |
 | `raw_sql.py` | transactions that begin by taking the lock, and savepoints |
 | `removed_targets.py` | in steps between captures, any number of rows in one statement |
 | `rescue.py` | a file that may be damaged anywhere, row by row |
@@ -43,6 +42,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `search/sql_filter.py` | the same |
 | `statistics.py` | the chart's counts name the only indexes that may be read (`INDEXED BY`) |
 | `target_troubles.py` | a file that is opened without the store; reads fields of JSON |
+| `trash.py` | any number of IDs and of spans in one statement |
 | `unsent.py` | around each step of a purge, from a select that is passed in; `INDEXED BY` |
 | `writer.py` | pragmas, on the connection it owns |
 """

@@ -45,7 +45,6 @@ from app.db.copy import copy_database, find_damage, remove_database, snapshot, s
 from app.db.disk_reserve import INDEX_NAME, size_of
 from app.db.folder import lock_folder
 from app.db.migrations import MIGRATIONS, OLDEST, applied
-from app.db.queries import visible
 from app.db.schema import CaptureModel, DeliveryModel, EndpointModel
 from app.db.schema_check import schema_problem
 
@@ -193,15 +192,17 @@ def _contents(staged: Path, damaged: int) -> BackupContents:
 
 
 def _counted(database: SqliteDatabase, size: int, damaged: int) -> BackupContents:
+    # What can still be restored is restored by the start.
+    visible = CaptureModel.endpoint.not_in(EndpointModel.select(EndpointModel.id).where(SQL("removed")))
     past = CaptureModel.received_at < now_us() - EndpointModel.retention_days * DAY_US
     expired = CaptureModel.select().join(EndpointModel, on=CaptureModel.endpoint == EndpointModel.id)
-    newest = CaptureModel.select(fn.max(CaptureModel.received_at)).where(visible()).bind(database).scalar()
+    newest = CaptureModel.select(fn.max(CaptureModel.received_at)).where(visible).bind(database).scalar()
     return BackupContents(
         size=size,
         endpoints=EndpointModel.select().where(SQL("removed = 0")).bind(database).count(),
-        requests=CaptureModel.select().where(visible()).bind(database).count(),
+        requests=CaptureModel.select().where(visible).bind(database).count(),
         newest_at=newest,
-        expired=expired.where(past & visible()).bind(database).count(),
+        expired=expired.where(past & visible).bind(database).count(),
         queued=DeliveryModel.select().where(DeliveryModel.state == "queued").bind(database).count(),
         damaged_bodies=damaged,
     )

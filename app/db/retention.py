@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import logging
 import sqlite3
-from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -26,15 +25,15 @@ from app.core.rules import RETENTION_MAX
 from app.db.background_worker import BackgroundWorker
 from app.db.cleanup import Cleanup, Reclaim
 from app.db.clock_check import ClockCheck
-from app.db.counts import Removed, RequestCounts, all_uses, freed_since
-from app.db.delete_requests import delete_oldest, newest_received_at
+from app.db.counts import Removed, RequestCounts
+from app.db.delete_requests import NOTHING, delete_oldest, delete_selected
 from app.db.endpoints import Endpoints
 from app.db.folder import size_on_disk
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.schema import MisdatedModel
 from app.db.storage_limits import StorageLimits
-from app.db.unsent import BY_AGE, UnsentReport, keep_unsent
+from app.db.unsent import BY_AGE, UnsentReport
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
 
@@ -233,17 +232,9 @@ def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, be
     if not _any_misdated(connection):
         return delete_oldest(database, limit, endpoint_id=endpoint_id, before=before, unsent_error=BY_AGE)
     values = {"endpoint": endpoint_id, "before": before, "limit": limit}
-    uses = all_uses(database)
-    deleted: list[tuple[int]] = []
-    unsent: Counter[int] = Counter()
-    for selection in (f"{_PLAIN} ORDER BY received_at, id", _MISDATED):
-        unsent.update(keep_unsent(connection, f"SELECT seq {selection} LIMIT :limit", values, BY_AGE))
-        deleted += connection.execute(
-            f"DELETE FROM capture WHERE seq IN (SELECT seq {selection} LIMIT :limit) RETURNING is_read", values
-        ).fetchall()
-    unread = sum(not is_read for (is_read,) in deleted)
-    last, freed = newest_received_at(database, endpoint_id), freed_since(database, uses, endpoint_id)
-    return Removed(total=len(deleted), unread=unread, last_received_at=last, freed=freed, unsent=unsent)
+    selections = (f"{_PLAIN} ORDER BY received_at, id", _MISDATED)
+    selected = " UNION ".join(f"SELECT seq FROM (SELECT seq {selection} LIMIT :limit)" for selection in selections)
+    return delete_selected(database, selected, values, unsent_error=BY_AGE).get(endpoint_id, NOTHING)
 
 
 def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]]) -> int:

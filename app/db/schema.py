@@ -115,7 +115,8 @@ class AccountModel(StoreModel):
 
 
 class EndpointModel(StoreModel):
-    """An endpoint; `removed` hides it while its requests are deleted in small steps.
+    """An endpoint; `trashed` is the number of the deletion that hides it with its requests. `removed`: it cannot be
+    restored any more, and its requests are being deleted in small steps.
 
     `position` orders the list, and is NULL until the user reorders it: those without one come last, oldest first.
     """
@@ -129,6 +130,7 @@ class EndpointModel(StoreModel):
     response = TextField(constraints=[Check("json_valid(response)")])
     auth = TextField(constraints=[Check("json_valid(auth)")])
     created_at = IntegerField()
+    trashed = IntegerField(null=True)
     removed = _FlagField("removed", default=False)
     storage_limit = IntegerField(
         null=True, constraints=[Check(f"storage_limit BETWEEN {STORAGE_LIMIT_MIN} AND {STORAGE_LIMIT_MAX}")]
@@ -140,7 +142,11 @@ class EndpointModel(StoreModel):
 
     class Meta:
         table_name = "endpoint"
-        indexes = (SQL("CREATE UNIQUE INDEX endpoint_slug ON endpoint (slug) WHERE removed = 0"),)
+        constraints = (Check("removed = 0 OR trashed IS NOT NULL"),)
+        indexes = (
+            SQL("CREATE UNIQUE INDEX endpoint_slug ON endpoint (slug) WHERE removed = 0"),
+            SQL("CREATE INDEX endpoint_trashed ON endpoint (trashed) WHERE trashed IS NOT NULL"),
+        )
         triggers = (
             f"""CREATE TRIGGER endpoint_plan_limit BEFORE INSERT ON endpoint
             WHEN (SELECT plan FROM account) = 'free' AND {_ENDPOINTS} >= {FREE_ENDPOINTS}
@@ -223,6 +229,25 @@ class CaptureModel(StoreModel):
                 - (1000 + OLD.size + length(OLD.headers) + length(OLD.target) + coalesce(length(OLD.trailers), 0))
             WHERE owner = OLD.endpoint_id; END""",
         )
+
+
+class TrashModel(StoreModel):
+    """An endpoint's requests from one number to another, which a deletion hides until it is purged or undone.
+
+    Spans, because all of an endpoint's requests are one, which is stored and undone at once, however many they are.
+    Those of one endpoint do not overlap, so that a request is looked up in one step, see `queries.trashed_sql`.
+    """
+
+    endpoint_id = IntegerField()
+    last_seq = IntegerField()
+    first_seq = IntegerField()
+    deletion = IntegerField()
+
+    class Meta:
+        table_name = "trash"
+        primary_key = CompositeKey("endpoint_id", "last_seq")
+        without_rowid = True
+        indexes = (SQL("CREATE INDEX trash_deletion ON trash (deletion, endpoint_id, last_seq)"),)
 
 
 class ResponseTimeModel(StoreModel):
@@ -511,6 +536,7 @@ MODELS: tuple[type[StoreModel], ...] = (
     EndpointModel,
     StorageUseModel,
     CaptureModel,
+    TrashModel,
     ResponseTimeModel,
     StarModel,
     NoteModel,

@@ -10,9 +10,8 @@ from itertools import pairwise
 from peewee import SQL, Select, SqliteDatabase, fn
 
 from app.core.activity import Bar
-from app.core.deletion import Hidden
 from app.core.model import DeliveryState, SenderCount
-from app.db.queries import not_hidden_sql, visible
+from app.db.queries import trashed_sql, visible
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.schema import DELIVERY_STATE, NOBODY, CaptureModel
@@ -36,6 +35,8 @@ FROM (SELECT count(*) AS forwarded, coalesce(sum(delivery = 'u'), 0) AS not_sent
 
 
 COUNT = _count(_IN_RANGE)
+_COUNT_VISIBLE = _count(f"{_IN_RANGE} AND {trashed_sql()} IS NULL")
+"""Takes half as long again, so it is used only while something is deleted."""
 
 
 class Activity:
@@ -44,7 +45,7 @@ class Activity:
     def __init__(self, readers: Readers) -> None:
         self._readers = readers
 
-    async def bars(self, endpoint_id: int | None, edges: Sequence[int], *, hidden: Hidden | None = None) -> list[Bar]:
+    async def bars(self, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
         """Count the requests between each two consecutive times in `edges` (ascending), of one endpoint or of all
         (None).
 
@@ -53,7 +54,7 @@ class Activity:
         found: list[Bar] = []
         for first in range(0, len(edges) - 1, BARS_PER_STEP):
             some = edges[first : first + BARS_PER_STEP + 1]
-            found += await self._readers.run(partial(_bars, endpoint_id=endpoint_id, edges=some, hidden=hidden))
+            found += await self._readers.run(partial(_bars, endpoint_id=endpoint_id, edges=some))
         return found
 
     async def oldest(self, endpoint_id: int | None) -> int | None:
@@ -85,19 +86,14 @@ class Activity:
         return await self._readers.run(job)
 
 
-def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int], hidden: Hidden | None) -> list[Bar]:
+def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
     connection = raw(database)
-    statement, hidden_values = COUNT, {}
-    if hidden is not None:
-        condition, given = not_hidden_sql(connection, hidden)
-        for number, value in enumerate(given):
-            condition = condition.replace("?", f":hidden{number}", 1)
-            hidden_values[f"hidden{number}"] = value
-        statement = _count(f"{_IN_RANGE} AND {condition}")
+    (any_trashed,) = connection.execute("SELECT EXISTS (SELECT 1 FROM trash)").fetchone()
+    statement = _COUNT_VISIBLE if any_trashed else COUNT
     endpoint_ids = f"[{','.join(map(str, _visible(connection, endpoint_id)))}]"
     bars = []
     for start, end in pairwise(edges):
-        values = {"endpoint_ids": endpoint_ids, "start": start, "end": end, **hidden_values}
+        values = {"endpoint_ids": endpoint_ids, "start": start, "end": end}
         total, incomplete, forwarded, not_sent, failed = connection.execute(statement, values).fetchone()
         plain, delivered = total - incomplete - forwarded, forwarded - not_sent - failed
         bars.append(Bar(plain=plain, delivered=delivered, not_sent=not_sent, failed=failed, incomplete=incomplete))
@@ -105,8 +101,9 @@ def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int
 
 
 def _visible(connection: sqlite3.Connection, endpoint_id: int | None) -> list[int]:
-    """The endpoint, or all, except removed ones, whose requests may still be stored."""
-    rows = connection.execute("SELECT id FROM endpoint WHERE NOT removed AND id = coalesce(?, id)", (endpoint_id,))
+    """The endpoint, or all, except deleted ones, whose requests may still be stored."""
+    statement = "SELECT id FROM endpoint WHERE trashed IS NULL AND id = coalesce(?, id)"
+    rows = connection.execute(statement, (endpoint_id,))
     return [number for (number,) in rows]
 
 
@@ -127,7 +124,7 @@ class ProviderStats:
         """
 
         def job(database: SqliteDatabase) -> list[SenderCount]:
-            newest = CaptureModel.select(CaptureModel.provider, CaptureModel.event).where(visible()).limit(NEWEST)
+            newest = CaptureModel.select(CaptureModel.provider, CaptureModel.event).where(visible("t2")).limit(NEWEST)
             if endpoint_id is None:
                 newest = newest.order_by(CaptureModel.seq.desc())
             else:

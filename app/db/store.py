@@ -49,6 +49,7 @@ from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.statistics import Activity, ProviderStats
 from app.db.storage_limits import StorageLimits
 from app.db.targets import Targets
+from app.db.trash import Trash
 from app.db.tunnels import Tunnels
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch, Job
@@ -103,9 +104,18 @@ class Store:
         self._eviction = self._build_eviction(clock)
         self._identification = Identification(self._writer, self._readers, identify, publish)
         self.integrity = IntegrityCheck(path, self._damage_found, self._reserve.has_ample_space)
-        self.account = Account(self._writer, publish)
         self.backups = Backups(path, disk_reserve)
         self._directory = EndpointDirectory()
+        self.trash = Trash(
+            self._writer,
+            self._readers,
+            self._directory,
+            counts=self._request_counts,
+            limits=self.limits,
+            cleanup=self._cleanup,
+            publish=self._publish_and_index,
+        )
+        self.account = Account(self._writer, self.trash, publish)
         self._removed_targets = RemovedTargets(self._writer, self._readers, self._directory, publish)
         self.endpoints = self._build_endpoints(own_bases)
         self.targets = Targets(self._writer, self._directory, publish, own_bases, self._removed_targets)
@@ -143,11 +153,11 @@ class Store:
             self._directory,
             counts=self._request_counts,
             limits=self.limits,
-            cleanup=self._cleanup,
             publish=self._publish,
             own_bases=own_bases,
             retention_changed=self._retention_changed,
             removed_targets=self._removed_targets,
+            trash=self.trash,
         )
 
     def _build_captures(self) -> Captures:
@@ -160,6 +170,7 @@ class Store:
             limits=self.limits,
             identification=self._identification,
             removed_targets=self._removed_targets,
+            trash=self.trash,
             publish=self._publish_and_index,
         )
 
@@ -203,6 +214,7 @@ class Store:
                 before = self._request_counts.of(endpoint.id).stored_bytes
                 fresh = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
                 self._request_counts.start(endpoint.id, fresh)
+                self._request_counts.hide_trashed(endpoint.id)
                 self.limits.grew(endpoint.id, fresh.stored_bytes - before)
             missed = tuple(summary for summary in stored if summary.seq > self._request_counts.newest_seq)
             if missed:
@@ -349,6 +361,7 @@ class Store:
     async def _load(self) -> None:
         await self._writer.start()
         await self._readers.connect()
+        await self.trash.load()
         await self.account.load()
         await self.endpoints.load()
         await self.deliveries.load()

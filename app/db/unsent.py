@@ -10,7 +10,7 @@ import logging
 import sqlite3
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from peewee import SqliteDatabase
@@ -71,11 +71,6 @@ def keep_unsent(connection: sqlite3.Connection, requests: str, values: Mapping[s
     return {target_id: count for target_id, count, _ in counts}
 
 
-def keep_unsent_of(connection: sqlite3.Connection, seqs: Sequence[int], error: str) -> Unsent:
-    """The same for requests with these numbers."""
-    return keep_unsent(connection, "SELECT value FROM json_each(:seqs)", {"seqs": json_list(seqs)}, error)
-
-
 def deleted_page(
     database: SqliteDatabase, which: DeliveryFilter, before: int | None, after: int | None, limit: int
 ) -> list[tuple[int, Delivery]]:
@@ -107,7 +102,7 @@ def _where(which: DeliveryFilter) -> tuple[str, list[Any]] | None:
     """A condition; None when no deleted delivery can meet the filter."""
     if which.state not in (None, DeliveryState.NOT_SENT) or which.replay or which.replay_id is not None:
         return None
-    parts, values = ["endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)"], list[Any]()
+    parts, values = ["endpoint_id NOT IN (SELECT id FROM endpoint WHERE trashed IS NOT NULL)"], list[Any]()
     for column, value in (("endpoint_id", which.endpoint_id), ("target_id", which.target_id)):
         if value is not None:
             parts.append(f"{column} = ?")

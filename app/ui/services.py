@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from app.core.about import Component, Fact
 from app.core.backup import BackupContents, BackupStep
-from app.core.deletion import Hidden
+from app.core.deletion import Mark
 from app.core.delivery_repositories import DeliveryRepository, ResponsePairRepository, TargetRepository
 from app.core.events import Bus
 from app.core.model import Endpoint, SentTest
@@ -25,6 +25,7 @@ from app.core.repositories import (
     RefusedRepository,
     RetentionRepository,
     StorageLimitRepository,
+    TrashRepository,
 )
 from app.core.settings import Settings
 from app.core.tunnel.program import FoundProgram
@@ -63,10 +64,7 @@ class ReplayControl(Protocol):
     StorageUnavailableError.
 
     `start` raises InvalidFieldsError. `pause`, `resume` and `cancel` raise NotFoundError if the replay is not running.
-    What `set_hidden` was given is not sent.
     """
-
-    def set_hidden(self, hidden: Callable[[], Hidden | None]) -> None: ...
 
     async def start(self, spec: ReplaySpec) -> Replay: ...
     async def pause(self, replay_id: str) -> Replay: ...
@@ -74,6 +72,14 @@ class ReplayControl(Protocol):
     async def cancel(self, replay_id: str) -> Replay: ...
     async def get(self, replay_id: str) -> Replay | None: ...
     async def latest(self, limit: int = 50) -> list[Replay]: ...
+
+
+class DeleteControl(Protocol):
+    """Deletes as `TrashRepository` says. In the main window each deletion can be undone for ten seconds."""
+
+    async def delete(self, ids: Sequence[str]) -> object: ...
+    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> object: ...
+    async def delete_endpoint(self, endpoint_id: int) -> object: ...
 
 
 class RestoreControl(Protocol):
@@ -134,6 +140,8 @@ class Services:
 
     endpoints: EndpointRepository
     captures: CaptureRepository
+    trash: TrashRepository
+    deletes: DeleteControl
     activity: ActivityRepository
     senders: ProviderStatsRepository
     deliveries: DeliveryRepository

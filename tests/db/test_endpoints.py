@@ -199,7 +199,7 @@ async def test_deleting_hides_at_once_and_deletes_in_the_background(
 ) -> None:
     captures = await add_many(store, endpoint.id, 500)
     await store.endpoints.delete(endpoint.id)
-    assert events[-1] == EndpointRemoved(endpoint=endpoint)
+    assert of_kind(events, EndpointRemoved) == [EndpointRemoved(endpoint=endpoint)]
     assert store.endpoints.all() == ()
     assert store.captures.counts(endpoint.id) == Counts()
     assert await store.captures.page(None) == []
@@ -218,7 +218,7 @@ async def test_an_interrupted_deletion_goes_on_at_the_next_start(tmp_path: Path)
     await add_many(store, made.id, 200)
     await store.close()
     with closing(sqlite3.connect(tmp_path / "hookline.db")) as connection:  # as a kill right after the commit leaves it
-        connection.execute("UPDATE endpoint SET removed = 1")
+        connection.execute("UPDATE endpoint SET trashed = 1, removed = 1")
         connection.commit()
     again = await Store.open(tmp_path, lambda _: None)
     assert again.endpoints.all() == ()

@@ -94,6 +94,8 @@ class Desk:
         self.services = Services(
             endpoints=self.store.endpoints,
             captures=self.store.captures,
+            trash=self.store.trash,
+            deletes=self.store.trash,
             activity=self.store.activity,
             senders=self.store.senders,
             deliveries=self.store.deliveries,

@@ -11,13 +11,12 @@ from typing import Any
 import msgspec
 from peewee import SqliteDatabase
 
-from app.core.deletion import Hidden
 from app.core.ids import first_id
 from app.core.model import PART_SIZE, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.db import body_parts
-from app.db.queries import not_hidden_sql
+from app.db.queries import visible_sql
 from app.db.raw_sql import raw
 from app.db.records import SUMMARY
 from app.db.search.candidate import Candidate, UnpackBudget
@@ -51,7 +50,6 @@ _SEQ = SUMMARY.position("seq")
 _BESIDE = ("capture_response", "capture_star", "capture_note")
 _WITH_MARKS = "capture" + "".join(f" LEFT JOIN {table} ON {table}.capture_seq = capture.seq" for table in _BESIDE)
 _WITH_BODY = f"{_WITH_MARKS} LEFT JOIN capture_body ON capture_body.key = {body_parts.FIRST_PART}"
-_VISIBLE = "capture.endpoint_id NOT IN (SELECT id FROM endpoint WHERE removed)"
 
 
 class ScanStep(Record, frozen=True):
@@ -79,7 +77,6 @@ class Scan(Record, frozen=True):
     endpoint_id: int | None
     cancelled: Event
     budget: UnpackBudget
-    hidden: Hidden | None = None
     secret_headers: SecretHeaders | None = None
 
     def step(self, database: SqliteDatabase, section: ListSection, place: PageKey, rows: int, limit: int) -> ScanStep:
@@ -127,7 +124,7 @@ class Scan(Record, frozen=True):
         self, database: SqliteDatabase, section: ListSection, place: PageKey, bottom: PageKey | None
     ) -> Iterator[tuple[Any, ...]]:
         """The rows between two places that may match, newest first."""
-        where, values = self._where(database, place, bottom)
+        where, values = self._where(place, bottom)
         query = f"SELECT {self._columns()} WHERE {where} ORDER BY {self._order()}"
         rows = raw(database).execute(query, (*self._column_values(), *values))
         seqs = section.seqs
@@ -135,7 +132,7 @@ class Scan(Record, frozen=True):
 
     def _rows_of(self, database: SqliteDatabase, section: ListSection, place: PageKey) -> Iterator[tuple[Any, ...]]:
         """The rows of a section with few `seqs`, newest first. They are sorted before their bodies are read."""
-        where, values = self._where(database, place, section.floor)
+        where, values = self._where(place, section.floor)
         connection = raw(database)
         # json_each has an `id` of its own, which would make that of `capture` ambiguous
         candidates = "(SELECT value FROM json_each(?)) AS listed"
@@ -191,15 +188,10 @@ class Scan(Record, frozen=True):
             )
         return meets_all(candidate, self.sql_filter.terms)
 
-    def _where(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> Sql:
+    def _where(self, place: PageKey, bottom: PageKey | None) -> Sql:
         between, values = self._between(place, bottom)
         condition, more = self.sql_filter.where
-        visible = f" AND {_VISIBLE}" if self.endpoint_id is None else ""
-        where = f"{between} AND ({condition}){visible}"
-        if self.hidden is None:
-            return where, (*values, *more)
-        not_hidden, named = not_hidden_sql(raw(database), self.hidden)
-        return f"{where} AND {not_hidden}", (*values, *more, *named)
+        return f"{between} AND ({condition}) AND {visible_sql()}", (*values, *more)
 
     def _between(self, place: PageKey, bottom: PageKey | None) -> Sql:
         """Older than `place`, down to `bottom` inclusive."""

@@ -14,7 +14,6 @@ from threading import Event
 from peewee import SqliteDatabase
 
 from app.core.clock import now_us
-from app.core.deletion import Hidden
 from app.core.model import PageKey, Summary
 from app.core.redaction.secret import SecretHeaders
 from app.core.search.query import Query, Term
@@ -44,17 +43,15 @@ async def search(
     limit: int,
     searched: Callable[[int], None] | None = None,
     unexamined: Callable[[int], None] | None = None,
-    hidden: Hidden | None = None,
     secret_headers: SecretHeaders | None = None,
 ) -> AsyncGenerator[list[Summary], None]:
-    """At most `limit` summaries in total, none that is `hidden`, in batches that are never empty. Closing the generator
-    cancels the search.
+    """At most `limit` summaries in total, in batches that are never empty. Closing the generator cancels the search.
 
     During a long search, `searched` receives how many of the list's newest requests have been examined. `unexamined`
     receives the numbers of requests, as they are found, that may match and are left out: what their bodies unpack to is
     too long. With `secret_headers`, requests are examined without their secrets.
     """
-    scan = _scan(query, endpoint_id, hidden, secret_headers)
+    scan = _scan(query, endpoint_id, secret_headers)
     narrowing = query.terms if secret_headers is None else indexed_terms(query)
     place = min((before or NEWEST, place_before(scan.sql_filter.before)), key=lambda key: key.received_at)
     progress = ScanProgress(readers, scan, place_before(scan.sql_filter.before), searched)
@@ -89,7 +86,7 @@ async def matching(
     readers: Readers, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
 ) -> set[str]:
     """Which of these requests match, at most `FEW`. `secret_headers` as in `search`."""
-    scan = _scan(query, None, None, secret_headers)
+    scan = _scan(query, None, secret_headers)
     section = ListSection(seqs=await readers.run(lambda database: numbers_of(database, ids)))
     found: set[str] = set()
     place: PageKey | None = NEWEST
@@ -104,13 +101,12 @@ async def matching(
     return found
 
 
-def _scan(query: Query, endpoint_id: int | None, hidden: Hidden | None, secret_headers: SecretHeaders | None) -> Scan:
+def _scan(query: Query, endpoint_id: int | None, secret_headers: SecretHeaders | None) -> Scan:
     return Scan(
         sql_filter=to_sql_filter(query if secret_headers is None else shown_events(query), now_us()),
         endpoint_id=endpoint_id,
         cancelled=Event(),
         budget=UnpackBudget(),
-        hidden=hidden,
         secret_headers=secret_headers,
     )
 

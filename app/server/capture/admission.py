@@ -99,7 +99,7 @@ class Admission:
         if message.method not in _METHODS:
             return wrong_method(message.method)
         slug = slug_of(message.path)
-        endpoint = self._endpoints.by_slug(slug) if slug else None
+        endpoint = self._endpoints.capturing(slug) if slug else None
         if endpoint is None:
             return self._probe_response(message.path) or _NOT_FOUND
         headers = message.headers
@@ -120,7 +120,7 @@ class Admission:
     def revoked(self, config: CaptureConfig) -> Rejection | None:
         """Why a request that was admitted is not stored after its body was received: its endpoint was switched off or
         deleted."""
-        endpoint = self._endpoints.by_slug(config.endpoint.slug)
+        endpoint = self._endpoints.capturing(config.endpoint.slug)
         if endpoint is None or endpoint.id != config.endpoint.id:
             return _NOT_FOUND
         return None if endpoint.active else inactive(endpoint)

@@ -12,13 +12,13 @@ from app.core.delivery_repositories import DeliveryRepository, TargetRepository
 from app.core.events import (
     Bus,
     Captured,
+    DeletionPurged,
     DeliveriesQueued,
     DeliveryChanged,
     DeliveryDue,
     EndpointRemoved,
     EndpointSaved,
     Purged,
-    RequestsRemoved,
     Subscriptions,
     TargetChanged,
 )
@@ -160,9 +160,9 @@ class Forwarder:
         self._subscriptions.add(DeliveriesQueued, self._queued)
         self._subscriptions.add(DeliveryDue, self._due)
         self._failure_log.add_to(self._subscriptions)
-        self._subscriptions.add(EndpointSaved, lambda event: self._wake_all_of({event.endpoint.id}, requeued=True))
+        self._subscriptions.add(EndpointSaved, self._saved)
         self._subscriptions.add(EndpointRemoved, lambda event: self._wake_all_of({event.endpoint.id}))
-        self._subscriptions.add(RequestsRemoved, lambda event: self._wake_all_of({event.endpoint_id}))
+        self._subscriptions.add(DeletionPurged, lambda event: self._wake_all_of(event.endpoint_ids))
         self._subscriptions.add(Purged, lambda event: self._wake_all_of(event.report.deleted))
         for target_id in await self._queue.targets_with_queued():
             self._wake(target_id)
@@ -187,6 +187,12 @@ class Forwarder:
         for endpoint_id in {row.endpoint_id for row in event.summaries if row.delivery is DeliveryState.QUEUED}:
             endpoint = self._endpoints.by_id(endpoint_id)
             for target in endpoint.targets if endpoint is not None else ():
+                self._wake(target.id)
+
+    def _saved(self, event: EndpointSaved) -> None:
+        self._wake_all_of({event.endpoint.id}, requeued=True)
+        if not event.created:  # it may have been restored: its workers ended when it was deleted
+            for target in event.endpoint.targets:
                 self._wake(target.id)
 
     def _queued(self, event: DeliveriesQueued) -> None:

@@ -15,7 +15,6 @@ from msgspec.structs import replace
 
 from app.core.attempt_text import FAILURES, short_result
 from app.core.clock import now_us
-from app.core.deletion import Hidden
 from app.core.delivery import Attempt, Delivery, FailureKind, QueuedDelivery, ended_state
 from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
@@ -82,17 +81,15 @@ class ReplayRunner:
         deliveries: DeliveryRepository,
         endpoints: EndpointRepository,
         sender: LazySender,
-        hidden: Callable[[], Hidden | None],
         local_url: Callable[[str], str],
     ) -> None:
         """`before` is what came of the deliveries before an end interrupted the replay: those that had ended are
-        counted, and not sent again. `hidden` are requests not to send.
+        counted, and not sent again.
         `local_url` is the capture URL of a slug as this machine reaches it."""
         self.replay = replay
         self._spec, self._selection = replay.spec, selection
         self._before, self._interrupted = dict(before.ended), Counter(before.interrupted)
         self._deliveries, self._endpoints, self._sender, self._local_url = deliveries, endpoints, sender, local_url
-        self._hidden = hidden
         self._sent = self._dropped = self._duplicated = self._incomplete = 0
         self._repeated = before.repeated
         self._total = len(selection) * self._spec.times
@@ -219,10 +216,6 @@ class ReplayRunner:
         ids = list({send.capture_id for send in batch if not send.dropped})
         return await self._stored(lambda: self._deliveries.requests(ids))
 
-    def _is_hidden(self, capture: Capture) -> bool:
-        hidden = self._hidden()
-        return hidden is not None and hidden.has(capture.endpoint_id, capture.id)
-
     async def _due(self, at_us: int) -> None:
         """Wait until a send is due; pauses put it off."""
         while True:
@@ -273,19 +266,10 @@ class ReplayRunner:
                 return
             self._count(send)
         try:
-            rest = self._count_earlier(send, targets)
-            if self._is_hidden(capture):
-                self._skipped += 1
-                for target in rest:
-                    self._count_not_sent(target)
-                return
-            for target in rest:
+            for target in self._count_earlier(send, targets):
                 await self._deliver(send, capture, body, target)
         finally:
             self._free.release()
-
-    def _count_not_sent(self, target: Target) -> None:
-        self.counts.add(target.url, delivered=False, result=FAILURES[FailureKind.NOT_SENT])
 
     async def _delay(self, ms: int) -> None:
         """Wait, and then for a free place; not any longer once the replay is cancelled."""
@@ -316,7 +300,7 @@ class ReplayRunner:
         self._interrupted[key] -= delivery.interrupted  # before anything is awaited: the next copy repeats another
         if not await self._stored(lambda: self._deliveries.add_replays([delivery])):
             self._skipped += 1
-            self._count_not_sent(target)
+            self.counts.add(target.url, delivered=False, result=FAILURES[FailureKind.NOT_SENT])
             return
         self._repeated += delivery.interrupted
         queued = QueuedDelivery(delivery=delivery, capture=capture, body=body)

@@ -10,7 +10,6 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.deletion import Hidden
 from app.core.delivery_repositories import DeliveryRepository, ReplayRepository
 from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.events import Bus, ReplayChanged
@@ -62,11 +61,6 @@ class ReplayService:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._turn = asyncio.Lock()
         self._stopping = False
-        self._hidden: Callable[[], Hidden | None] = lambda: None
-
-    def set_hidden(self, hidden: Callable[[], Hidden | None]) -> None:
-        """What is about to be deleted: replays that begin after this do not send it."""
-        self._hidden = hidden
 
     async def start(self, spec: ReplaySpec) -> Replay:
         """Begin a replay, or queue it behind the one that runs.
@@ -188,7 +182,7 @@ class ReplayService:
         if replay.started_at is not None:
             before = await self._replays.results(replay.id)
             source = _received_before(source, replay.started_at)
-        selection = await select(source, self._captures, self._hidden())
+        selection = await select(source, self._captures)
         started = replace(replay, state=ReplayState.RUNNING, started_at=replay.started_at or now_us())
         runner = ReplayRunner(
             started,
@@ -197,7 +191,6 @@ class ReplayService:
             deliveries=self._deliveries,
             endpoints=self._endpoints,
             sender=self._sender,
-            hidden=self._hidden,
             local_url=lambda slug: f"{self._local_base()}/catch/{slug}",
         )
         del self._waiting[replay.id]

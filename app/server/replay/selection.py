@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import aclosing
 
-from app.core.deletion import Hidden
 from app.core.ids import first_id, uuid7_us
 from app.core.model import PageKey
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySource
@@ -35,31 +34,31 @@ class Selection:
             yield capture_id, uuid7_us(capture_id)
 
 
-async def select(source: ReplaySource, captures: CaptureRepository, hidden: Hidden | None = None) -> Selection:
-    """Of what matches, without `hidden`. Raises StorageUnavailableError, or QueryError if the query is wrong."""
+async def select(source: ReplaySource, captures: CaptureRepository) -> Selection:
+    """Raises StorageUnavailableError, or QueryError if the query is wrong."""
     if isinstance(source, ChosenRequests):
         selection = Selection()
         for capture_id in sorted(set(source.ids), reverse=True):
             selection.add(capture_id)
         return selection
-    return await _matching(source, captures, hidden)
+    return await _matching(source, captures)
 
 
-async def _matching(source: MatchingRequests, captures: CaptureRepository, hidden: Hidden | None) -> Selection:
+async def _matching(source: MatchingRequests, captures: CaptureRepository) -> Selection:
     selection, before = Selection(), None
     if source.received_before is not None:
         before = PageKey(received_at=source.received_before, id=first_id(source.received_before))
     after = source.received_after or 0
     query = parse(source.query) if source.query.strip() else None
     if query is not None:
-        found = captures.search(query, source.endpoint_id, before=before, limit=2**31, hidden=hidden)
+        found = captures.search(query, source.endpoint_id, before=before, limit=2**31)
         async with aclosing(found) as batches:
             async for batch in batches:
                 for row in batch:
                     if row.received_at >= after:
                         selection.add(row.id)
         return selection
-    while page := await captures.page(source.endpoint_id, before=before, limit=_PAGE, hidden=hidden):
+    while page := await captures.page(source.endpoint_id, before=before, limit=_PAGE):
         for row in page:
             if row.received_at < after:
                 return selection

@@ -13,7 +13,7 @@ import msgspec
 
 from app.core.clock import now_us
 from app.core.errors import HooklineError, NotFoundError, StorageUnavailableError
-from app.core.events import Bus, EndpointRemoved, TunnelChanged
+from app.core.events import Bus, EndpointRemoved, EndpointSaved, Event, TunnelChanged
 from app.core.own_urls import CAPTURE_PATH
 from app.core.repositories import EndpointRepository, TunnelRepository
 from app.core.tunnel.options import saved_after, shown_values, values_to_run
@@ -56,12 +56,8 @@ class CopiedUrls:
         """The provider has the endpoint's capture URL, and no older one."""
         at = now_us()
         await self._repository.updated(endpoint_id, base, at)
-        self.forget(endpoint_id)
-        self._copies.append(TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at))
-
-    def forget(self, endpoint_id: int) -> None:
-        """The endpoint was deleted."""
         self._copies = [one for one in self._copies if one.endpoint_id != endpoint_id]
+        self._copies.append(TunnelCopy(endpoint_id=endpoint_id, base=base, copied_at=at))
 
     def outdated(self, base: str | None) -> tuple[OutdatedUrl, ...]:
         """Of each endpoint the last URL that was copied under another public URL than `base`."""
@@ -121,7 +117,8 @@ class TunnelService:
         self._last_url: str | None = None
         self._bases: dict[str, None] = {}
         self._published: tuple[str | None, TunnelState | None] = None, None
-        bus.subscribe(EndpointRemoved, self._forget_endpoint)
+        for kind in (EndpointRemoved, EndpointSaved):  # a deleted one may be restored
+            bus.subscribe(kind, self._endpoints_changed)
 
     async def load(self) -> None:
         """Read what earlier runs have stored. Raises DataFolderError or StorageUnavailableError."""
@@ -309,8 +306,7 @@ class TunnelService:
         changed, self._published = published != self._published, published
         self._bus.publish(TunnelChanged(tunnel=tunnel, previous=previous, url_changed=changed))
 
-    def _forget_endpoint(self, event: EndpointRemoved) -> None:
-        self._copied_urls.forget(event.endpoint.id)
+    def _endpoints_changed(self, event: Event) -> None:
         self.change(outdated=self._copied_urls.outdated(self._last_url))
 
 

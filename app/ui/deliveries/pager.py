@@ -179,7 +179,7 @@ class DeliveryPager(QObject):
         self._drop(lambda delivery: delivery.endpoint_id == event.endpoint.id)
 
     def _delete_changed(self, event: DeleteChanged) -> None:
-        if event.state in ("hides", "undone", "done"):
+        if event.state != "begins":
             self._elsewhere(event)
 
     def _drop(self, gone: Callable[[Delivery], bool]) -> None:

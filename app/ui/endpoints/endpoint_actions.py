@@ -229,20 +229,20 @@ class EndpointActions(QObject):
     async def _delete(self, endpoint: Endpoint) -> None:
         try:
             total = self._services.captures.counts(endpoint.id).total
-            marked = await self._services.captures.clearings.marked(endpoint.id)
+            marked = await self._services.captures.marked(endpoint.id)
             title, text = endpoint_question(endpoint, total, marked)
             if await ask(self._window, self._theme, title, text, "Delete endpoint"):
-                await self._services.endpoints.delete(endpoint.id)
+                await self._services.deletes.delete_endpoint(endpoint.id)
         finally:
             self._confirming.discard(endpoint.id)
 
     async def _clear(self, endpoint: Endpoint) -> None:
         total = self._services.captures.counts(endpoint.id).total
-        marked = await self._services.captures.clearings.marked(endpoint.id)
+        marked = await self._services.captures.marked(endpoint.id)
         question = partial(clear_question, endpoint, total, marked)
         keeps = await ask_keeping(question(), question(keep=True) if marked.any else None, self._theme, self._window)
         if keeps is not None:
-            await self._services.captures.clear(endpoint.id, ("starred", "noted") if keeps else ())
+            await self._services.deletes.clear(endpoint.id, ("starred", "noted") if keeps else ())
 
     async def _set_active(self, endpoint_id: int, active: bool) -> None:
         endpoint = self._services.endpoints.by_id(endpoint_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -61,7 +62,7 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self.pending = PendingDelete(services, tasks, self)
-        services = self.services = self.pending.services
+        services = self.services = dataclasses.replace(services, deletes=self.pending)
         self._services, self._theme, self._tasks, self._on_close = services, theme, tasks, on_close
         theme.body_text.load_from(services.data_folder)
         self._endpoint_id: int | None = None

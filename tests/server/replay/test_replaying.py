@@ -7,7 +7,6 @@ import asyncio
 import pytest
 from msgspec.structs import replace
 
-from app.core.deletion import Hidden
 from app.core.delivery import DeliveryFilter, FailureKind, RequestEdit
 from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import DeliveryState
@@ -265,23 +264,19 @@ async def test_what_cannot_be_sent_is_counted_and_explained(stage: ReplayStage) 
 
 
 @pytest.mark.parametrize("query", ["", "method:POST"])
-async def test_what_is_about_to_be_deleted_is_not_sent(stage: ReplayStage, query: str) -> None:
+async def test_what_is_deleted_and_may_be_restored_is_not_sent(stage: ReplayStage, query: str) -> None:
     async with target() as place:
         endpoint = await stage.endpoint(place.url)
         made = await stage.captures(endpoint, 4)
-        names = {made[1].id}
-        stage.replays.set_hidden(lambda: Hidden(names=names.__contains__))
+        await stage.store.trash.delete([made[1].id])
         done = await stage.replay(MatchingRequests(endpoint_id=endpoint.id, query=query))
         assert paths(place.received) == ["/0", "/2", "/3"]
         assert (done.progress.total, done.progress.delivered, done.problem) == (3, 3, None)
 
 
 async def test_what_is_deleted_before_its_turn_is_not_sent(stage: ReplayStage) -> None:
-    names: set[str] = set()
-    stage.replays.set_hidden(lambda: Hidden(names=names.__contains__))
-
     async def answer(received: Received, writer: asyncio.StreamWriter) -> None:
-        names.add(made[2].id)
+        await stage.store.trash.delete([made[2].id])
         await answering(OK)(received, writer)
 
     async with target(answer) as place:

@@ -324,7 +324,7 @@ class TestFollowing:
         endpoint = await forwarding(desk)
         made = [await deliver(desk, endpoint) for _ in range(3)]
         await open_with(window, 3)
-        await window.services.captures.delete([made[1].capture_id])
+        await window.services.deletes.delete([made[1].capture_id])
         await until(lambda: window.deliveries.model.rowCount() == 2)
         window.pending.undo()
         await until(lambda: window.deliveries.model.rowCount() == 3)

@@ -70,15 +70,16 @@ async def _page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
         made = await desk.endpoint(**endpoint)
         with desk.theme.deferred_styling():
             pending = pending_delete.PendingDelete(desk.services, desk.tasks, desk.messages)
+            services = desk.with_services(deletes=pending)
             without_page = QWidget()
-            actions = EndpointActions(pending.services, desk.theme, desk.tasks, without_page)
-            page = RequestsPage(pending.services, desk.theme, desk.tasks, Pause(), endpoint_actions=actions)
+            actions = EndpointActions(services, desk.theme, desk.tasks, without_page)
+            page = RequestsPage(services, desk.theme, desk.tasks, Pause(), endpoint_actions=actions)
             actions.setParent(page)
             actions._window = page  # where tests look for its questions
             actions.announced.connect(page._toast.say)
         page.resize(1000, 700)
         page.show()
-        shown = PageDesk(desk, pending.services, page, made)
+        shown = PageDesk(desk, services, page, made)
         await shown.reload()
         try:
             yield shown

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 from msgspec.structs import replace
@@ -15,15 +17,17 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from app.core.deletion import MarkedIds
-from app.core.errors import InvalidFieldsError
+from app.core.errors import InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.model import Capture, Endpoint, Plan
 from app.core.replay.spec import MatchingRequests, OneUrl, ReplaySpec
+from app.db.delete_requests import delete_numbers
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD
 from app.ui.undo import pending_delete
 from app.ui.undo.delete_question import marks_text
 from app.ui.undo.undo_bar import UndoBar
 from app.ui.widgets.question import Question
+from tests.db.helpers import query
 from tests.ui.desk import Desk, shown
 from tests.ui.replay.replay_desk import target
 from tests.ui.waiting import activate, settle, until
@@ -117,7 +121,18 @@ async def undo(window: MainWindow) -> None:
 
 
 def stored(desk: Desk, endpoint: Endpoint) -> int:
-    return desk.store.captures.counts(endpoint.id).total
+    """Deleted requests are stored until they are purged."""
+    return int(query(desk.folder, "SELECT count(*) FROM capture WHERE endpoint_id = ?", endpoint.id)[0][0])
+
+
+async def expire(desk: Desk, capture: Capture) -> None:
+    """Delete it as retention does, which sees deleted requests too."""
+    (found,) = query(desk.folder, "SELECT seq FROM capture WHERE id = ?", capture.id)
+    after = partial(desk.store._request_counts.removed, capture.endpoint_id)
+    await desk.store._writer.run(
+        lambda database: delete_numbers(database, found)[capture.endpoint_id],
+        after,
+    )
 
 
 def in_window(window: MainWindow, endpoint: Endpoint) -> int:
@@ -194,7 +209,7 @@ async def test_what_comes_after_a_delete_of_several_opens_nothing(tmp_path: Path
         await until(lambda: late.id in rows(window))
         await settle(20)
         assert (selected(window), page.detail.capture_id) == ([following], None)
-        assert desk.store.captures.counts(endpoint.id).unread == 8
+        assert desk.store.captures.counts(endpoint.id).unread == 7
 
 
 async def test_a_filtered_list_is_put_back_and_another_list_is_read_again(tmp_path: Path) -> None:
@@ -295,7 +310,7 @@ async def test_what_is_not_loaded_and_gone_is_not_selected_by_an_undo(tmp_path: 
             await until(lambda: not page.feed.pager.jumping and not page.feed._waiting)
         await until(lambda: captures[0].id in page.feed.model.kept)
         await delete_selected(window)
-        await desk.store.captures.delete([captures[0].id])
+        await expire(desk, captures[0])
         await undo(window)
         await until(lambda: window.pending.newest is None)
         await until(lambda: not page.list.selected_count())
@@ -349,16 +364,16 @@ async def test_the_time_of_a_delete_begins_once_it_is_prepared(tmp_path: Path, m
 
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, _ = await fill(desk, window, 3)
-        pending, clearings = window.pending, desk.store.captures.clearings
+        pending, trash = window.pending, desk.store.trash
         await delete_row(window, 0)
-        find = clearings.stored
+        delete = trash.delete
 
         async def held(ids: Any) -> Any:
             begun.set()
             await go.wait()
-            return await find(ids)
+            return await delete(ids)
 
-        monkeypatch.setattr(clearings, "stored", held)
+        monkeypatch.setattr(trash, "delete", held)
         desk.tasks.start(pending.delete([rows(window)[0]]), "delete")
         await begun.wait()
         first, second = pending.waiting
@@ -513,7 +528,7 @@ async def test_of_many_selected_the_marked_can_be_kept(tmp_path: Path) -> None:
         asked = await agree(window)
         assert "1 of 5 requests is starred." in asked
         await until(lambda: rows(window) == [captures[3].id])
-        assert window.undo_bar.text.text() == "4 requests deleted."
+        await until(lambda: window.undo_bar.text.text() == "4 requests deleted.")
         assert stored(desk, endpoint) == 5
 
 
@@ -552,14 +567,14 @@ async def test_an_endpoint_is_hidden_everywhere_captures_nothing_and_comes_back(
         assert window.services.endpoints.by_slug(endpoint.slug) is None
         assert window.sidebar._plan.text().startswith("1 of 10")
         assert window.dashboard.rows.row(endpoint.id) is None
-        assert not desk.store.endpoints.by_id(endpoint.id).active, "it goes on capturing"
+        assert not desk.store.endpoints.capturing(endpoint.slug).active, "it goes on capturing"
         window.show_page(ALL_REQUESTS)
         await until(lambda: not window.requests.feed.pager.jumping)
         assert rows(window) == []
         window.show_page(DASHBOARD)
         await undo(window)
-        await until(lambda: desk.store.endpoints.by_id(endpoint.id).active)
         await until(lambda: [one.id for one in window.services.endpoints.all()] == [endpoint.id, other.id])
+        assert desk.store.endpoints.capturing(endpoint.slug).active
         assert window.sidebar._plan.text().startswith("2 of 10")
         await until(lambda: window.dashboard.rows.row(endpoint.id) is not None)
         window.show_endpoint(endpoint.id)
@@ -612,55 +627,42 @@ async def test_one_that_is_in_nobodys_way_can_be_undone_after_another_was_made(t
         with pytest.raises(InvalidFieldsError):
             await endpoints.create(replace(second.draft(), name=""))
         await endpoints.create(replace(second.draft(), slug="another-one"))
-        left = {one.id for one in desk.store.endpoints.all()}
-        assert (first.id in left, second.id in left) == (False, True), "only one was in the way"
+        assert [one.deletion.endpoint for one in window.pending.waiting] == [second], "only one was in the way"
         await account.set_plan(Plan.PRO)
         await account.set_plan(Plan.FREE)
         await undo(window)
         await until(lambda: second.id in {one.id for one in endpoints.all()})
 
 
-async def test_one_that_a_script_switches_on_again_keeps_what_it_captures(tmp_path: Path) -> None:
+async def test_a_script_finds_no_deleted_endpoint_and_it_is_back_as_it_was(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=2) as (desk, window):
-        endpoint = desk.store.endpoints.all()[0]
-        await desk.capture(endpoint)
+        endpoint, endpoints = desk.store.endpoints.all()[0], desk.store.endpoints
+        captures = [await desk.capture(endpoint) for _ in range(2)]
         await delete_endpoint(window, endpoint)
-        switched_off = desk.store.endpoints.by_id(endpoint.id)
-        assert switched_off is not None
-        await desk.store.endpoints.update(endpoint.id, replace(switched_off.draft(), active=True))
-        await desk.capture(endpoint)
-        await let_time_run_out(window)
-        assert stored(desk, endpoint) == in_window(window, endpoint) == 2
-        await until(desk.messages.waiting)
-        assert "switched on again" in desk.messages.waiting()[0].text
+        assert (endpoints.by_slug(endpoint.slug), await desk.store.captures.get(captures[0].id)) == (None, None)
+        with pytest.raises(NotFoundError):
+            await endpoints.update(endpoint.id, replace(endpoint.draft(), name="changed"))
+        await undo(window)
+        await until(lambda: endpoints.by_id(endpoint.id) == endpoint)
+        assert desk.store.captures.counts(endpoint.id).total == 2
+        assert await desk.store.captures.get(captures[0].id) is not None
 
 
 async def test_what_is_back_is_as_unread_as_it_was(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, captures = await fill(desk, window, 6)
-        seen = window.services.captures
-        await seen.delete([one.id for one in captures[:2]])
+        seen, deletes = window.services.captures, window.services.deletes
+        await deletes.delete([one.id for one in captures[:2]])
         await seen.mark_all_read(endpoint.id)
         await desk.capture(endpoint)
         assert (seen.counts(endpoint.id).total, seen.counts(endpoint.id).unread) == (5, 1)
         await undo(window)
         assert (seen.counts(endpoint.id).total, seen.counts(endpoint.id).unread) == (7, 3)
-        await seen.clear(endpoint.id)
+        await deletes.clear(endpoint.id)
         await desk.capture(endpoint)
         await seen.mark_all_read(endpoint.id)
         await undo(window)
         assert (seen.counts(endpoint.id).total, seen.counts(endpoint.id).unread) == (8, 3)
-
-
-async def test_what_gets_a_star_meanwhile_is_kept_where_those_with_stars_are(tmp_path: Path) -> None:
-    async with shown(tmp_path, endpoints=1) as (desk, window):
-        endpoint, captures = await fill(desk, window, 5)
-        await window.services.captures.clear(endpoint.id, ("starred",))
-        await until(lambda: not rows(window))
-        await desk.store.captures.star([captures[3].id])
-        await let_time_run_out(window)
-        assert stored(desk, endpoint) == in_window(window, endpoint) == 1
-        await until(lambda: rows(window) == [captures[3].id])
 
 
 async def test_the_end_of_the_program_deletes_what_waits(tmp_path: Path) -> None:
@@ -673,20 +675,22 @@ async def test_the_end_of_the_program_deletes_what_waits(tmp_path: Path) -> None
         assert [one.id for one in desk.store.endpoints.all()] == [endpoint.id]
 
 
-async def test_what_the_store_cannot_delete_is_back_and_said(tmp_path: Path) -> None:
+async def test_what_the_store_cannot_delete_is_back_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         await fill(desk, window, 3)
         before = rows(window)
         await delete_row(window, 0)
         assert rows(window) == before[1:]
-        await desk.store._writer.close()
+        monkeypatch.setattr(
+            desk.store.trash, "_purge_requests", AsyncMock(side_effect=StorageUnavailableError("The disk is full."))
+        )
         window.pending.newest.remaining_ms = 0
         await until(lambda: rows(window) == before)
         await until(desk.messages.waiting)
         assert not window.undo_bar.isVisible()
 
 
-async def test_what_a_script_deletes_meanwhile_stays_deleted(tmp_path: Path) -> None:
+async def test_what_expires_meanwhile_stays_deleted(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, captures = await fill(desk, window, 4)
         before = rows(window)
@@ -694,13 +698,13 @@ async def test_what_a_script_deletes_meanwhile_stays_deleted(tmp_path: Path) -> 
         await until(window.requests.commands.selected.delete.isEnabled)
         await delete_selected(window)
         assert (rows(window), in_window(window, endpoint)) == ([], 0)
-        await desk.store.captures.delete([captures[0].id])
+        await expire(desk, captures[0])
         assert in_window(window, endpoint) == 0
         await undo(window)
         await until(lambda: rows(window) == before[:-1])
 
 
-async def test_what_a_script_deletes_stays_deleted_where_the_list_is_being_read_as_it_comes_back(
+async def test_what_expires_stays_deleted_where_the_list_is_being_read_as_it_comes_back(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
@@ -708,7 +712,7 @@ async def test_what_a_script_deletes_stays_deleted_where_the_list_is_being_read_
         before = rows(window)
         window.requests.list.selectAll()
         await delete_selected(window)
-        await desk.store.captures.delete([captures[0].id])
+        await expire(desk, captures[0])
         page, go_on = desk.store.captures.page, asyncio.Event()
 
         async def slow(*given: Any, **more: Any) -> list[Any]:

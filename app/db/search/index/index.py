@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from app.core.errors import StorageUnavailableError
-from app.core.events import Captured, Event, Purged, RequestsRemoved
+from app.core.events import Captured, DeletionPurged, Event, Purged
 from app.db.background_worker import BackgroundWorker
 from app.db.connection import is_out_of_space
 from app.db.readers import Readers
@@ -65,7 +65,7 @@ class Index:
             self._waiting += len(event.summaries)
             if self._waiting > MOST_WAITING:
                 self._worker.wake()
-        elif isinstance(event, Purged) or (isinstance(event, RequestsRemoved) and event.ids is None):
+        elif isinstance(event, Purged | DeletionPurged):
             self._worker.wake()
 
     async def find(self, query: IndexQuery, zones: Sequence[Sequence[int]]) -> list[Collection[int]] | None:

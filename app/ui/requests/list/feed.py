@@ -288,8 +288,7 @@ class RequestFeed(QObject):
             self._tasks.start(self._forget_deleted(tuple(self.model.kept)), "list: what is selected")
 
     async def _forget_deleted(self, ids: Collection[str]) -> None:
-        found = await self._captures.clearings.stored(tuple(ids))
-        stored = {name for some in found.values() for name in some.ids}
+        stored = await self._captures.stored(ids)
         self.model.forget([name for name in ids if name in self.model.kept and name not in stored])
 
     def _check_kept(self, endpoint_ids: Collection[int]) -> None:

@@ -46,8 +46,6 @@ class ListRestorer(QObject):
         if event.state == "begins":
             self._positions[event.number] = self._position()
             return
-        if event.state == "hides":
-            return
         position = self._positions.pop(event.number, None)
         if event.state == "undone":
             if position is not None and position.scope == self._scope():

@@ -93,9 +93,9 @@ class RequestsPage(QWidget):
         actions = RequestActions(services, theme, tasks, self, self._toast, batch=self.batch)
         actions.replays.scope, actions.replays.show_deliveries = self._replay_scope, self.detail.show_deliveries
         self.select_all = SelectAll(self.list, self.feed, services, tasks, self.batch)
+        self._restoring = ListRestorer(self.list, self.feed, self.detail, services.bus)  # before the next is selected
         self._subscriptions = Subscriptions(services.bus)
         self._subscriptions.add(DeleteChanged, self._delete_changed)
-        self._restoring = ListRestorer(self.list, self.feed, self.detail, services.bus)
         self.commands = self._make_commands(actions, tasks, theme)
         self.view_commands = ViewCommands(
             theme, actions.say, detail=self.detail, page_filter=self.filter, activity=self.activity, page=self

@@ -39,8 +39,7 @@ class RequestActions:
 
     async def delete(self, requests: SelectedRequests) -> None:
         """Delete these requests, after asking; those with marks are kept if the user chooses so."""
-        captures = self._services.captures
-        marked = requests.among(await captures.clearings.marked(None))
+        marked = requests.among(await self._services.captures.marked(None))
         question = partial(delete_question, requests, marked, self._services.endpoints.by_id, now_us())
         keeping = question(keep=True) if marked.any and requests.only is None else None
         keeps = await ask_keeping(question(), keeping, self._theme, self._over)
@@ -50,7 +49,7 @@ class RequestActions:
         if keeps:
             # For a million requests this takes too long for the GUI thread.
             ids = await asyncio.get_running_loop().run_in_executor(None, _without, ids, marked.any)
-        await captures.delete(ids)
+        await self._services.deletes.delete(ids)
 
     async def set_read(self, requests: SelectedRequests, read: bool) -> None:
         """Mark these requests read or unread."""

@@ -220,7 +220,7 @@ async def test_the_work_can_be_stopped(tmp_path: Path, monkeypatch: pytest.Monke
         QTest.mouseClick(shown.page.list_footer.bar.stop, LEFT)
         await until(lambda: not bulk.busy)
         assert 0 < bulk.done < 450
-        assert len((await shown.desk.store.captures.clearings.marked(None)).starred) == bulk.done
+        assert len((await shown.desk.store.captures.marked(None)).starred) == bulk.done
 
 
 async def test_reading_which_they_are_can_be_stopped(shown: PageDesk) -> None:
