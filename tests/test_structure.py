@@ -31,7 +31,7 @@ ALLOWED = {
     "ui": {"PySide6", "shiboken6", "msgspec", "segno"},
     "cli": {"hookline", "httpx", "msgspec", "wcwidth"},
     "system": {"hookline", "msgspec", "platformdirs"},
-    "selftest": {"hookline.calls", "hookline.records", "msgspec", "httpx", "PySide6"},
+    "selftest": {"hookline", "PySide6"},
     "top": {"hookline", "msgspec"},
     "hookline": {"hookline", "filelock", "httpx", "msgspec", "platformdirs", "pytest", "trustme"},
 }
