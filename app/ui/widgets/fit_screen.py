@@ -102,12 +102,6 @@ class Scrolling(QScrollArea):
             self.updateGeometry()
         return super().event(event)
 
-    def hasHeightForWidth(self) -> bool:
-        return self._content.hasHeightForWidth()
-
-    def heightForWidth(self, width: int) -> int:
-        return self._content.heightForWidth(width)
-
     def sizeHint(self) -> QSize:
         return self._content.sizeHint()
 
