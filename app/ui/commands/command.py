@@ -69,8 +69,7 @@ class Command(_Action):
         self.setShortcutContext(context)
         self.setShortcutVisibleInContextMenu(True)
         self.triggered.connect(self.run)
-        theme.changed.connect(self._recolour)
-        self._recolour()
+        self._show_icon()
 
     @property
     def name(self) -> str:
@@ -89,7 +88,7 @@ class Command(_Action):
         self.setText(text)
         if (icon, colour) != (self.icon_name, self.colour):
             self.icon_name, self.colour = icon, colour
-            self._recolour()
+            self._show_icon()
 
     def add_to(self, widget: QWidget) -> None:
         """Make the keys work in `widget`."""
@@ -127,8 +126,7 @@ class Command(_Action):
         elif self._say is not None:
             self._say(self.reason)
 
-    @Slot()
-    def _recolour(self) -> None:
+    def _show_icon(self) -> None:
         if self.icon_name is not None:
             self.setIcon(self._theme.icon(self.icon_name, self.colour))
 

@@ -13,7 +13,6 @@ from PySide6.QtCore import (
     QRect,
     QSize,
     Qt,
-    Slot,
 )
 from PySide6.QtGui import (
     QColor,
@@ -101,8 +100,6 @@ class ResultDelegate(QStyledItemDelegate):
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._icons: dict[str, QIcon] = {}
-        theme.changed.connect(self._forget_icons)
         self._text, self._small, self._mono = ui_font(BASE), ui_font(SMALL), mono_font(11)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
@@ -126,16 +123,7 @@ class ResultDelegate(QStyledItemDelegate):
         painter.restore()
 
     def _icon(self, icon: str | QIcon) -> QIcon:
-        """Cached: drawing a glyph into an icon costs more than the rest of the row."""
-        if isinstance(icon, QIcon):
-            return icon
-        if icon not in self._icons:
-            self._icons[icon] = self._theme.icon(icon)
-        return self._icons[icon]
-
-    @Slot()
-    def _forget_icons(self) -> None:
-        self._icons.clear()
+        return icon if isinstance(icon, QIcon) else self._theme.icon(icon)
 
     def _paint_background(self, painter: QPainter, option: QStyleOptionViewItem, tokens: Tokens) -> None:
         selected = bool(option.state & QStyle.StateFlag.State_Selected)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAccessible, QAction, QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.model import Endpoint
@@ -64,15 +64,12 @@ class EndpointFilter(QWidget):
         self.line.setAccessibleName("Filter endpoints")
         self.line.setMaxLength(200)
         self.line.setClearButtonEnabled(True)
-        self._icon = QAction(self)
-        self.line.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
+        self.line.addAction(theme.icon("filter"), QLineEdit.ActionPosition.LeadingPosition)
         self.line.textChanged.connect(self.changed)
         self.line.installEventFilter(self)
         row = QHBoxLayout(self)
         row.setContentsMargins(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2)
         row.addWidget(self.line)
-        theme.changed.connect(self._apply_style)
-        self._apply_style()
 
     def offer(self, endpoints: int) -> None:
         """Shown with many endpoints, or while it holds text; filters nothing while hidden."""
@@ -97,10 +94,6 @@ class EndpointFilter(QWidget):
         else:
             return super().eventFilter(watched, event)
         return True
-
-    @Slot()
-    def _apply_style(self) -> None:
-        self._icon.setIcon(self._theme.icon("filter"))
 
 
 NO_ENDPOINTS = "No endpoints yet"

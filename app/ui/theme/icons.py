@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from functools import cache
 
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
@@ -16,12 +17,19 @@ SCALE = 0.875 * 1.14
 """The size of the character relative to the icon's height: a glyph has some padding."""
 
 
-class GlyphEngine(QIconEngine):
-    """One character, with one colour for each state."""
+@dataclass
+class CurrentTokens:
+    """The colours in use. Icons ask for them whenever they are painted, so that no icon is made anew for a theme."""
 
-    def __init__(self, glyph: str, plain: QColor, active: QColor, disabled: QColor) -> None:
+    tokens: Tokens
+
+
+class GlyphEngine(QIconEngine):
+    """One character, with the name of one colour for each state."""
+
+    def __init__(self, glyph: str, current: CurrentTokens, plain: str, active: str) -> None:
         super().__init__()
-        self._glyph, self._plain, self._active, self._disabled = glyph, plain, active, disabled
+        self._glyph, self._current, self._plain, self._active = glyph, current, plain, active
 
     def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
         """Paint the glyph centred in `rect`."""
@@ -33,8 +41,10 @@ class GlyphEngine(QIconEngine):
 
     def _colour(self, mode: QIcon.Mode, state: QIcon.State) -> QColor:
         if mode == QIcon.Mode.Disabled:
-            return self._disabled
-        return self._plain if mode == QIcon.Mode.Normal and state == QIcon.State.Off else self._active
+            name = "border_strong"
+        else:
+            name = self._plain if mode == QIcon.Mode.Normal and state == QIcon.State.Off else self._active
+        return QColor(getattr(self._current.tokens, name))
 
 
 def _paint_glyph(painter: QPainter, rect: QRect, glyph: str, colour: QColor) -> None:
@@ -157,11 +167,9 @@ MARGIN = 12
 """The margin of the large drawing, in its 128 units."""
 
 
-def themed_icon(name: str, tokens: Tokens, colour: str = "text_muted", active: str | None = None) -> QIcon:
-    """The icon `name` in the token `colour`; in `active` (default: the same) while hovered or selected."""
-    plain = QColor(getattr(tokens, colour))
-    highlighted = QColor(getattr(tokens, active or colour))
-    return QIcon(GlyphEngine(characters()[NAMES[name]], plain, highlighted, QColor(tokens.border_strong)))
+def themed_icon(name: str, current: CurrentTokens, colour: str, active: str) -> QIcon:
+    """The icon `name` in the token `colour`, in `active` while hovered or selected."""
+    return QIcon(GlyphEngine(characters()[NAMES[name]], current, colour, active))
 
 
 def icon_pixmap(name: str, tokens: Tokens, colour: str, size: int, ratio: float) -> QPixmap:

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QStyleFactory
 
 from app.ui.theme.body_text import BodyTextStyle
 from app.ui.theme.fonts import ui_font
-from app.ui.theme.icons import icon_pixmap, themed_icon
+from app.ui.theme.icons import CurrentTokens, icon_pixmap, themed_icon
 from app.ui.theme.stylesheet import style_sheet
 from app.ui.theme.tokens import DARK, LIGHT, Tokens
 
@@ -29,16 +29,17 @@ class Theme(QObject):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._choice: Choice = "system"
-        self._tokens = LIGHT
+        self._current = CurrentTokens(LIGHT)
         self._app: QApplication | None = None
         self._pixmaps: dict[tuple[str, str, int, float], QPixmap] = {}
         """Of the current colours."""
+        self._icons: dict[tuple[str, str, str], QIcon] = {}
         self.body_text = BodyTextStyle(self)
 
     @property
     def tokens(self) -> Tokens:
         """The current colours."""
-        return self._tokens
+        return self._current.tokens
 
     @property
     def choice(self) -> Choice:
@@ -48,7 +49,7 @@ class Theme(QObject):
     @property
     def is_dark(self) -> bool:
         """Whether the current colours are the dark ones."""
-        return self._tokens is DARK
+        return self.tokens is DARK
 
     def apply(self, app: QApplication) -> None:
         """Style `app`, and follow the system while the setting is 'system'."""
@@ -57,7 +58,7 @@ class Theme(QObject):
         app.setStyle(style)
         app.setFont(ui_font())
         QGuiApplication.styleHints().colorSchemeChanged.connect(self._system_changed)
-        self._tokens = self._current_tokens()
+        self._current.tokens = self._tokens_in_use()
         self._pixmaps.clear()
         self._apply_style()
 
@@ -67,8 +68,13 @@ class Theme(QObject):
         self._refresh()
 
     def icon(self, name: str, colour: str = "text_muted", active: str | None = None) -> QIcon:
-        """The icon `name` (see `icons.NAMES`) in the token `colour`; request it again after `changed`."""
-        return themed_icon(name, self._tokens, colour, active)
+        """The icon `name` (see `icons.NAMES`) in the token `colour`, or in `active` (default: the same) while hovered
+        or selected. It follows the theme by itself.
+        """
+        key = name, colour, active or colour
+        if key not in self._icons:
+            self._icons[key] = themed_icon(name, self._current, *key[1:])
+        return self._icons[key]
 
     def pixmap(self, name: str, colour: str, size: int, ratio: float) -> QPixmap:
         """The same for what paints itself or shows no other: `size` pixels wide and high, sharp on a screen of that
@@ -76,7 +82,7 @@ class Theme(QObject):
         key = name, colour, size, ratio
         found = self._pixmaps.get(key)
         if found is None:
-            found = self._pixmaps[key] = icon_pixmap(name, self._tokens, colour, size, ratio)
+            found = self._pixmaps[key] = icon_pixmap(name, self.tokens, colour, size, ratio)
         return found
 
     @contextmanager
@@ -97,14 +103,14 @@ class Theme(QObject):
         self._refresh()
 
     def _refresh(self) -> None:
-        tokens = self._current_tokens()
-        if tokens is not self._tokens:
-            self._tokens = tokens
+        tokens = self._tokens_in_use()
+        if tokens is not self.tokens:
+            self._current.tokens = tokens
             self._pixmaps.clear()
             self._apply_style()
             self.changed.emit(tokens)
 
-    def _current_tokens(self) -> Tokens:
+    def _tokens_in_use(self) -> Tokens:
         if self._choice != "system":
             return DARK if self._choice == "dark" else LIGHT
         scheme = QGuiApplication.styleHints().colorScheme() if self._app else Qt.ColorScheme.Unknown
@@ -114,8 +120,8 @@ class Theme(QObject):
         if self._app is not None:
             # Qt takes eight times as long to put one style sheet in the place of another as to put one where none is.
             self._app.setStyleSheet("")
-            self._app.setPalette(palette(self._tokens))
-            self._app.setStyleSheet(style_sheet(self._tokens))
+            self._app.setPalette(palette(self.tokens))
+            self._app.setStyleSheet(style_sheet(self.tokens))
 
 
 def palette(tokens: Tokens) -> QPalette:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAccessible, QKeyEvent
 from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
@@ -38,18 +38,17 @@ class Button(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setIconSize(QSize(metrics.ICON, metrics.ICON))
-        theme.changed.connect(self._recolour)
-        self._recolour()
+        self._show_icon()
 
     def set_icon_name(self, name: str | None) -> None:
         self._icon_name = name
-        self._recolour()
+        self._show_icon()
 
     def set_kind(self, kind: Kind) -> None:
         self._kind = kind
         self.setProperty("kind", kind)
         restyle(self)
-        self._recolour()
+        self._show_icon()
 
     def align_left(self) -> None:
         """Begin a link where texts above and below it begin; the focus is then a line below it."""
@@ -68,8 +67,7 @@ class Button(QPushButton):
         else:
             super().keyPressEvent(event)
 
-    @Slot()
-    def _recolour(self) -> None:
+    def _show_icon(self) -> None:
         if self._icon_name:
             self.setIcon(self._theme.icon(self._icon_name, _ICON_COLOURS.get(self._kind, "text_muted")))
 
@@ -79,13 +77,12 @@ class IconButton(QToolButton):
 
     def __init__(self, icon: str, name: str, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme, self._icon_name, self._colour = theme, icon, "text_muted"
+        self._theme = theme
         self.set_name(name)
         self.setIconSize(QSize(metrics.ICON, metrics.ICON))
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        theme.changed.connect(self._recolour)
-        self._recolour()
+        self.set_icon_name(icon)
 
     def set_name(self, name: str) -> None:
         """Set the tooltip and accessible name."""
@@ -95,7 +92,7 @@ class IconButton(QToolButton):
     def set_icon_name(self, icon: str, colour: str = "text_muted") -> None:
         """Show another icon, in the token `colour`."""
         self._icon_name, self._colour = icon, colour
-        self._recolour()
+        self.setIcon(self._theme.icon(icon, colour, "text" if colour == "text_muted" else None))
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Enter works as Space does."""
@@ -103,7 +100,3 @@ class IconButton(QToolButton):
             self.click()
         else:
             super().keyPressEvent(event)
-
-    @Slot()
-    def _recolour(self) -> None:
-        self.setIcon(self._theme.icon(self._icon_name, self._colour, "text" if self._colour == "text_muted" else None))

@@ -51,10 +51,8 @@ class FilterLine(QLineEdit):
         self.setMaxLength(LENGTH_MAX)
         self.setClearButtonEnabled(True)
         name_clear_button(self)
-        self._icon = QAction("Filter requests", self)
-        self.addAction(self._icon, QLineEdit.ActionPosition.LeadingPosition)
+        self.addAction(QAction(theme.icon("search"), "Filter requests", self), QLineEdit.ActionPosition.LeadingPosition)
         theme.changed.connect(self._apply_style)
-        self._apply_style()
 
     def mark(self, keys: Sequence[Span], wrong: Span | None) -> None:
         """Colour these ranges as names of filters, and underline the invalid one."""
@@ -141,7 +139,6 @@ class FilterLine(QLineEdit):
 
     @Slot()
     def _apply_style(self) -> None:
-        self._icon.setIcon(self._theme.icon("search"))
         self.mark(self._keys, self._wrong)
 
 
