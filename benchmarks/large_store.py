@@ -109,7 +109,7 @@ def _add(number: int, begin: int, rows: int) -> Any:
         gist=gist(method, target, tuple(headers), "application/json", body, size=len(body)),
     )
     kept = encode_headers(capture.headers)
-    return None, capture, body, None, (), kept, request_bytes(capture, kept, deliveries=0)
+    return None, capture, body, None, (), kept, request_bytes(capture, kept, deliveries=0), 0
 
 
 def _body(number: int, rnd: random.Random, event: str, rows: int) -> bytes:

@@ -105,7 +105,9 @@ class Captures:
         if not self._limits.reserve(capture.endpoint_id, reserved, size):
             await self._limits.wait_for_room(capture.endpoint_id, reserved, size)
         try:
-            self._writer.put((future, capture, tail, body_key, targets, headers, size))
+            # The beginning of a long body may be written again, see `body_parts.complete`.
+            cost = reserved if body_key is None else reserved + PART_SIZE
+            self._writer.add((future, capture, tail, body_key, targets, headers, size, cost))
             seq: int = await future
         except Exception as error:
             self._limits.failed(capture.endpoint_id, reserved)

@@ -19,7 +19,6 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from app.core.model import PART_SIZE
 from app.core.sizes import GIB, KIB, MIB
 from app.core.text import size_text
 from app.db.connection import AUTOCHECKPOINT, START_MIN_FREE, checkpoint
@@ -98,7 +97,7 @@ class DiskReserve:
         costly = sum([job.cost for job in jobs])
         if not adds and not costly:
             return adds, jobs, []
-        cost = COMMIT_COST + costly + sum([_size(add) for add in adds])
+        cost = COMMIT_COST + costly + ROW_COST * len(adds) + sum([add[-1] for add in adds])
         stale = time.monotonic() - self._measured > MEASURE_S
         if stale or (cost > self._available and not self.low):
             self.measure(connection, cost)
@@ -107,7 +106,7 @@ class DiskReserve:
             return adds, jobs, []
         self._available -= COMMIT_COST
         kept_jobs = [job for job in jobs if not job.cost or self._allocate(job.cost)]
-        kept_adds = [add for add in adds if self._allocate(_size(add))]
+        kept_adds = [add for add in adds if self._allocate(ROW_COST + add[-1])]
         if len(kept_adds) == len(adds) and len(kept_jobs) == len(jobs):
             return adds, jobs, []
         kept = {id(item) for item in (*kept_adds, *kept_jobs)}
@@ -256,12 +255,6 @@ def size_of(file: Path) -> int | None:
         return file.stat().st_size
     except OSError:
         return None
-
-
-def _size(add: Add) -> int:
-    _, capture, tail, body_key, _, _, request_size = add
-    beginning = 0 if body_key is None else PART_SIZE  # it may be written again, see `body_parts.complete`
-    return ROW_COST + request_size - capture.size + len(tail) + beginning
 
 
 def _checkpoint(connection: sqlite3.Connection, mode: str) -> bool:

@@ -74,7 +74,7 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> int:
     number of the first; those of the others follow."""
     captures: list[Any] = []
     grown: dict[int, int] = {}
-    for _, c, _, _, _, headers, size in adds:
+    for _, c, _, _, _, headers, size, _ in adds:
         grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
         captures += _plain(c)
         captures += (headers, DELIVERY_CODE[c.delivery], c.read, (c.provider or NOBODY) if c.identified else None)
@@ -84,7 +84,7 @@ def insert(connection: sqlite3.Connection, adds: list[Add]) -> int:
     # Separate statements: so few captures have these that values for each row would cost more.
     trailers: list[tuple[bytes, int]] = []
     long_bodies: list[tuple[int | None, int]] = []
-    for seq, (_, c, tail, body_key, targets, _, _) in enumerate(adds, first):
+    for seq, (_, c, tail, body_key, targets, _, _, _) in enumerate(adds, first):
         if c.trailers:
             trailers.append((encode_headers(c.trailers), seq))
         if body_key is not None:
@@ -119,7 +119,7 @@ class Inserts:
         summaries = []
         grown: dict[int, int] = {}
         taken, in_parts = 0, []
-        for seq, (future, capture, _, body_key, _, _, size) in enumerate(adds, first_seq):
+        for seq, (future, capture, _, body_key, _, _, size, _) in enumerate(adds, first_seq):
             if not future.done():
                 future.set_result(seq)
             taken += size

@@ -12,10 +12,10 @@ from peewee import SqliteDatabase
 from app.core.model import Capture
 from app.core.target import Target
 
-Add = tuple["asyncio.Future[int]", Capture, bytes, int | None, Sequence[Target], bytes, int]
+Add = tuple["asyncio.Future[int]", Capture, bytes, int | None, Sequence[Target], bytes, int, int]
 """A capture to store: the future that waits for its number, the record, its body or the last part of a long one, the
-key of a body whose other parts are stored, the targets to queue it for, its headers as they are stored, and its total
-bytes.
+key of a body whose other parts are stored, the targets to queue it for, its headers as they are stored, its total
+bytes, and how many are to be written now.
 
 A tuple, because one is created for each request.
 """
