@@ -229,6 +229,13 @@ def test_reply_headers_may_hold_tabs_and_8_kib() -> None:
     )
 
 
+def test_a_response_body_ends_at_1_mib_of_bytes() -> None:
+    longest = "é" * (rules.RESPONSE_BODY_MAX // 2)
+    assert not rules.endpoint_errors(draft(response=ResponseSettings(body=longest)))
+    (error,) = rules.endpoint_errors(draft(response=ResponseSettings(body=longest + "a")))
+    assert (error.field, error.message) == ("response.body", "Response body can have at most 1,048,576 bytes.")
+
+
 def test_the_forward_timeout_is_bounded() -> None:
     assert not rules.endpoint_errors(draft(forward=Forward(timeout_ms=100)))
     assert rules.endpoint_errors(draft(forward=Forward(timeout_ms=99)))[0].field == "forward.timeout_ms"

@@ -19,6 +19,7 @@ from app.core.target import PausedBy, TargetCounts, TargetDraft
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, kept_bytes, of_kind, query, recount_bytes, write
+from tests.support import until
 
 URL = "http://127.0.0.1:3000/hook"
 QUEUED, DELIVERED, FAILED = DeliveryState.QUEUED, DeliveryState.DELIVERED, DeliveryState.FAILED
@@ -490,6 +491,19 @@ async def test_what_is_queued_for_a_deleted_target_is_not_sent_or_has_failed(
     assert {(one.state, *shown) for one, *shown in told.values()} == {(*[DeliveryState.NOT_SENT] * 2, None)}
     assert len(told) == len(others)
     assert isinstance(events[0], EndpointSaved)
+
+
+async def test_deliveries_that_a_crash_left_to_a_deleted_target_are_ended_at_the_next_start(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path, lambda _: None)
+    made = await store.endpoints.create(factories.draft(forward_url=URL))
+    (capture,) = await queue(store, made)
+    await store.close()
+    write(tmp_path, "DELETE FROM target")
+    again = await Store.open(tmp_path, lambda _: None)
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM delivery WHERE state = 'queued'") == [(0,)])
+    one = await of(again, capture)
+    assert (one.state, one.error) == (DeliveryState.NOT_SENT, "Not sent: the target was removed.")
+    await again.close()
 
 
 async def test_a_row_shows_the_worst_of_the_targets_that_are_left(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -133,6 +134,19 @@ async def test_an_answer_that_is_not_ours_is_no_success(
         message = await failure(application, base)
     assert message.startswith(f"{base} responded to the test request with {status}, but it did not arrive here.")
     assert "Hookline itself responds" in message
+
+
+async def test_another_request_of_its_size_is_not_taken_for_it(
+    application: Application, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.server.send_test.ARRIVAL_S", 0.1)
+
+    async def send_another(request: bytes) -> bytes:
+        await sent_on(port_of(application), re.sub(rb"(?i)(X-Hookline-Test: )\w+", rb"\1other", request))
+        return b"HTTP/1.1 200 x\r\nContent-Length: 0\r\n\r\n"
+
+    async with tunnel(send_another) as base:
+        assert "but it did not arrive here" in await failure(application, base)
 
 
 async def test_an_answer_put_in_place_of_ours_is_told(application: Application) -> None:
