@@ -201,6 +201,13 @@ def visible_sql(table: str = "capture", seq: str = "seq") -> str:
     return f"({_NOT_OF_TRASHED.format(table=table)} AND {trashed_sql(table, seq)} IS NULL)"
 
 
+def any_trashed(database: SqliteDatabase) -> bool:
+    """Whether anything is hidden. Reads that pass a million rows ask this first: the condition takes an eighth of the
+    time of such a read."""
+    statement = "SELECT EXISTS (SELECT 1 FROM trash) OR EXISTS (SELECT 1 FROM endpoint WHERE trashed IS NOT NULL)"
+    return bool(raw(database).execute(statement).fetchone()[0])
+
+
 def visible(table: str = "t1", seq: str = "seq") -> SQL:
     """The same for a query of models, which calls its first table t1."""
     return SQL(visible_sql(table, seq))

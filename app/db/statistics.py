@@ -11,7 +11,7 @@ from peewee import SQL, Select, SqliteDatabase, fn
 
 from app.core.activity import Bar
 from app.core.model import DeliveryState, SenderCount
-from app.db.queries import trashed_sql, visible
+from app.db.queries import any_trashed, trashed_sql, visible
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.schema import DELIVERY_STATE, NOBODY, CaptureModel
@@ -36,7 +36,6 @@ FROM (SELECT count(*) AS forwarded, coalesce(sum(delivery = 'u'), 0) AS not_sent
 
 COUNT = _count(_IN_RANGE)
 _COUNT_VISIBLE = _count(f"{_IN_RANGE} AND {trashed_sql()} IS NULL")
-"""Takes half as long again, so it is used only while something is deleted."""
 
 
 class Activity:
@@ -88,8 +87,7 @@ class Activity:
 
 def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
     connection = raw(database)
-    (any_trashed,) = connection.execute("SELECT EXISTS (SELECT 1 FROM trash)").fetchone()
-    statement = _COUNT_VISIBLE if any_trashed else COUNT
+    statement = _COUNT_VISIBLE if any_trashed(database) else COUNT
     endpoint_ids = f"[{','.join(map(str, _visible(connection, endpoint_id)))}]"
     bars = []
     for start, end in pairwise(edges):

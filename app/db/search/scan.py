@@ -16,7 +16,7 @@ from app.core.model import PART_SIZE, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.db import body_parts
-from app.db.queries import visible_sql
+from app.db.queries import any_trashed, visible_sql
 from app.db.raw_sql import raw
 from app.db.records import SUMMARY
 from app.db.search.candidate import Candidate, UnpackBudget
@@ -124,7 +124,7 @@ class Scan(Record, frozen=True):
         self, database: SqliteDatabase, section: ListSection, place: PageKey, bottom: PageKey | None
     ) -> Iterator[tuple[Any, ...]]:
         """The rows between two places that may match, newest first."""
-        where, values = self._where(place, bottom)
+        where, values = self._where(database, place, bottom)
         query = f"SELECT {self._columns()} WHERE {where} ORDER BY {self._order()}"
         rows = raw(database).execute(query, (*self._column_values(), *values))
         seqs = section.seqs
@@ -132,7 +132,7 @@ class Scan(Record, frozen=True):
 
     def _rows_of(self, database: SqliteDatabase, section: ListSection, place: PageKey) -> Iterator[tuple[Any, ...]]:
         """The rows of a section with few `seqs`, newest first. They are sorted before their bodies are read."""
-        where, values = self._where(place, section.floor)
+        where, values = self._where(database, place, section.floor)
         connection = raw(database)
         # json_each has an `id` of its own, which would make that of `capture` ambiguous
         candidates = "(SELECT value FROM json_each(?)) AS listed"
@@ -188,10 +188,11 @@ class Scan(Record, frozen=True):
             )
         return meets_all(candidate, self.sql_filter.terms)
 
-    def _where(self, place: PageKey, bottom: PageKey | None) -> Sql:
+    def _where(self, database: SqliteDatabase, place: PageKey, bottom: PageKey | None) -> Sql:
         between, values = self._between(place, bottom)
         condition, more = self.sql_filter.where
-        return f"{between} AND ({condition}) AND {visible_sql()}", (*values, *more)
+        visible = f" AND {visible_sql()}" if any_trashed(database) else ""
+        return f"{between} AND ({condition}){visible}", (*values, *more)
 
     def _between(self, place: PageKey, bottom: PageKey | None) -> Sql:
         """Older than `place`, down to `bottom` inclusive."""
