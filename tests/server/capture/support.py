@@ -34,7 +34,7 @@ class Directory:
     def __init__(self) -> None:
         self.endpoints: dict[str, Endpoint] = {}
 
-    def by_slug(self, slug: str) -> Endpoint | None:
+    def capturing(self, slug: str) -> Endpoint | None:
         return self.endpoints.get(slug)
 
     def put(self, slug: str = "orders", **fields: Any) -> Endpoint:
