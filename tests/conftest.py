@@ -65,7 +65,7 @@ def pytest_configure(config: pytest.Config) -> None:
         if sys.platform.startswith("linux"):
             # Qt warns of a locale without UTF-8, and programs would speak the user's language.
             os.environ["LC_ALL"] = "C.UTF-8"
-            os.environ.pop("LANGUAGE", None)
+            os.environ["LANGUAGE"] = "C"  # or argparse looks for translations of every text, in each command anew
         _choose_font(config)
     sys.dont_write_bytecode = False  # of the tests and hypothesis; pytest alone can compile them
     import hypothesis  # after it

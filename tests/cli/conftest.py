@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from app.cli.services import CliServices
 from app.db.store import Store
 
 ROOT = Path(__file__).parents[2]
+WAIT_S = 30.0
 
 
 @dataclass(frozen=True)
@@ -129,3 +131,48 @@ def serve(folder: Path) -> Iterator[Callable[..., Program]]:
     yield start
     for program in started:
         program.stop()
+
+
+class Following:
+    """A command that goes on, on the data folder."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen(
+            command(*arguments), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
+        )
+        self._buffers = {"stdout": b"", "stderr": b""}
+
+    def line(self, name: str = "stdout") -> str:
+        """The next line of standard output or error."""
+        stream = getattr(self.process, name)
+        end = time.monotonic() + WAIT_S
+        while b"\n" not in self._buffers[name]:
+            ready, _, _ = select.select([stream], [], [], max(0, end - time.monotonic()))
+            assert ready, f"nothing on {name}"
+            piece = os.read(stream.fileno(), 65536)
+            assert piece, f"{name} ended"
+            self._buffers[name] += piece
+        line, _, self._buffers[name] = self._buffers[name].partition(b"\n")
+        return line.decode()
+
+    def close(self) -> None:
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+
+@pytest.fixture
+def follow(folder: Path) -> Iterator[Callable[..., Following]]:
+    """Starts `hookline ARGUMENTS` on the data folder; it ends with the test."""
+    started: list[Following] = []
+
+    def start(*arguments: str) -> Following:
+        started.append(Following(*arguments, "--data-dir", str(folder)))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()

@@ -5,34 +5,18 @@ from __future__ import annotations
 import json
 import os
 import signal
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from tests.cli.conftest import Program, Run
+from tests.cli.conftest import WAIT_S, Following, Program, Run
 from tests.cli.sending import send
 from tests.cli.target_server import serving
-from tests.cli.test_tail import WAIT_S, Following
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="select and signals of POSIX")
 OWN_PORTS = ("--port", "0", "--api-port", "0")
-
-
-@pytest.fixture
-def follow(folder: Path) -> Iterator[Callable[..., Following]]:
-    """Starts `hookline ARGUMENTS` on the data folder; it ends with the test."""
-    started: list[Following] = []
-
-    def start(*arguments: str) -> Following:
-        started.append(Following(*arguments, "--data-dir", str(folder)))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.close()
 
 
 def ended(listening: Following) -> list[str]:

@@ -11,10 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.commands.logs import last_lines
-from tests.cli.conftest import Program, Run
-from tests.cli.test_tail import WAIT_S, Following, follow
-
-__all__ = ["follow"]
+from tests.cli.conftest import WAIT_S, Following, Program, Run
 
 
 def test_the_last_lines_of_all_files(tmp_path: Path) -> None:

@@ -5,12 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import select
 import signal
-import subprocess
-import time
 from argparse import Namespace
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +25,7 @@ from app.cli.table import cell_count
 from app.core.delivery_text import DeliveryNews
 from app.core.model import DeliveryState
 from hookline.records import Summary
-from tests.cli.conftest import ROOT, Program, Run, command, services
+from tests.cli.conftest import WAIT_S, Following, Program, Run, services
 from tests.cli.sending import send
 from tests.cli.target_server import serving
 from tests.factories import capture, draft
@@ -36,52 +33,6 @@ from tests.server.forward.targets import answering
 from tests.support import until
 
 processes = pytest.mark.skipif(os.name == "nt", reason="select and signals of POSIX")
-WAIT_S = 30.0
-
-
-class Following:
-    """A command that goes on, on the data folder."""
-
-    def __init__(self, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            command(*arguments), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0
-        )
-        self._buffers = {"stdout": b"", "stderr": b""}
-
-    def line(self, name: str = "stdout") -> str:
-        """The next line of standard output or error."""
-        stream = getattr(self.process, name)
-        until = time.monotonic() + WAIT_S
-        while b"\n" not in self._buffers[name]:
-            ready, _, _ = select.select([stream], [], [], max(0, until - time.monotonic()))
-            assert ready, f"nothing on {name}"
-            piece = os.read(stream.fileno(), 65536)
-            assert piece, f"{name} ended"
-            self._buffers[name] += piece
-        line, _, self._buffers[name] = self._buffers[name].partition(b"\n")
-        return line.decode()
-
-    def close(self) -> None:
-        if self.process.poll() is None:
-            self.process.kill()
-        self.process.wait()
-        for stream in (self.process.stdout, self.process.stderr):
-            if stream is not None:
-                stream.close()
-
-
-@pytest.fixture
-def follow(folder: object) -> Iterator[Callable[..., Following]]:
-    """Starts `hookline ARGUMENTS` on the data folder; it ends with the test."""
-    started: list[Following] = []
-
-    def start(*arguments: str) -> Following:
-        started.append(Following(*arguments, "--data-dir", str(folder)))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.close()
 
 
 @pytest.fixture

@@ -359,7 +359,7 @@ async def test_what_was_refused_and_is_stored_is_counted_once_storing_works_agai
     await until(held.is_set)
     harming = asyncio.ensure_future(store._writer.run(lambda _: copy_over(folder / "hookline.db", other)))
     adding = asyncio.ensure_future(add(store, endpoint.id))
-    await until(lambda: store._writer._queue.qsize())
+    await until(store._writer._queue.qsize)
     queued.set()  # only now: both were queued in one turn of the loop, and are in the same commit
     await holding
     for refused in (harming, adding):

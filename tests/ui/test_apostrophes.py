@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel
 
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
-from tests.ui.waiting import until
+from tests.ui.waiting import wait_for_widget
 
 ROOT = Path(__file__).parents[2] / "app"
 STRAIGHT = re.compile(r"\w'\w|s' ")
@@ -40,7 +40,6 @@ def test_no_text_of_the_window_has_a_straight_apostrophe() -> None:
 
 async def test_nor_has_a_setting_whose_words_the_api_shares(window: MainWindow) -> None:
     window.open_settings()
-    await until(lambda: window.findChildren(SettingsDialog))
-    dialog = window.findChildren(SettingsDialog)[-1]
+    dialog = await wait_for_widget(SettingsDialog, window)
     assert [one.text() for one in dialog.findChildren(QLabel) if STRAIGHT.search(one.text())] == []
     dialog.reject()

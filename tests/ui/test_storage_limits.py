@@ -21,7 +21,7 @@ from app.ui.widgets.question import Question
 from tests import factories
 from tests.ui.desk import Desk, shown
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
-from tests.ui.waiting import until
+from tests.ui.waiting import until, wait_for_widget
 
 
 @pytest.fixture
@@ -124,9 +124,9 @@ class TestWindow:
             assert line is not None
             await until(lambda: "not capturing" in line.accessibleDescription())
             window.error_bar.act(message.actions[0])
-            form = window.endpoint_actions._dialog.form  # type: ignore[union-attr]
-            await until(form.storage.limit.hasFocus)
-            window.endpoint_actions._dialog.reject()  # type: ignore[union-attr]
+            dialog = await wait_for_widget(EndpointDialog, window)
+            await until(dialog.form.storage.limit.hasFocus)
+            dialog.reject()
             await fill(desk, made)
             assert desk.messages.waiting() == ()
             await desk.store.captures.clear(made.id)
@@ -172,8 +172,7 @@ class TestQuestion:
         QTest.keyClicks(dialog.form.storage.limit, "1 MiB")
         for agreed in (False, True):
             dialog.submit()
-            await until(lambda: dialog.findChildren(Question))
-            (question,) = dialog.findChildren(Question)
+            question = await wait_for_widget(Question, dialog)
             assert "A limit of 1 MiB deletes at least 457 KiB of the 1.4 MiB stored" in question.text.text()
             assert desk.store.captures.counts(made.id).total == 15
             (question.confirm if agreed else question.cancel).click()

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import time
+from typing import TypeVar
 
 from PySide6.QtWidgets import QWidget
 
+from app.ui.widgets.labels import ElidedLabel
+from app.ui.widgets.toast import Toast
 from tests.support import until
+
+W = TypeVar("W", bound=QWidget)
 
 
 async def settle(rounds: int = 3) -> None:
@@ -20,6 +25,19 @@ async def activate(window: QWidget) -> None:
     """Bring `window` to the front; return once it is, since the shortcuts of a window behind do nothing."""
     window.activateWindow()
     await until(window.isActiveWindow)
+
+
+async def wait_for_widget(kind: type[W], over: QWidget) -> W:
+    """The only visible widget of this kind in `over` or in a window of its own over it, once there is one."""
+    await until(lambda: any(one.isVisible() for one in over.findChildren(kind)))
+    (found,) = (one for one in over.findChildren(kind) if one.isVisible())
+    return found
+
+
+def notice(widget: QWidget) -> str:
+    """The text of the short notice shown over `widget`; empty if there is none."""
+    shown = [toast for toast in widget.findChildren(Toast) if toast.isVisible()]
+    return " ".join(label.text() for toast in shown for label in toast.findChildren(ElidedLabel))
 
 
 class Heart:

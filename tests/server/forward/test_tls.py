@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import ssl
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from app.core.model import DeliveryState
+from tests.server.forward.certificates import CURVE, openssl
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK
 
 Make = Callable[[Path], tuple[Path, Path]]
-OPENSSL = shutil.which("openssl")
-CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
 SUBJECT = ("-subj", "/CN=127.0.0.1")
 NAMES = "subjectAltName=IP:127.0.0.1"
 NO_KEY_IDS = "subjectKeyIdentifier=none\nauthorityKeyIdentifier=none\n"
-
-
-def openssl(*arguments: str | Path) -> None:
-    if OPENSSL is None:
-        pytest.skip("openssl makes the certificate")
-    subprocess.run([OPENSSL, *arguments], check=True, capture_output=True)
 
 
 def self_signed(folder: Path) -> tuple[Path, Path]:

@@ -13,7 +13,7 @@ from app.ui.commands.command import Command
 from app.ui.commands.command_button import ActionButton, CommandButton
 from app.ui.theme.theme import Theme
 from tests.ui.desk import shown
-from tests.ui.waiting import until
+from tests.ui.waiting import notice, until
 
 
 class Rig:
@@ -109,5 +109,4 @@ async def test_the_palette_lists_new_endpoint_with_its_reason_when_the_plan_is_f
         entries = {entry.text: entry for entry in window.commands.sources.entries()}
         assert "includes up to 10" in entries["New endpoint"].detail
         entries["New endpoint"].run()
-        await until(window.toast.isVisible)
-        assert "includes up to 10" in window.toast._text.text()
+        await until(lambda: "includes up to 10" in notice(window))

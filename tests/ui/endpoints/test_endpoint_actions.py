@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -21,14 +20,9 @@ from app.ui.shell.sidebar_rows import EndpointRow
 from app.ui.widgets.labels import ElidedLabel
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import settle, until, wait_for_widget
 
 MARKUP = '<b>bold</b><img src="http://127.0.0.1:1/x.png">'
-
-
-async def dialog_of(window: MainWindow, kind: type[Any]) -> Any:
-    await until(lambda: window.findChildren(kind))
-    return window.findChildren(kind)[-1]
 
 
 class TestFirstRun:
@@ -94,14 +88,14 @@ class TestEndpoints:
         window.show_endpoint(endpoint.id)
         window.endpoint_actions.delete(endpoint)
         window.endpoint_actions.delete(endpoint)
-        question = await dialog_of(window, Question)
+        question = await wait_for_widget(Question, window)
         assert question.title.text() == "Delete “Stripe” and its 3 requests?"
         question.cancel.click()
         await settle()
         assert desk.store.endpoints.all() == (endpoint,)
         await until(lambda: not window.findChildren(Question))
         window.endpoint_actions.delete(endpoint)
-        (await dialog_of(window, Question)).confirm.click()
+        (await wait_for_widget(Question, window)).confirm.click()
         await until(lambda: not desk.store.endpoints.all())
         await until(lambda: window.pages.currentWidget() is window.dashboard)
         await until(lambda: not window.sidebar.findChildren(EndpointRow))
@@ -166,7 +160,7 @@ class TestEndpoints:
             assert line is not None
             assert line.contents.endpoint.name == MARKUP
             window.endpoint_actions.delete(endpoint)
-            question = await dialog_of(window, Question)
+            question = await wait_for_widget(Question, window)
             question.reject()
             rich = [
                 shown_label.text()

@@ -19,7 +19,7 @@ from app.ui.widgets.question import Question
 from tests import deliveries
 from tests.ui.desk import Desk
 from tests.ui.targets_dialogs import A, B, C, dialog_of
-from tests.ui.waiting import until
+from tests.ui.waiting import until, wait_for_widget
 
 ON_ERROR = (
     "Retry on: '204' is not a result. Use connection, timeout, tls, protocol, 3xx, 4xx, 5xx, or a status from 300 to"
@@ -177,8 +177,7 @@ class TestSaving:
                 await shown.desk.capture(shown.endpoint)
             shown.dialog.column.remove.click()
             shown.dialog.save_button.click()
-            await until(lambda: shown.window.findChildren(Question))
-            (question,) = shown.window.findChildren(Question)
+            question = await wait_for_widget(Question, shown.window)
             assert question.title.text() == f"Remove {A}?"
             assert question.text.text().startswith("3 queued deliveries to it will not be sent")
             question.cancel.click()

@@ -11,11 +11,12 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
 from app.core.model import Plan, Refusal
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.refused.table import ENDPOINT, METHOD, REASON, SOURCE, STATUS, TARGET, TIME, TITLES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD, REFUSED
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import settle, until, wait_for_widget
 
 pytestmark = pytest.mark.smoke
 
@@ -219,15 +220,13 @@ class TestMenu:
             refuse(desk, "/catch/new-one/x", status=404)
             await open_at(desk, window, 0)
             choose(window, "Create endpoint with this slug…")
-            await until(lambda: window.endpoint_actions._dialog is not None)
-            dialog = window.endpoint_actions._dialog
-            assert dialog is not None
+            dialog = await wait_for_widget(EndpointDialog, window)
             assert dialog.form.draft().slug == "new-one"
             dialog.form.name.setText("New")
             dialog.form.name.textEdited.emit("New")
             dialog.submit_button.click()
             # The dialog closes after the new endpoint's page was opened; the endpoint is stored before both.
-            await until(lambda: window.endpoint_actions._dialog is None)
+            await until(lambda: not window.findChildren(EndpointDialog))
             assert desk.store.endpoints.by_slug("new-one") is not None
             await open_at(desk, window, 0)
             page = window.refused

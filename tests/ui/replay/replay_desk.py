@@ -7,14 +7,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
-
-from PySide6.QtWidgets import QDialog, QWidget
+from typing import Any
 
 from tests.ui.requests.page_desk import PageDesk, open_page
-from tests.ui.waiting import until
-
-D = TypeVar("D", bound=QDialog)
 
 
 @dataclass
@@ -66,9 +61,3 @@ async def page_with_target(folder: Path, **endpoint: Any) -> AsyncIterator[tuple
             yield shown, received
         finally:
             await shown.desk.replays.stop()
-
-
-async def dialog(kind: type[D], over: QWidget) -> D:
-    """The dialog of this kind, once it is open."""
-    await until(lambda: any(one.isVisible() for one in over.findChildren(kind)))
-    return next(one for one in over.findChildren(kind) if one.isVisible())

@@ -15,11 +15,12 @@ from app.ui.commands.command_button import ActionButton
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_text import NO_URL
+from app.ui.replay.replays_dialog import ReplaysDialog
 from app.ui.widgets.question import Question
 from tests.ui.desk import shown as shown_window
-from tests.ui.replay.replay_desk import dialog, page_with_target, target
+from tests.ui.replay.replay_desk import page_with_target, target
 from tests.ui.requests.page_desk import PageDesk, click_row, open_body
-from tests.ui.waiting import activate, settle, until
+from tests.ui.waiting import activate, notice, settle, until, wait_for_widget
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
@@ -31,17 +32,13 @@ async def focus_list(shown: PageDesk) -> None:
     await until(shown.list.hasFocus)
 
 
-def notice(shown: PageDesk) -> str:
-    return shown.page._toast._text.text()
-
-
 async def test_r_replays_the_request_at_once_and_says_what_came_back(tmp_path: Path) -> None:
     async with page_with_target(tmp_path) as (shown, received):
         await open_body(shown, b'{"a": 1}', "application/json", target="/catch/x/orders?y=2")
         await focus_list(shown)
         QTest.keyClick(shown.list, Qt.Key.Key_R)
-        await until(lambda: notice(shown).startswith("Replayed POST"))
-        assert f"{received.url}/orders?y=2: 200 in" in notice(shown)
+        await until(lambda: notice(shown.page).startswith("Replayed POST"))
+        assert f"{received.url}/orders?y=2: 200 in" in notice(shown.page)
         assert received.requests[0].startswith(b"POST /hook/orders?y=2 ")
         assert received.requests[0].endswith(b'{"a": 1}')
 
@@ -52,15 +49,15 @@ async def test_a_failed_replay_is_a_notice_with_its_status(tmp_path: Path) -> No
         await open_body(shown, b"{}", "application/json")
         await focus_list(shown)
         QTest.keyClick(shown.list, Qt.Key.Key_R)
-        await until(lambda: notice(shown).startswith("Replay of POST"))
-        assert "failed: 500" in notice(shown)
+        await until(lambda: notice(shown.page).startswith("Replay of POST"))
+        assert "failed: 500" in notice(shown.page)
 
 
 async def test_without_a_target_r_opens_the_editor_for_another_url(shown: PageDesk) -> None:
     await open_body(shown, b"{}", "application/json")
     await focus_list(shown)
     QTest.keyClick(shown.list, Qt.Key.Key_R)
-    editor = await dialog(ReplayEditor, shown.page)
+    editor = await wait_for_widget(ReplayEditor, shown.page)
     assert editor.url.text() == ""
     assert "no target" in editor.fields["edit.url"].help_text()
     assert not editor.send.isEnabled()
@@ -76,7 +73,7 @@ async def test_many_are_replayed_after_a_question_with_their_number(tmp_path: Pa
         click_row(shown, 2, SHIFT)
         await until(lambda: shown.page.commands.selected.replay.text() == "Replay 3 requests…")
         QTest.keyClick(shown.list, Qt.Key.Key_R)
-        question = await dialog(Question, shown.page)
+        question = await wait_for_widget(Question, shown.page)
         assert question.confirm.text() == "Replay 3 requests"
         assert not received.requests
         question.confirm.click()
@@ -90,7 +87,7 @@ async def test_an_edited_request_is_sent_as_edited_and_its_response_is_shown(tmp
         await open_body(shown, b'{"a": 1}\r\n', "application/json", target="/catch/x")
         await focus_list(shown)
         QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
-        editor = await dialog(ReplayEditor, shown.page)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
         assert editor.url.text() == received.url
         assert editor.spec().edit is None
         editor.method.setCurrentText("PUT")
@@ -117,7 +114,7 @@ async def test_one_of_several_targets_can_be_chosen_in_the_editor(tmp_path: Path
         await open_body(shown, b"{}", target="/catch/x/orders")
         await focus_list(shown)
         QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
-        editor = await dialog(ReplayEditor, shown.page)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
         names = [editor.destination.itemText(at) for at in range(4)]
         both = [one.removeprefix("http://") for one in (received.url, second.url)]
         assert names == ["Its 2 targets", f"Only {both[0]}", f"Only {both[1]}", "Another URL"]
@@ -137,7 +134,7 @@ async def test_bad_input_of_the_editor_is_said_beside_its_field(tmp_path: Path) 
         await open_body(shown, b"{}", "application/json")
         await focus_list(shown)
         QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
-        editor = await dialog(ReplayEditor, shown.page)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
         editor.url.setText("ftp://x")
         editor.url.textEdited.emit("ftp://x")
         editor.method.setCurrentText("NO GOOD")
@@ -158,7 +155,7 @@ async def test_a_binary_body_is_replaced_by_a_file(tmp_path: Path) -> None:
         await open_body(shown, b"\x00\x01\x02", "application/octet-stream", target="/catch/x")
         await focus_list(shown)
         QTest.keyClick(shown.list, Qt.Key.Key_R, SHIFT)
-        editor = await dialog(ReplayEditor, shown.page)
+        editor = await wait_for_widget(ReplayEditor, shown.page)
         assert editor.tabs.currentIndex() == BODY
         assert editor.body_editor._pages.currentWidget() is editor.body_editor.hex
         file = tmp_path / "other.bin"
@@ -177,7 +174,7 @@ async def test_the_form_for_many_counts_what_it_will_send_and_starts_it(tmp_path
         await shown.reload()
         await focus_list(shown)
         QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
-        form = await dialog(ReplayManyDialog, shown.page)
+        form = await wait_for_widget(ReplayManyDialog, shown.page)
         await until(lambda: form.start.text() == "Replay 5 requests")
         form.pace.times.set_value(2)
         assert "Each is sent 2 times: 10 in all." in form.plan.text()
@@ -196,7 +193,7 @@ async def test_the_form_for_many_asks_for_a_url_where_there_is_no_target(shown: 
     await shown.reload()
     await focus_list(shown)
     QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
-    form = await dialog(ReplayManyDialog, shown.page)
+    form = await wait_for_widget(ReplayManyDialog, shown.page)
     await until(form.destination.url.hasFocus)
     await until(lambda: form.start.text() == "Replay 3 requests")
     assert form.plan.text() == form.start.toolTip() == NO_URL
@@ -224,7 +221,7 @@ async def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(tmp_path:
         options = window.requests.commands.selected.edit_replay
         await until(lambda: options.text() == "Replay 3 requests with options…")
         options.trigger()
-        form = await dialog(ReplayManyDialog, window)
+        form = await wait_for_widget(ReplayManyDialog, window)
         await until(lambda: form.start.text() == "Replay 3 requests")
         form.start.click()
         await until(lambda: bar.isVisible() and "of 3" in bar.title.text())
@@ -235,9 +232,8 @@ async def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(tmp_path:
         bar.pause.click()
         await until(lambda: bar.title.text() == "Replay finished: 3 requests sent")
         bar.details.click()
-        await until(lambda: window.replays._dialog is not None and window.replays._dialog.current is not None)
-        listed = window.replays._dialog
-        assert listed is not None
+        listed = await wait_for_widget(ReplaysDialog, window)
+        await until(lambda: listed.current is not None)
         assert listed.current is not None
         assert listed.current.state is ReplayState.DONE
         listed.copy.click()

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QMenu
 from app.core.bodies.lines import Line, LineBuilder, position_of_column
 from app.ui.request.tabs.tabs import INFO
 from tests.ui.requests.page_desk import PageDesk, open_body
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import settle, until, wait_for_widget
 
 LEFT = Qt.MouseButton.LeftButton
 
@@ -119,9 +119,7 @@ def facts(shown: PageDesk) -> dict[str, str]:
 async def copy(shown: PageDesk) -> QMenu:
     QGuiApplication.clipboard().setText("before")
     QTest.mouseClick(shown.detail.body.copy, LEFT)
-    await until(lambda: shown.detail.body.copy.findChildren(QMenu))
-    (menu,) = shown.detail.body.copy.findChildren(QMenu)
-    return menu
+    return await wait_for_widget(QMenu, shown.detail.body.copy)
 
 
 @pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # said when a menu opens

@@ -12,6 +12,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton
 
 from app.core.attempt_text import RESPONSE_REMOVED
 from app.core.clock import now_us
@@ -24,6 +25,7 @@ from app.ui.deliveries.words import INTERRUPTED_MEANS, REPLAY_ENDED
 from app.ui.request.deliveries.attempt_list import row_words
 from app.ui.request.tabs.deliveries_tab import DeliveriesTab
 from app.ui.request.tabs.tabs import DELIVERIES
+from app.ui.widgets.segmented import Segmented
 from tests.deliveries import NO_CONNECTION, NOT_SENT, STATUS_500, finish, not_sent
 from tests.factories import attempt
 from tests.ui.requests.page_desk import PageDesk, open_page
@@ -52,6 +54,11 @@ def words(tab: DeliveriesTab) -> list[str]:
 
 def choose(tab: DeliveriesTab, row: int) -> None:
     tab.list.setCurrentIndex(tab.list.attempts.index(row))
+
+
+def press(choices: Segmented, title: str) -> None:
+    button = next(one for one in choices.findChildren(QAbstractButton) if one.text().startswith(title))
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
 async def test_every_attempt_has_its_number_trigger_result_and_duration(tmp_path: Path) -> None:
@@ -140,11 +147,11 @@ async def test_request_and_response_have_their_headers_and_body(tmp_path: Path) 
         await finish(shown.desk.store, delivery, DeliveryState.DELIVERED, made, body=body, responded=True)
         await until(lambda: pane.body.code.toPlainText() == '{\n  "ok": true\n}')
         assert pane.facts.text().startswith("The sender got this response.")
-        QTest.mouseClick(pane.parts._buttons["headers"], Qt.MouseButton.LeftButton)
+        press(pane.parts, "Headers")
         assert pane.headers.pairs.rowCount() == 2
-        QTest.mouseClick(pane.sides._buttons["request"], Qt.MouseButton.LeftButton)
+        press(pane.sides, "Request")
         assert [pane.headers.pairs.cells(row) for row in range(1)] == [("X-Sent", "1")]
-        QTest.mouseClick(pane.parts._buttons["body"], Qt.MouseButton.LeftButton)
+        press(pane.parts, "Body")
         await until(lambda: pane.body.code.toPlainText() == '{\n  "a": 1\n}')
         pane.copy_text.click()
         await until(lambda: QGuiApplication.clipboard().text().startswith("POST http"))

@@ -17,7 +17,7 @@ from app.ui.request.body.body_export import write_body
 from app.ui.request.tabs.raw_loader import CHUNK, raw_of_capture
 from app.ui.request.tabs.tabs import BODY, RAW
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import notice, settle, until
 
 HEADERS = (
     ("host", "127.0.0.1:8787"),
@@ -87,7 +87,7 @@ async def test_it_is_copied_with_its_line_ends(shown: PageDesk) -> None:
     expected = b"POST /catch/x HTTP/1.1\r\nHost: h\r\nX-A: 1\r\n\r\n" + body
     await until(lambda: clipboard.text() == expected.decode())
     assert bytes(clipboard.mimeData().data("application/http").data()) == expected
-    await until(lambda: shown.detail.raw._toast._text.text() == "Copied the request.")
+    await until(lambda: notice(shown.detail.raw) == "Copied the request.")
 
 
 async def test_a_huge_request_is_read_only_as_far_as_it_is_seen(shown: PageDesk) -> None:

@@ -25,7 +25,7 @@ from tests import damage
 from tests.deliveries import STATUS_500, finish
 from tests.factories import attempt
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import Heart, settle, until
+from tests.ui.waiting import Heart, notice, settle, until
 
 
 async def test_a_json_body_is_pretty_and_can_be_shown_otherwise(shown: PageDesk) -> None:
@@ -207,7 +207,7 @@ async def test_a_damaged_body_is_shown_with_what_is_wrong(tmp_path: Path, shown:
     assert detail.damaged_bar.text.text().startswith("The stored body is damaged: it does not match the SHA-256")
     await until(lambda: detail.body.code.toPlainText().startswith("harmed, or not"))
     detail.body.copy.click()
-    await until(lambda: "The stored body is damaged" in detail.body._toast._text.text())
+    await until(lambda: "The stored body is damaged" in notice(detail.body))
     editable = await load_request(harmed.id, shown.desk.services)
     assert editable is not None
     assert "damaged" in str(editable.body)

@@ -16,7 +16,7 @@ from app.core.bodies.formats.jwt import NOT_VERIFIED
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.value_decoder import ValuePanel
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
-from tests.ui.waiting import activate, settle, until
+from tests.ui.waiting import activate, notice, settle, until
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support", extend=True)  # said as menu and tooltip open
 
@@ -121,9 +121,9 @@ async def test_what_is_decoded_takes_back_that_there_was_nothing(shown: PageDesk
     body.code.setFocus()
     put_cursor(body.code, "plain words")
     QTest.keyClick(body.code, Qt.Key.Key_E, Qt.KeyboardModifier.ControlModifier)
-    await until(body._toast.isVisible)
+    await until(lambda: notice(body))
     await decoded(shown, body.code, INNER[:20])
-    assert not body._toast.isVisible()
+    assert not notice(body)
 
 
 async def test_the_menu_offers_to_decode_what_is_under_it(shown: PageDesk) -> None:

@@ -29,8 +29,9 @@ from tests.ui.waiting import activate, settle, until
 class PageDesk:
     """`endpoint` is shown in `page`, which is handed `doors`."""
 
-    def __init__(self, desk: Desk, services: Services, page: RequestsPage, endpoint: Endpoint) -> None:
+    def __init__(self, desk: Desk, services: Services, page: RequestsPage, endpoint: Endpoint, pause: Pause) -> None:
         self.desk, self.services, self.page, self.endpoint = desk, services, page, endpoint
+        self.pause = pause
         self.model, self.list, self.feed, self.detail = page.feed.model, page.list, page.feed, page.detail
 
     async def add(self, body: bytes = b"{}", **fields: Any) -> Capture:
@@ -71,15 +72,15 @@ async def _page(folder: Path, **endpoint: Any) -> AsyncIterator[PageDesk]:
         with desk.theme.deferred_styling():
             pending = pending_delete.PendingDelete(desk.services, desk.tasks, desk.messages)
             services = desk.with_services(deletes=pending)
-            without_page = QWidget()
+            without_page, pause = QWidget(), Pause()
             actions = EndpointActions(services, desk.theme, desk.tasks, without_page)
-            page = RequestsPage(services, desk.theme, desk.tasks, Pause(), endpoint_actions=actions)
+            page = RequestsPage(services, desk.theme, desk.tasks, pause, endpoint_actions=actions)
             actions.setParent(page)
             actions._window = page  # where tests look for its questions
             actions.announced.connect(page._toast.say)
         page.resize(1000, 700)
         page.show()
-        shown = PageDesk(desk, services, page, made)
+        shown = PageDesk(desk, services, page, made, pause)
         await shown.reload()
         try:
             yield shown

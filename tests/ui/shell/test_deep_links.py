@@ -22,7 +22,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, open_desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import settle, until, wait_for_widget
 
 MINE = "1.2.3"
 pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)  # without a display none can
@@ -101,8 +101,7 @@ async def test_a_link_that_comes_while_a_deletion_is_asked_for_keeps_its_request
         wishes.handle(RequestLink(id=doomed.id))
         await until(lambda: window.requests.detail.capture == doomed)
         window.requests.commands.selected.delete.trigger()
-        await until(lambda: window.findChildren(Question))
-        (question,) = window.findChildren(Question)
+        question = await wait_for_widget(Question, window)
         wishes.handle(RequestLink(id=linked.id))
         await until(lambda: window.requests.detail.capture == linked)
         question.accept()

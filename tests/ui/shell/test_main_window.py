@@ -6,7 +6,6 @@ import asyncio
 import gc
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -25,11 +24,6 @@ from tests.ui.waiting import activate, settle, until
 pytestmark = pytest.mark.smoke
 
 MARKUP = '<b>bold</b><img src="http://127.0.0.1:1/x.png">'
-
-
-async def dialog_of(window: MainWindow, kind: type[Any]) -> Any:
-    await until(lambda: window.findChildren(kind))
-    return window.findChildren(kind)[-1]
 
 
 class TestLive:

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Plan
+from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.shell.endpoint_list import OFFERED_ABOVE
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, REFUSED
@@ -18,7 +19,7 @@ from app.ui.shell.sidebar_rows import EndpointRow
 from app.ui.widgets.question import Question
 from app.ui.widgets.switch import Switch
 from tests.ui.desk import Desk, shown
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import settle, until, wait_for_widget
 
 pytestmark = pytest.mark.smoke
 
@@ -101,9 +102,7 @@ class TestKeys:
             press(window, "End", "Return")
             assert window.requests.endpoint_id == third
             press(window, "F2")
-            await until(lambda: window.endpoint_actions._dialog is not None)
-            dialog = window.endpoint_actions._dialog
-            assert dialog is not None
+            dialog = await wait_for_widget(EndpointDialog, window)
             assert dialog.form.name.text() == desk.store.endpoints.all()[2].name
             dialog.reject()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.ui.commands.command_button import ActionButton
 from app.ui.requests.page.requests_page import RequestsPage
@@ -166,8 +166,8 @@ class TestTab:
             begin = visited.index(window.sidebar.palette_button)
             visited = visited[begin:] + visited[:begin]
             sidebar, detail, strip = window.sidebar, page.detail, page.activity
-            chosen = next(one for one in detail.body.views._buttons.values() if one.isChecked())
-            hour = next(one for one in strip.spans._buttons.values() if one.isChecked())
+            chosen = next(one for one in detail.body.views.findChildren(QAbstractButton) if one.isChecked())
+            hour = next(one for one in strip.spans.findChildren(QAbstractButton) if one.isChecked())
             wanted = [
                 sidebar.palette_button,
                 sidebar.add_button,
@@ -189,5 +189,5 @@ class TestTab:
                 detail.body.code,
             ]
             assert [widget for widget in visited if widget in wanted] == wanted
-            others = set(detail.body.views._buttons.values()) - {chosen}
+            others = set(detail.body.views.findChildren(QAbstractButton)) - {chosen}
             assert not others & set(visited)

@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QPoint, QRect, QSettings, QSize, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QSplitter
 
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED
 from app.ui.shell.window_state import FIRST_SIZE
 from app.ui.theme.metrics import SIDEBAR_WIDTH
 from app.ui.widgets import fit_screen
-from tests.ui.desk import Desk, open_desk
-from tests.ui.waiting import activate, settle, until
+from tests.ui.desk import Desk, open_desk, shown_over
+from tests.ui.waiting import settle, until
 
 
-@asynccontextmanager
-async def started(desk: Desk) -> AsyncIterator[MainWindow]:
-    """One start of the window, shown in front, to its end."""
-    window = desk.window()
-    window.show()
-    await activate(window)
-    await settle()
-    try:
-        yield window
-    finally:
-        window.close()
-        await desk.tasks.cancel_all()
-        window.deleteLater()
-        await settle()
+def frame(window: MainWindow) -> QSplitter:
+    """What parts the sidebar from the page."""
+    splitter = window.sidebar.parentWidget()
+    assert isinstance(splitter, QSplitter)
+    return splitter
 
 
 async def test_the_divider_between_list_and_detail_stays_where_it_was_put(tmp_path: Path) -> None:
     async with open_desk(tmp_path, endpoints=1) as desk:
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             window.resize(1200, 700)
             window.show_endpoint(desk.store.endpoints.all()[0].id)
             await settle()
@@ -46,9 +35,9 @@ async def test_the_divider_between_list_and_detail_stays_where_it_was_put(tmp_pa
             put = window.requests.splitter.sizes()
             assert put[0] == 452
             window.show_page(DASHBOARD)
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             assert window.pages.currentWidget() is window.dashboard  # the page with the divider is never seen
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             window.show_page(ALL_REQUESTS)
             await settle()
             assert window.requests.splitter.sizes() == put
@@ -68,46 +57,46 @@ async def test_a_start_on_a_small_screen_squeezes_nothing_for_good(
     async with open_desk(tmp_path, endpoints=1) as desk:
         sidebar, size = SIDEBAR_WIDTH, QSize(*FIRST_SIZE)
         if not first:
-            async with started(desk) as window:
+            async with shown_over(desk) as window:
                 window.resize(1400, 900)
-                window._frame.setSizes([300, 1100])
+                frame(window).setSizes([300, 1100])
             sidebar, size = 300, QSize(1400, 900)
         with monkeypatch.context() as small:
             small.setattr(fit_screen, "_screen", lambda _: SmallScreen())
             for _ in range(2):
-                async with started(desk) as window:
+                async with shown_over(desk) as window:
                     assert window.width() < 911
-                    assert window._frame.sizes()[0] == MINIMUM_WIDTH
-        async with started(desk) as window:
-            assert (window.size(), window._frame.sizes()[0]) == (size, sidebar)
+                    assert window.sidebar.width() == MINIMUM_WIDTH
+        async with shown_over(desk) as window:
+            assert (window.size(), window.sidebar.width()) == (size, sidebar)
 
 
 async def test_the_sidebar_is_widened_again_with_its_window_unless_the_user_narrowed_it(tmp_path: Path) -> None:
     async with open_desk(tmp_path, endpoints=1) as desk:
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             window.resize(900, 600)
-        async with started(desk) as window:
-            assert (window.width(), window._frame.sizes()[0]) == (900, MINIMUM_WIDTH)
+        async with shown_over(desk) as window:
+            assert (window.width(), window.sidebar.width()) == (900, MINIMUM_WIDTH)
             window.resize(1300, 800)
-            assert window._frame.sizes()[0] == SIDEBAR_WIDTH
-        async with started(desk) as window:
-            handle = window._frame.handle(1)
+            assert window.sidebar.width() == SIDEBAR_WIDTH
+        async with shown_over(desk) as window:
+            handle = frame(window).handle(1)
             QTest.mousePress(handle, Qt.MouseButton.LeftButton, pos=QPoint(0, 100))
             QTest.mouseMove(handle, QPoint(-18, 100))
             QTest.mouseRelease(handle, Qt.MouseButton.LeftButton, pos=QPoint(0, 100))
-            put = window._frame.sizes()[0]
+            put = window.sidebar.width()
             assert put < SIDEBAR_WIDTH
-        async with started(desk) as window:
-            assert window._frame.sizes()[0] == put
+        async with shown_over(desk) as window:
+            assert window.sidebar.width() == put
 
 
 @pytest.mark.parametrize("page", [ALL_REQUESTS, REFUSED])
 async def test_the_last_page_is_shown_again(tmp_path: Path, page: str) -> None:
     async with open_desk(tmp_path, endpoints=1) as desk:
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             window.show_endpoint(desk.store.endpoints.all()[0].id)
             window.show_page(page)
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             shown = {ALL_REQUESTS: window.requests, REFUSED: window.refused}[page]
             assert window.pages.currentWidget() is shown
             assert window.sidebar._pages[page].isChecked()
@@ -117,9 +106,9 @@ async def test_the_last_endpoint_is_shown_again_and_nothing_of_it_is_marked_read
     async with open_desk(tmp_path, endpoints=3) as desk:
         endpoint = desk.store.endpoints.all()[1]
         await desk.capture(endpoint)
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             window.show_endpoint(endpoint.id)
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             assert window.pages.currentWidget() is window.requests
             assert window.requests.endpoint_id == endpoint.id
             assert window.sidebar.list.rows[endpoint.id].isChecked()
@@ -132,14 +121,14 @@ async def test_the_last_endpoint_is_shown_again_and_nothing_of_it_is_marked_read
 async def test_an_endpoint_that_is_gone_gives_way_to_the_dashboard(tmp_path: Path) -> None:
     async with open_desk(tmp_path, endpoints=2) as desk:
         gone = desk.store.endpoints.all()[0]
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             window.show_endpoint(gone.id)
         await desk.store.endpoints.delete(gone.id)
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             assert window.pages.currentWidget() is window.dashboard
         for spoilt in ("nonsense", "all/x"):
             QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat).setValue("window/page", spoilt)
-            async with started(desk) as window:
+            async with shown_over(desk) as window:
                 assert window.pages.currentWidget() is window.dashboard, spoilt
 
 
@@ -149,12 +138,12 @@ async def test_the_keyboard_is_in_the_list_that_is_shown_again(tmp_path: Path, o
         endpoint = desk.store.endpoints.all()[1]
         for _ in range(3):
             await desk.capture(endpoint)
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             if of_all:
                 window.show_page(ALL_REQUESTS)
             else:
                 window.show_endpoint(endpoint.id)
-        async with started(desk) as window:
+        async with shown_over(desk) as window:
             rows = window.requests.list
             await until(lambda: rows.model().rowCount() == 3)
             assert QApplication.focusWidget() is rows
@@ -164,15 +153,15 @@ async def test_the_keyboard_is_in_the_list_that_is_shown_again(tmp_path: Path, o
 
 
 async def test_the_keyboard_is_in_the_first_control_of_what_has_no_list(desk: Desk) -> None:
-    async with started(desk) as window:
+    async with shown_over(desk) as window:
         assert QApplication.focusWidget() is window.dashboard.empty.button
     endpoint = await desk.endpoint()
-    async with started(desk) as window:
+    async with shown_over(desk) as window:
         focus = QApplication.focusWidget()
         assert focus is not None
         assert window.dashboard.isAncestorOf(focus)
         window.show_endpoint(endpoint.id)
-    async with started(desk) as window:
+    async with shown_over(desk) as window:
         focus = QApplication.focusWidget()
         assert focus is not None
         assert window.requests.list_area.empty.isAncestorOf(focus)

@@ -14,7 +14,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.shell.palette_sources import command_entries
 from tests.ui.desk import Desk
 from tests.ui.tunnels import PORT, found
-from tests.ui.waiting import until
+from tests.ui.waiting import notice, until
 
 
 def palette(window: MainWindow) -> set[str]:
@@ -93,4 +93,4 @@ class TestCommands:
         desk.tunnels.come_up()
         window.tunnel.actions.check_command.run()
         await until(window.toast.isVisible)
-        assert window.toast._text.text() == "The tunnel works: a request through it took 84 ms."
+        assert notice(window) == "The tunnel works: a request through it took 84 ms."

@@ -30,7 +30,7 @@ from app.ui.widgets.question import Question
 from tests.db.helpers import query
 from tests.ui.desk import Desk, shown
 from tests.ui.replay.replay_desk import target
-from tests.ui.waiting import activate, settle, until
+from tests.ui.waiting import activate, settle, until, wait_for_widget
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
@@ -76,8 +76,7 @@ def selected(window: MainWindow) -> list[str]:
 
 async def agree(window: QWidget) -> str:
     """Confirm the question that is open or about to be; what it asks."""
-    await until(lambda: window.findChildren(Question))
-    asked = window.findChildren(Question)[-1]
+    asked = await wait_for_widget(Question, window)
     text = f"{asked.windowTitle()} {asked.text.text()}"
     QTest.mouseClick(asked.confirm, LEFT)
     await until(lambda: not window.findChildren(Question))
@@ -102,8 +101,7 @@ async def delete_row(window: MainWindow, row: int) -> UndoBar:
 async def asked_to_clear(window: MainWindow) -> Question:
     """The question that comes before all requests of the endpoint shown are deleted."""
     window.requests.endpoint_commands.clear.trigger()
-    await until(lambda: window.findChildren(Question))
-    question = window.findChildren(Question)[0]
+    question = await wait_for_widget(Question, window)
     assert question.option is not None
     return question
 

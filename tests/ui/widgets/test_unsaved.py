@@ -23,7 +23,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.endpoint_dialogs import open_dialog
-from tests.ui.waiting import settle, until
+from tests.ui.waiting import settle, until, wait_for_widget
 
 pytestmark = pytest.mark.qt_log_ignore("does not support raise", extend=True)
 
@@ -77,8 +77,7 @@ async def window_with_new_form(folder: Path) -> AsyncIterator[tuple[MainWindow, 
         window = desk.window(lambda: ends.append(1))
         window.show()
         window.endpoint_actions.create()
-        dialog = window.endpoint_actions._dialog
-        assert dialog is not None
+        dialog = await wait_for_widget(EndpointDialog, window)
         yield window, dialog, ends
         await desk.tasks.cancel_all()
         window.deleteLater()
@@ -253,13 +252,12 @@ async def test_another_new_endpoint_or_edit_leaves_the_open_form_as_it_is(tmp_pa
     async with shown(tmp_path, endpoints=1) as (desk, window):
         actions = window.endpoint_actions
         actions.create()
-        dialog = actions._dialog
-        assert dialog is not None
+        dialog = await wait_for_widget(EndpointDialog, window)
         QTest.keyClicks(dialog.form.name, "Orders")
         QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
         actions.create()
         actions.edit(desk.store.endpoints.all()[0])
-        assert actions._dialog is dialog
+        assert window.findChildren(EndpointDialog) == [dialog]
         assert dialog.form.name.text() == "Orders"
         assert dialog.windowTitle() == "New endpoint"
         dialog.done(0)

@@ -26,7 +26,7 @@ from app.ui.widgets.meter import Meter
 from app.ui.widgets.question import Question, ask
 from app.ui.widgets.switch import Switch
 from app.ui.widgets.toast import Toast
-from tests.ui.waiting import until
+from tests.ui.waiting import until, wait_for_widget
 
 MARKUP = '<b>bold</b> <img src="http://127.0.0.1:1/x.png"> & co'
 
@@ -232,8 +232,7 @@ class TestQuestion:
 
         async def answer(button: str) -> bool:
             task = asyncio.create_task(ask(window, theme, "Delete?", "It goes.", "Delete"))
-            await until(lambda: window.findChildren(Question))
-            question = window.findChildren(Question)[-1]
+            question = await wait_for_widget(Question, window)
             assert question.isModal()
             getattr(question, button).click()
             return await task
@@ -255,8 +254,7 @@ class TestQuestion:
         qtbot.addWidget(window)
 
         task = asyncio.create_task(ask(window, theme, "Delete?", "It goes.", "Delete"))
-        await until(lambda: window.findChildren(Question))
-        question = window.findChildren(Question)[-1]
+        question = await wait_for_widget(Question, window)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         assert (isValid(question) and question.isVisible()) is False

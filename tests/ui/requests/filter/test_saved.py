@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from app.ui.requests.filter.saved import KEY, NameDialog, SavedFilter, SavedFilters
 from tests.ui.requests.page_desk import PageDesk, open_page
-from tests.ui.waiting import until
+from tests.ui.waiting import until, wait_for_widget
 
 ODD = 'path:"/a, b=ü\\"%2F" OR -header:x-id=[1;2] 😀'
 
@@ -24,8 +24,7 @@ def entries(menu: QMenu) -> dict[str, QAction]:
 async def save_as(shown: PageDesk, name: str, confirm: str = "Save") -> None:
     """Keep the filter in force under a name, by the menu and the dialog."""
     entries(shown.page.filter.bar.saved.menu_now())["Save filter…"].trigger()
-    await until(lambda: shown.page.findChildren(NameDialog))
-    (dialog,) = shown.page.findChildren(NameDialog)
+    dialog = await wait_for_widget(NameDialog, shown.page)
     assert not dialog.confirm.isEnabled()
     QTest.keyClicks(dialog.name, name)
     assert dialog.confirm.text() == confirm
@@ -73,8 +72,7 @@ async def test_a_name_not_given_saves_nothing(shown: PageDesk) -> None:
     await shown.reload()
     shown.page.filter.bar.set_text("paid")
     shown.page.filter.bar.saved.save_requested.emit()
-    await until(lambda: shown.page.findChildren(NameDialog))
-    (dialog,) = shown.page.findChildren(NameDialog)
+    dialog = await wait_for_widget(NameDialog, shown.page)
     QTest.keyClicks(dialog.name, "   ")
     assert not dialog.confirm.isEnabled()
     dialog.reject()

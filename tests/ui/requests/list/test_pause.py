@@ -54,7 +54,7 @@ async def test_while_paused_new_requests_are_only_counted(shown: PageDesk) -> No
 async def test_scrolling_to_the_top_of_a_paused_list_brings_nothing_in(shown: PageDesk) -> None:
     await shown.fill(100)
     await shown.reload()
-    bar, pause = shown.list.verticalScrollBar(), shown.page._pause
+    bar, pause = shown.list.verticalScrollBar(), shown.pause
     pause.set(True)
     bar.setValue(40 * ROW)
     await shown.add()
@@ -80,11 +80,11 @@ async def test_a_filtered_list_is_held_too(shown: PageDesk) -> None:
     await shown.reload()
     shown.page.filter.bar.set_text("method:PUT")
     await until(lambda: shown.page.filter.found_nothing)
-    shown.page._pause.set(True)
+    shown.pause.set(True)
     await shown.add(method="PUT")
     await until(lambda: shown.feed.new_count == 1)
     assert not shown.model.rowCount()
-    shown.page._pause.set(False)
+    shown.pause.set(False)
     await until(lambda: shown.model.rowCount() == 1)
 
 
@@ -94,7 +94,7 @@ async def test_what_a_filter_finds_again_is_counted_once(shown: PageDesk) -> Non
     page, star = shown.page, shown.desk.store.captures.star
     page.filter.bar.line.setText("is:starred")
     await until(lambda: page.filter.found_nothing)
-    page._pause.set(True)
+    shown.pause.set(True)
     # The oldest last: with each of them all that are newer are found again.
     for number, capture in enumerate(reversed(made), 1):
         await star([capture.id])
@@ -103,7 +103,7 @@ async def test_what_a_filter_finds_again_is_counted_once(shown: PageDesk) -> Non
         await star([made[0].id], starred)
         await until(lambda: not shown.feed.search._searching_queued and shown.feed.search._oldest_queued is None)
     assert shown.feed.new_count == 4
-    page._pause.set(False)
+    shown.pause.set(False)
     await until(lambda: shown.model.rowCount() == 4)
     assert shown.feed.new_count == 0
 
@@ -111,7 +111,7 @@ async def test_what_a_filter_finds_again_is_counted_once(shown: PageDesk) -> Non
 async def test_what_is_held_and_deleted_is_held_no_more(shown: PageDesk) -> None:
     old = await shown.fill(3)
     await shown.reload()
-    shown.page._pause.set(True)
+    shown.pause.set(True)
     held = [await shown.add() for _ in range(4)]
     await until(lambda: shown.feed.new_count == 4)
     await shown.desk.store.captures.delete([held[1].id, old[0].id])
@@ -131,7 +131,7 @@ async def test_what_is_held_and_expires_is_held_no_more(tmp_path: Path, text: st
         await shown.reload()
         shown.page.filter.bar.set_text(text)
         await until(lambda: shown.model.rowCount() == 1 and not shown.feed.pager.jumping)
-        shown.page._pause.set(True)
+        shown.pause.set(True)
         for ago in (8, 7, 1):
             await shown.add(received_at=now - ago * day // 10)
         await until(lambda: shown.feed.new_count == 3)
@@ -162,13 +162,13 @@ async def test_far_from_the_newest_there_is_a_way_back(shown: PageDesk) -> None:
 async def test_home_of_a_paused_list_shows_the_newest_and_chooses_it(shown: PageDesk) -> None:
     await shown.fill(20)
     await shown.reload()
-    shown.page._pause.set(True)
+    shown.pause.set(True)
     newest = await shown.add()
     await until(lambda: shown.feed.new_count == 1)
     QTest.keyClick(shown.list, Qt.Key.Key_Home)
     await until(lambda: shown.list.selected() and shown.list.selected()[0].id == newest.id)
     assert shown.feed.new_count == 0
-    assert shown.page._pause.on
+    assert shown.pause.on
 
 
 async def test_the_windows_switch_and_the_lists_are_the_same(tmp_path: Path) -> None:
@@ -189,9 +189,9 @@ async def test_the_bar_of_what_is_selected_tells_of_the_pause(shown: PageDesk) -
     shown.list.selectAll()
     await until(footer.bar.isVisible)
     assert not footer.resume.isVisible()
-    shown.page._pause.set(True)
+    shown.pause.set(True)
     assert footer.resume.isVisible()
     assert footer.resume.accessibleName() == "Paused. Resume (P)"
     QTest.mouseClick(footer.resume, Qt.MouseButton.LeftButton)
-    assert not shown.page._pause.on
+    assert not shown.pause.on
     assert not footer.resume.isVisible()

@@ -17,11 +17,12 @@ from app.core.model import Endpoint
 from app.ui.requests.list import feed as feed_module
 from app.ui.shell.main_window import MainWindow
 from app.ui.widgets.question import Question
+from app.ui.widgets.toast import Toast
 from tests import factories
 from tests.ui.desk import Desk
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, click_row, filled, open_page
-from tests.ui.waiting import activate, settle, until
+from tests.ui.waiting import activate, notice, settle, until
 
 Key = Qt.Key
 SHIFT, CTRL = Qt.KeyboardModifier.ShiftModifier, Qt.KeyboardModifier.ControlModifier
@@ -241,11 +242,11 @@ async def test_what_is_open_and_deleted_is_still_shown_and_says_so(
         assert rest.unread == rest.total
         detail.tabs.setFocus()
         for key in (Key.Key_S, Key.Key_U, Key.Key_C, Key.Key_L, Key.Key_N, Key.Key_Delete):
-            shown.page._toast.hide()
+            for toast in shown.page.findChildren(Toast):
+                toast.hide()
             QTest.keyClick(detail.tabs, key)
             await settle()
-            assert shown.page._toast.isVisible(), key
-            assert reason in shown.page._toast._text.text()
+            assert reason in notice(shown.page), key
         assert not detail.header.note.writing
         assert not shown.page.findChildren(Question)
         detail.body.views.activated.emit("hex")

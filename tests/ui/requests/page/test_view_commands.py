@@ -8,13 +8,10 @@ from PySide6.QtTest import QTest
 
 from app.ui.request.tabs.tabs import BODY, HEADERS
 from tests.ui.requests.page_desk import PageDesk, open_body
+from tests.ui.waiting import notice
 
 Key = Qt.Key
 CTRL = Qt.KeyboardModifier.ControlModifier
-
-
-def said(shown: PageDesk) -> str:
-    return shown.page._toast._text.text()
 
 
 @pytest.mark.parametrize(
@@ -31,14 +28,14 @@ async def test_in_an_empty_list_they_say_why_they_do_nothing(
     await shown.reload()
     shown.page.setFocus()
     QTest.keyClick(shown.page, key, modifier)
-    assert said(shown) == reason
+    assert notice(shown.page) == reason
 
 
 async def test_the_next_match_of_a_find_bar_behind_another_tab_is_shown(shown: PageDesk) -> None:
     await open_body(shown, b"one invoice, another invoice", "text/plain")
     shown.list.setFocus()
     QTest.keyClick(shown.list, Key.Key_F3)
-    assert said(shown) == "Filter the list or find in the body first."
+    assert notice(shown.page) == "Filter the list or find in the body first."
     QTest.keyClick(shown.list, Key.Key_F, CTRL)
     shown.detail.body.find_bar.field.setText("invoice")
     place = shown.detail.body.code.textCursor().position()

@@ -12,7 +12,7 @@ from app.core.search.parse import parse
 from app.ui.requests.selection import batch_job as bulk_module
 from app.ui.widgets.question import Question
 from tests.ui.requests.page_desk import PageDesk, open_page
-from tests.ui.waiting import activate, settle, until
+from tests.ui.waiting import activate, settle, until, wait_for_widget
 
 CTRL, SHIFT = Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.ShiftModifier
 LEFT = Qt.MouseButton.LeftButton
@@ -48,8 +48,7 @@ def total(shown: PageDesk) -> int:
 
 async def answer(shown: PageDesk) -> Question:
     QTest.keyClick(shown.list, Qt.Key.Key_Delete)
-    await until(lambda: shown.page.findChildren(Question))
-    asked = shown.page.findChildren(Question)[0]
+    asked = await wait_for_widget(Question, shown.page)
     QTest.mouseClick(asked.confirm, LEFT)
     return asked
 
@@ -77,7 +76,7 @@ async def test_where_room_is_short_the_offer_is_not_cut(shown: PageDesk) -> None
     await settle()
     assert bar.text.isVisible()
     shown.page.splitter.setSizes([340, 660])
-    shown.page._pause.set(True)
+    shown.pause.set(True)
     await settle()
     row = bar.select_all.parentWidget().layout()
     whole: list[tuple[bool, bool, bool]] = []
