@@ -2,8 +2,8 @@
 
     python -m benchmarks.views FOLDER
 
-Milliseconds are given to the first lines, to the last, and to look for a word that is not there and give the lines at
-nine tenths of the body, as a search does whose only place is there ("-" where all that precedes must be formatted).
+Milliseconds are given to the first lines, to the last, and to look for a word that is not there and give the text's
+lines at nine tenths of the body, as a search does whose only place is there.
 The type is guessed as a sender would name it, from the file's ending, or for a multipart body from its first line.
 Ends with 1 if any file made a view raise.
 """
@@ -18,7 +18,6 @@ from typing import NamedTuple
 from app.core.bodies.body_reader import CHUNK, BodyReader
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.formats.multipart_parts import first_boundary
-from app.core.bodies.resume import BEFORE
 from app.core.search.body_search import BodySearch
 
 LINES = 3_000
@@ -26,14 +25,14 @@ LINES = 3_000
 
 
 class Row(NamedTuple):
-    """One file: the view chosen, milliseconds to the first lines, to the end and to those far on (None: not without
-    all that precedes), lines, what was noted or raised."""
+    """One file: the view chosen, milliseconds to the first lines, to the end and to those far on, lines, what was noted
+    or raised."""
 
     file: str
     view: str
     first: float
     whole: float
-    far: float | None
+    far: float
     lines: int
     told: str
     raised: bool
@@ -52,7 +51,7 @@ def show(body: bytes, name: str) -> Row:
     reader = BodyReader((), content_type(name, body))
     began = time.perf_counter()
     first, whole, lines, at = 0.0, 0.0, 0, 0
-    told, raised, far_on = "", False, None
+    told, raised, far_on = "", False, 0.0
     try:
         while not reader.done:
             if reader.needs_input:
@@ -60,8 +59,6 @@ def show(body: bytes, name: str) -> Row:
                 at += CHUNK
             lines += len(reader.lines(LINES))
             first = first or (time.perf_counter() - began) * 1_000
-            if reader.view is not None and reader.view.formatter is None:
-                break
         told = " ".join(reader.notes)
         whole = (time.perf_counter() - began) * 1_000
         far_on = far(body, name)
@@ -71,26 +68,18 @@ def show(body: bytes, name: str) -> Row:
     return Row(name, view, first, whole, far_on, lines, told, raised)
 
 
-def far(body: bytes, name: str) -> float | None:
-    """Milliseconds to search a body that is sent as it is, and to give lines at nine tenths of it."""
+def far(body: bytes, name: str) -> float:
+    """Milliseconds to search a body that is sent as it is, and to give the lines of its text at nine tenths of it."""
     reader = BodyReader((), content_type(name, body))
-    reader.feed(body[:CHUNK], len(body) <= CHUNK)
+    reader.feed(body[:CHUNK], True)
     reader.lines(1)
-    skipper = reader.skipper()
-    if skipper is None:
-        return None
     began = time.perf_counter()
     search = BodySearch(reader.charset, "\x7fnowhere", encodings=("json",))
     for at in range(0, len(body), CHUNK):
         search.search(body[at : at + CHUNK])
-    place = len(body) * 9 // 10
-    while skipper.offset < place - BEFORE:
-        skipper.feed(body[skipper.offset : min(skipper.offset + CHUNK, place - BEFORE)])
-    point = skipper.point(body[skipper.offset : place])
-    if point is None:
-        return None
-    reader.resume(point)
-    reader.feed(body[point.offset : point.offset + CHUNK], point.offset + CHUNK >= len(body))
+    place = body.rfind(b"\n", 0, len(body) * 9 // 10) + 1
+    reader.go_to(place, body.count(b"\n", 0, place) + 1, False)
+    reader.feed(body[place:], True)
     reader.lines(LINES)
     return (time.perf_counter() - began) * 1_000
 
@@ -110,8 +99,7 @@ def main(arguments: list[str]) -> int:
     width = max((len(row.file) for row in rows), default=4)
     print(f"{'file':{width}}  {'view':11}  {'first ms':>8}  {'all ms':>8}  {'far ms':>8}  {'lines':>7}  note or error")
     for row in rows:
-        far_on = "-" if row.far is None else f"{row.far:.1f}"
-        times = f"{row.first:8.1f}  {row.whole:8.1f}  {far_on:>8}"
+        times = f"{row.first:8.1f}  {row.whole:8.1f}  {row.far:8.1f}"
         print(f"{row.file:{width}}  {row.view:11}  {times}  {row.lines:7,}  {row.told}")
     raised, slowest = sum(row.raised for row in rows), max((row.first for row in rows), default=0.0)
     print(f"\n{len(rows):,} files, {raised} raised, slowest first lines {slowest:.1f} ms")

@@ -34,6 +34,9 @@ from tests.ui.desk import Desk, open_desk, shown_over
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.stock_qasync import DEPRECATED, STOCK_QASYNC
 
+GARBAGE_MAX = 20_000
+"""Objects made since the last collection."""
+
 
 def pytest_configure(config: pytest.Config) -> None:
     """Let stock qasync use what is deprecated."""
@@ -126,6 +129,15 @@ def stock_qasync_is_freed() -> Iterator[None]:
     """Its QObjects are in reference cycles, and must not be freed on another thread."""
     yield
     if STOCK_QASYNC:
+        gc.collect()
+
+
+@pytest.fixture(autouse=True)
+def garbage_is_collected_on_this_thread() -> Iterator[None]:
+    """As in the program: the collector runs on whatever thread makes many objects, and must not free widgets there."""
+    gc.disable()
+    yield
+    if gc.get_count()[0] > GARBAGE_MAX:
         gc.collect()
 
 

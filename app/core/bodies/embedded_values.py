@@ -12,6 +12,7 @@ import msgspec
 
 from app.core.bodies.decompressor import Decompressor
 from app.core.bodies.formats import jwt
+from app.core.bodies.formats.json import is_json_text
 from app.core.bodies.formats.jwt import NOT_VERIFIED
 
 VALUE_MAX = 4 * 1024 * 1024
@@ -67,7 +68,7 @@ def decode(value: str) -> Embedded | None:
 
 
 def _json(value: str) -> Embedded | None:
-    return Embedded(value, "JSON in a string", True) if _is_json(value) else None
+    return Embedded(value, "JSON in a string", True) if is_json_text(value) else None
 
 
 def _token(value: str) -> Embedded | None:
@@ -80,7 +81,7 @@ def _token(value: str) -> Embedded | None:
         note = "Encrypted: only its header can be read."
     else:
         payload = token.payload.decode("utf-8", "replace")
-        parts.append(f'"payload":{payload if _is_json(payload) else msgspec.json.encode(payload).decode()}')
+        parts.append(f'"payload":{payload if is_json_text(payload) else msgspec.json.encode(payload).decode()}')
     return Embedded(f"{{{','.join(parts)}}}", "JSON Web Token", True, note)
 
 
@@ -132,15 +133,4 @@ def _text(data: bytes, source: str) -> Embedded | None:
         return None
     if not text or not text.translate(_SPACES).replace("\u200d", "").isprintable():
         return None
-    return Embedded(text, source, _is_json(text))
-
-
-def _is_json(text: str) -> bool:
-    """Only objects and arrays count: indenting a plain value changes nothing."""
-    if text.lstrip()[:1] not in ("{", "["):
-        return False
-    try:
-        msgspec.json.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
-        return False
-    return True
+    return Embedded(text, source, is_json_text(text))

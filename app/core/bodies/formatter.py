@@ -1,12 +1,12 @@
-"""The interface of a format: a formatter turns text into lines, a view says how well it fits a body."""
+"""The interface of a format: a function writes the lines of a body, a view says how well it fits one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Literal
 
-from app.core.bodies.lines import Line
+from app.core.bodies.lines import LineBuilder
 
 Group = Literal["pretty", "table", "tree", "text", "hex", "preview"]
 
@@ -14,54 +14,79 @@ Position = tuple[int, int]
 """Line and column of a text, both from 1."""
 
 
-@runtime_checkable
-class LocatesError(Protocol):
-    """A formatter that knows the position of its error, or of its first note."""
+@dataclass(frozen=True)
+class Content:
+    """What a format shows: `text`, or `data` for a format that is not text. Unless `complete`, the body goes on, so
+    that its end here is no fault."""
+
+    text: str = ""
+    data: bytes = b""
+    content_type: str = ""
+    complete: bool = True
+
+
+class Formatted(LineBuilder):
+    """The lines written so far. `error` says why the body does not match the format, in a sentence, and `notes` are
+    further remarks, which do not make another view the better one. `position` is that of the error, or else of the
+    first note."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.error: str | None = None
+        self.notes: list[str] = []
+        self.position: Position | None = None
 
     @property
-    def position(self) -> Position | None:
-        """None without an error."""
-        ...
+    def located_error(self) -> tuple[str, Position] | None:
+        """The error or first note, and its position if it has one."""
+        found = [self.error] if self.error else self.notes[:1]
+        return (found[0], self.position) if found and self.position else None
 
 
-class Formatter(Protocol):
-    """Turns text into lines as it arrives. After an `error` the rest is shown unchanged."""
+Write = Callable[[Content, Formatted], Iterator[None]]
+"""Writes the lines of a whole content. It yields between steps of bounded work, so that the first lines can be shown
+while the rest is being written. After an error the rest is shown unchanged."""
 
-    @property
-    def error(self) -> str | None:
-        """Why the text does not match the format, in a sentence; None while it does."""
-        ...
 
-    @property
-    def notes(self) -> Sequence[str]:
-        """Further remarks, in sentences. Unlike an error, they do not make another view the better one."""
-        ...
+def written(write: Write, content: Content) -> Formatted:
+    """All lines of a content."""
+    out = Formatted()
+    for _ in write(content, out):
+        pass
+    return out
 
-    @property
-    def needs_input(self) -> bool:
-        """Whether there are no more lines without more text."""
-        ...
 
-    def feed(self, text: str, final: bool) -> None:
-        """`final` marks the last piece, which may be empty."""
-        ...
+def write_indented(write: Write, content: Content, out: Formatted, indent: int) -> Iterator[Formatted]:
+    """Write a content within another one; yields its lines' builder, which has no lines left but says what is wrong."""
+    inner = Formatted()
+    for _ in write(content, inner):
+        if len(inner):
+            _move(inner, out, indent)
+            yield inner
+    _move(inner, out, indent)
+    yield inner
 
-    def next_lines(self, limit: int) -> list[Line]:
-        """At most `limit` lines."""
-        ...
+
+def _move(inner: Formatted, out: Formatted, indent: int) -> None:
+    for line in inner.take():
+        out.add_line(line, indent)
+
+
+def position_at(text: str, at: int) -> Position:
+    """The position of a character."""
+    return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
 @dataclass(frozen=True)
 class View:
     """A way to show a body. `fit` takes media type and first bytes and returns 0 (impossible) to 1 (made for it).
 
-    `formatter` takes the content type as sent; None for a view whose widget reads the body itself. `reads_bytes`: the
-    formatter gets bytes as Latin-1 characters instead of text.
+    `write` is None for a view whose widget reads the body itself. `reads_bytes`: the format is not text.
     """
 
     name: str
     title: str
     group: Group
     fit: Callable[[str, bytes], float]
-    formatter: Callable[[str], Formatter] | None
+    write: Write | None
     reads_bytes: bool = False

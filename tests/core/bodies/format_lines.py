@@ -1,38 +1,45 @@
-"""Runs a formatter over text in pieces, for the tests of the views."""
+"""Runs a format over a body, for the tests of the views."""
 
 from __future__ import annotations
 
 from app.core.bodies.body_reader import CHUNK, BodyReader
-from app.core.bodies.formatter import Formatter
-from app.core.bodies.lines import Line
+from app.core.bodies.formatter import Content, Formatted, Write
+from app.core.bodies.lines import WIDTH, Line
 
 
-def lines_of(formatter: Formatter, *pieces: str, limit: int = 1_000) -> list[Line]:
-    """All lines of the text that the pieces are."""
-    lines: list[Line] = []
-    for number, piece in enumerate(pieces, 1):
-        formatter.feed(piece, number == len(pieces))
-        while not formatter.needs_input:
-            taken = formatter.next_lines(limit)
-            assert len(taken) <= limit
-            lines += taken
-    return lines
+def formatted(
+    write: Write, text: str, content_type: str = "", *, complete: bool = True
+) -> tuple[list[Line], Formatted]:
+    """All lines of the text, and what is said of it."""
+    return _all(write, Content(text, content_type=content_type, complete=complete))
 
 
-def texts(formatter: Formatter, *pieces: str) -> list[str]:
+def formatted_bytes(
+    write: Write, data: bytes, content_type: str = "", *, complete: bool = True
+) -> tuple[list[str], Formatted]:
+    """All lines of the bytes as texts, and what is said of them."""
+    lines, out = _all(write, Content(data=data, content_type=content_type, complete=complete))
+    return [line.text for line in lines], out
+
+
+def _all(write: Write, content: Content) -> tuple[list[Line], Formatted]:
+    out, lines = Formatted(), list[Line]()
+    for _ in write(content, out):
+        lines += out.take()
+    lines += out.take()
+    assert out.empty
+    assert all(len(line.text) <= WIDTH and "\n" not in line.text for line in lines)
+    return lines, out
+
+
+def texts(write: Write, text: str, content_type: str = "") -> list[str]:
     """The lines as texts."""
-    return [line.text for line in lines_of(formatter, *pieces)]
+    return [line.text for line in formatted(write, text, content_type)[0]]
 
 
 def joined(lines: list[Line]) -> str:
     """The text of the lines, folds undone."""
     return "".join(("" if line.folded or not at else "\n") + line.text for at, line in enumerate(lines))
-
-
-def cut(text: str, cuts: list[int]) -> list[str]:
-    """The text in pieces."""
-    places = sorted({min(place, len(text)) for place in cuts})
-    return [text[a:b] for a, b in zip([0, *places], [*places, len(text)], strict=True)]
 
 
 def read(body: bytes, content_type: str) -> tuple[BodyReader, list[str]]:
@@ -45,6 +52,4 @@ def read(body: bytes, content_type: str) -> tuple[BodyReader, list[str]]:
             reader.feed(body[at : at + CHUNK], at + CHUNK >= len(body))
             at += CHUNK
         lines += [line.text for line in reader.lines(3_000)]
-        if reader.view is not None and reader.view.formatter is None:
-            break
     return reader, lines

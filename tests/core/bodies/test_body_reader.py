@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.bodies.body_reader import CHUNK, BodyReader, body_text
+from app.core.bodies.body_reader import CHUNK, FORMATTED_MAX, BodyReader, body_text
 from app.core.bodies.charset import declared_charset, detect
 from app.core.bodies.decompressor import Decompressor, codings
 from app.core.bodies.escape import escape
@@ -33,8 +33,6 @@ def read_all(
             reader.feed(body[at : at + chunk], at + chunk >= len(body))
             at += chunk
         lines += reader.lines(3_000)
-        if reader.view is not None and reader.view.formatter is None:
-            break
     return reader, lines
 
 
@@ -105,7 +103,8 @@ def test_a_bomb_yields_only_what_was_asked_for() -> None:
     reader = BodyReader((("content-encoding", "gzip"),), "text/plain")
     reader.feed(bomb, True)
     began = time.thread_time()
-    assert 0 < len(reader.lines(3_000)) <= 3_000
+    assert 0 < len(reader.lines(3_000)) <= 3_200
+    assert (reader.complete, reader.end_offset) == (False, FORMATTED_MAX)
     assert time.thread_time() - began < 2
     text, whole = body_text((("content-encoding", "gzip"),), "text/plain", bomb, 5_000)
     assert (len(text), whole) == (5_000, False)
@@ -215,3 +214,42 @@ def test_a_broken_body_is_told_of_once_as_what_it_was_meant_to_be() -> None:
     reader, lines = read_all(body, "application/x-ndjson")
     assert reader.notes == ["Not valid JSON at line 3, column 15: a string is not closed. Shown as text."]
     assert text_of(lines) == body.decode()
+
+
+@pytest.mark.parametrize("coding", ["", "gzip"])
+@pytest.mark.parametrize(("limit", "value"), [("FORMATTED_MAX", 300_000), ("LINES_MAX", 20_000)])
+def test_a_long_text_is_shown_in_parts_that_end_at_line_ends(
+    monkeypatch: pytest.MonkeyPatch, coding: str, limit: str, value: int
+) -> None:
+    monkeypatch.setattr(f"app.core.bodies.body_reader.{limit}", value)
+    body = "".join(f"line {number} é\n" for number in range(1, 50_001)).encode()
+    sent = gzip.compress(body, 1) if coding else body
+    reader, lines = read_all(sent, "application/json", coding, wanted="text")
+    shown, parts = [line.text for line in lines], 1
+    while not reader.complete:
+        offset, number, continues = reader.next_part
+        assert (number, continues) == (len(shown) + 1, False)
+        reader.go_to(offset, number, continues)
+        fed = sent if coding else sent[offset:]
+        at = 0
+        while not reader.done:
+            if reader.needs_input:
+                reader.feed(fed[at : at + CHUNK], at + CHUNK >= len(fed))
+                at += CHUNK
+            shown += [line.text for line in reader.lines(3_000)]
+        parts += 1
+    assert parts == 3
+    assert "\n".join([*shown, ""]).encode() == body
+
+
+def test_the_first_part_of_a_longer_body_is_formatted_and_its_end_is_no_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.core.bodies.body_reader.FORMATTED_MAX", 200_000)
+    for content_type, body in (
+        (JSON, b"[" + b'{"a": "b"},' * 30_000 + b"1]"),
+        ("application/xml", b"<a>" + b"<b c='d'>e</b>" * 30_000 + b"</a>"),
+        ("multipart/form-data; boundary=b", b"--b\r\n\r\nx\r\n" * 30_000 + b"--b--"),
+        ("application/msgpack", b"\xdd\x00\x10\x00\x00" + b"\x93\x01\x02\x03" * 0x100000),
+    ):
+        reader, lines = read_all(body, content_type, wanted="pretty")
+        assert (reader.notes, reader.complete, reader.end_offset) == ([], False, 200_000)
+        assert len(lines) > 10_000

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.bodies.formats.code import MATCH_MAX, PIECE, CodeFormatter, lexer_of, token_runs
+from app.core.bodies.formats import text as plain_text
+from app.core.bodies.formats.code import MATCH_MAX, PIECE, lexer_of, token_runs, writer
 from app.core.bodies.formats.languages import LANGUAGES, Language, type_of
-from app.core.bodies.formats.text import TextFormatter
 from app.core.bodies.lines import Line
-from tests.core.bodies.format_lines import cut, lines_of, read, texts
+from tests.core.bodies.format_lines import formatted, read, texts
 
 ROOT = Path(__file__).parents[3]
 BY_NAME = {language.name: language for language in LANGUAGES}
@@ -52,30 +52,29 @@ def test_every_language_has_a_sample() -> None:
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 def test_each_language_is_coloured(name: str) -> None:
     text, wanted = SAMPLES[name]
-    found = coloured(lines_of(CodeFormatter(BY_NAME[name]), text))
+    found = coloured(formatted(writer(BY_NAME[name]), text)[0])
     for kind, part in wanted.items():
         assert part in found[kind], found
 
 
 @pytest.mark.parametrize("name", sorted(SAMPLES))
 @settings(max_examples=25, deadline=None)
-@given(text=SHAPES, cuts=st.lists(st.integers(0, 300), max_size=3))
-def test_nothing_is_changed_left_out_or_hidden(name: str, text: str, cuts: list[int]) -> None:
-    language = BY_NAME[name]
-    assert texts(CodeFormatter(language), *cut(text, cuts)) == texts(TextFormatter(), text)
+@given(text=SHAPES)
+def test_nothing_is_changed_left_out_or_hidden(name: str, text: str) -> None:
+    assert texts(writer(BY_NAME[name]), text) == texts(plain_text.write, text)
 
 
 @pytest.mark.parametrize("ending", ["\n", "\r\n", " "])
 def test_long_text_is_whole_across_its_pieces(ending: str) -> None:
     text = f"var a = '\U0001f600';{ending}" * (2 * PIECE // 16)
-    shown = lines_of(CodeFormatter(BY_NAME["javascript"]), *cut(text, [5, PIECE - 1, PIECE, PIECE + 7]))
-    plain = lines_of(TextFormatter(), text)
+    shown, _ = formatted(writer(BY_NAME["javascript"]), text)
+    plain, _ = formatted(plain_text.write, text)
     assert [(line.text, line.folded) for line in shown] == [(line.text, line.folded) for line in plain]
 
 
 def test_what_takes_long_goes_on_plain_and_whole() -> None:
     text = "const a = 'x';\n" * 500
-    shown = lines_of(CodeFormatter(BY_NAME["javascript"], seconds=0.0), text)
+    shown = formatted(writer(BY_NAME["javascript"], seconds=0.0), text)[0]
     assert [line.text for line in shown] == text.splitlines()
     assert shown[0].spans
     assert not shown[-1].spans
@@ -83,7 +82,7 @@ def test_what_takes_long_goes_on_plain_and_whole() -> None:
 
 def test_a_lexer_that_fails_leaves_the_text_plain() -> None:
     broken = Language("x", "X", ("tests.core.bodies.test_code", "Broken"), frozenset(), frozenset())
-    shown = lines_of(CodeFormatter(broken), "one\ntwo\n")
+    shown = formatted(writer(broken), "one\ntwo\n")[0]
     assert [(line.text, line.spans) for line in shown] == [("one", ()), ("two", ())]
 
 

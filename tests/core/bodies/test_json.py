@@ -11,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.json import JsonFormatter
+from app.core.bodies.formats import json as json_format
+from app.core.bodies.formatter import Formatted
 from app.core.bodies.lines import WIDTH, Line
+from tests.core.bodies.format_lines import formatted, joined
 
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -21,18 +23,8 @@ values = st.recursive(
 )
 
 
-def format_text(*pieces: str, many: bool = False, limit: int = 10_000) -> tuple[list[Line], JsonFormatter]:
-    formatter = JsonFormatter(many=many)
-    lines: list[Line] = []
-    for number, piece in enumerate(pieces, 1):
-        formatter.feed(piece, final=number == len(pieces))
-        while not formatter.needs_input:
-            lines += formatter.next_lines(limit)
-    return lines, formatter
-
-
-def joined(lines: list[Line]) -> str:
-    return "".join(("" if line.folded or not at else "\n") + line.text for at, line in enumerate(lines))
+def format_text(text: str, *, many: bool = False, complete: bool = True) -> tuple[list[Line], Formatted]:
+    return formatted(json_format.write_many if many else json_format.write, text, complete=complete)
 
 
 def tokens(text: str) -> list[str]:
@@ -51,11 +43,12 @@ def test_the_value_and_each_token_stay(value: object, indent: int | None, ascii_
 
 
 @given(values, st.data())
-def test_where_the_text_is_cut_makes_no_difference(value: object, data: st.DataObject) -> None:
+def test_where_a_text_that_goes_on_is_cut_is_no_fault_of_it(value: object, data: st.DataObject) -> None:
     text = json.dumps(value, indent=data.draw(st.sampled_from([None, 1])))
-    cuts = sorted(data.draw(st.lists(st.integers(0, len(text)), max_size=6)))
-    pieces = [text[a:b] for a, b in zip([0, *cuts], [*cuts, len(text)], strict=True)]
-    assert joined(format_text(*pieces)[0]) == joined(format_text(text)[0])
+    cut = text[: data.draw(st.integers(0, len(text)))]
+    lines, out = format_text(cut, complete=False)
+    assert out.error is None
+    assert tokens(joined(lines)) == [escape(token) for token in tokens(cut)]
 
 
 @pytest.mark.parametrize(
@@ -121,15 +114,11 @@ def test_deep_nesting_is_quick_and_its_indentation_bounded() -> None:
     assert time.thread_time() - began < 10
 
 
-def test_an_endless_string_is_given_in_folds_as_it_comes() -> None:
-    formatter = JsonFormatter()
-    formatter.feed('["' + "x" * 100_000, final=False)
-    lines = formatter.next_lines(10_000)
+def test_an_endless_string_is_shown_in_folds() -> None:
+    lines, _ = format_text('["' + "x" * 100_000 + '"]')
     assert len(lines) >= 49
     assert all(len(line.text) <= WIDTH for line in lines)
-    assert lines[-1].folded
-    formatter.feed('"]', final=True)
-    lines += formatter.next_lines(10_000)
+    assert lines[10].folded
     assert json.loads(joined(lines)) == ["x" * 100_000]
 
 
@@ -137,10 +126,3 @@ def test_a_stream_of_values() -> None:
     lines, formatter = format_text('{"a":1}\n[2]\n3', many=True)
     assert formatter.error is None
     assert [line.text for line in lines] == ["{", '  "a": 1', "}", "[", "  2", "]", "3"]
-
-
-def test_no_more_lines_than_asked_for() -> None:
-    formatter = JsonFormatter()
-    formatter.feed("[" + ",".join("1" * 1000) + "]", final=True)
-    assert len(formatter.next_lines(10)) == 10
-    assert not formatter.needs_input

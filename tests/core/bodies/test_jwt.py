@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.format_registry import ranked
 from app.core.bodies.formats import jwt
-from app.core.bodies.formats.jwt import NOT_VERIFIED, JwtFormatter, token_lines
-from tests.core.bodies.wire import shown, token
+from app.core.bodies.formats.jwt import NOT_VERIFIED, token_lines
+from tests.core.bodies.format_lines import formatted, texts
+from tests.core.bodies.wire import token
 
 NOON = int(datetime(2026, 11, 20, 12, tzinfo=UTC).timestamp())
 TOKEN = token({"sub": "1234567890123456789012", "iat": NOON - 7_200, "exp": NOON - 3_600})
@@ -98,8 +99,8 @@ def test_a_body_that_is_a_token_is_shown_as_one() -> None:
     said = [line.text for line in reader.lines(3_000)]
     assert '  "sub": "1234567890123456789012",' in said
     assert reader.notes == [NOT_VERIFIED]
-    wrong = JwtFormatter()
-    assert shown(wrong, b"no token\nat all", piece=3) == ["no token", "at all"]
+    lines, wrong = formatted(jwt.write, "no token\nat all")
+    assert [line.text for line in lines] == ["no token", "at all"]
     assert "three Base64 parts" in (wrong.error or "")
 
 
@@ -118,7 +119,7 @@ def test_tokens_of_a_request_stand_where_they_were_met_first() -> None:
     | st.binary(max_size=90).map(lambda raw: f"eyJhbGciOjF9.{raw.decode('latin-1')}.x")
 )
 def test_any_text_is_borne(text: str) -> None:
-    lines = shown(JwtFormatter(), text.encode())
+    lines = texts(jwt.write, text)
     for found in jwt.tokens(text):
         lines += [line.text for line in token_lines(found, 0)]
     assert {char for line in lines for char in line if char < " "} <= {"\t"}

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from app.core.bodies.escape import escape
 from app.core.bodies.formats import html, xml
-from app.core.bodies.formats.markup import STEP_MAX
-from app.core.bodies.lines import WIDTH
-from tests.core.bodies.format_lines import cut, joined, lines_of, read, texts
+from app.core.bodies.formatter import Write
+from tests.core.bodies.format_lines import formatted, joined, read, texts
 
 TOKENS = (
     "<a> </a> <b x='1'> <p> </p> <br/> <li> <pre> </pre> <script> </script> <!-- --> <![CDATA[ ]]> <!DOCTYPE [ ]> <? ?>"
@@ -20,7 +19,7 @@ TOKENS = (
 )
 tokens = st.sampled_from([*TOKENS.split(" "), " ", "\r"])
 markup = st.lists(tokens, max_size=30).map("".join) | st.text(max_size=60)
-formatters = st.sampled_from([xml.formatter, html.formatter])
+formatters = st.sampled_from([xml.write, html.write])
 
 
 def ink(text: str) -> str:
@@ -29,14 +28,16 @@ def ink(text: str) -> str:
 
 
 @given(markup, formatters)
-def test_nothing_but_white_space_is_lost_or_added(text: str, make: type) -> None:
-    shown = re.sub(r"\\[nrt]|\\x0c", "", joined(lines_of(make(), text)))
+def test_nothing_but_white_space_is_lost_or_added(text: str, write: Write) -> None:
+    shown = re.sub(r"\\[nrt]|\\x0c", "", joined(formatted(write, text)[0]))
     assert ink(shown) == re.sub(r"\\[nrt]|\\x0c", "", ink(text))
 
 
-@given(markup, formatters, st.lists(st.integers(0, 200), max_size=6))
-def test_where_the_text_is_cut_makes_no_difference(text: str, make: type, cuts: list[int]) -> None:
-    assert joined(lines_of(make(), *cut(text, cuts))) == joined(lines_of(make(), text))
+@given(markup, formatters, st.integers(0, 200))
+def test_where_a_text_that_goes_on_is_cut_is_no_fault_of_it(text: str, write: Write, at: int) -> None:
+    lines, out = formatted(write, text[:at], complete=False)
+    assert joined(lines) == joined(formatted(write, text[:at])[0])
+    assert "the text ends" not in "".join(out.notes)
 
 
 @pytest.mark.parametrize(
@@ -49,13 +50,12 @@ def test_where_the_text_is_cut_makes_no_difference(text: str, make: type, cuts: 
     ],
 )
 def test_an_end_tag_ends_one_element_and_a_repeated_one_none(text: str, lines: list[str]) -> None:
-    assert texts(html.formatter(), text) == lines
+    assert texts(html.write, text) == lines
 
 
 def test_xml_in_lines() -> None:
-    formatter = xml.formatter()
-    lines = lines_of(
-        formatter,
+    lines, out = formatted(
+        xml.write,
         '<?xml version="1.0"?><!-- who\n knows --><a x="1&amp;2"><b>text &lt; more</b><c/><d>\n  one\n  two\n</d>'
         "<e><![CDATA[ <raw> & ]]></e><f> </f></a>",
     )
@@ -74,7 +74,7 @@ def test_xml_in_lines() -> None:
         "  <f> </f>",
         "</a>",
     ]
-    assert formatter.notes == []
+    assert out.notes == []
     assert lines[3].runs() == [
         ("punctuation", "<"),
         ("key", "a"),
@@ -89,7 +89,7 @@ def test_xml_in_lines() -> None:
 
 def test_html_in_lines() -> None:
     assert texts(
-        html.formatter(),
+        html.write,
         "<!DOCTYPE html><html><head><meta charset=utf-8><script>if (a < b) '</div>'</script></head><BODY>"
         "<p>Hello <b>world</b>,<br>you<p>two<ul><li>one<li>two</ul><pre>a\n  b</pre></body></html>",
     ) == [
@@ -131,15 +131,15 @@ def test_html_in_lines() -> None:
     ],
 )
 def test_what_is_not_well_formed_is_told_by_its_place_and_shown(text: str, note: str) -> None:
-    formatter = xml.formatter()
-    assert ink("".join(texts(formatter, text))) == ink(text)
-    assert note in formatter.notes[0]
+    lines, out = formatted(xml.write, text)
+    assert ink(joined(lines)) == ink(text)
+    assert note in out.notes[0]
 
 
 def test_an_entity_bomb_stays_as_it_was_written() -> None:
     bomb = '<!DOCTYPE z [<!ENTITY a "ha"><!ENTITY b "&a;&a;"><!ENTITY e SYSTEM "file:///etc/passwd">]><z>&b;&e;</z>'
-    formatter = xml.formatter()
-    assert texts(formatter, bomb) == [
+    lines, out = formatted(xml.write, bomb)
+    assert [line.text for line in lines] == [
         "<!DOCTYPE z [",
         '  <!ENTITY a "ha">',
         '  <!ENTITY b "&a;&a;">',
@@ -147,17 +147,16 @@ def test_an_entity_bomb_stays_as_it_was_written() -> None:
         "  ]>",
         "<z>&b;&e;</z>",
     ]
-    assert not formatter.notes
+    assert not out.notes
 
 
-@pytest.mark.parametrize("make", [xml.formatter, html.formatter])
-def test_deep_nesting_and_endless_lines_stay_quick_and_bounded(make: type) -> None:
-    deep = lines_of(make(), "<u1>" * 25_000 + "</u1>" * 25_000)
+@pytest.mark.parametrize("write", [xml.write, html.write])
+def test_deep_nesting_and_endless_lines_stay_quick_and_bounded(write: Write) -> None:
+    deep, _ = formatted(write, "<u1>" * 25_000 + "</u1>" * 25_000)
     assert len(deep) == 49_999
     size = 1_000_000
     for text in ("<a>" + "x" * size, "<" + "x" * size, "<a b='" + "x" * size, "<!--" + "x" * size, "<" * 100_000):
-        lines = lines_of(make(), *cut(text, list(range(0, size, 100_000))))
-        assert all(len(line.text) <= WIDTH for line in lines)
+        lines, _ = formatted(write, text)
         assert len(ink(joined(lines))) == len(text) - text.count(" ")
 
 
@@ -204,15 +203,14 @@ def test_charsets_declared_written_and_wrong(content_type: str, body: bytes, lin
     [("<!--", "-->"), ("<pre>", "</pre>"), ("<script>", "</script>"), ("<![CDATA[", "]]>"), ("<pre>\r", "")],
 )
 def test_line_ends_without_end_are_kept_where_they_count(opening: str, closing: str) -> None:
-    """They come in many steps, and none cuts a CR from its LF."""
-    ends = 3 * STEP_MAX
-    shown = texts(html.formatter(), opening + "\r\n" * ends + closing)
+    ends = 50_000
+    shown = texts(html.write, opening + "\r\n" * ends + closing)
     assert len(shown) == ends + 1 - (not closing)
     assert not any("\\r" in line for line in shown[1:])
 
 
 def test_line_ends_without_end_are_nothing_where_they_do_not_count() -> None:
     ends = "\r\n \t" * 300_000
-    assert texts(xml.formatter(), f"<a>{ends}<b>{ends}x{ends}y{ends}</b>{ends}</a>") == [
+    assert texts(xml.write, f"<a>{ends}<b>{ends}x{ends}y{ends}</b>{ends}</a>") == [
         *("<a>", "  <b>", "    x", "    y", "  </b>", "</a>")
     ]

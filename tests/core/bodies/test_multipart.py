@@ -11,48 +11,41 @@ from hypothesis import strategies as st
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.format_registry import ranked
-from app.core.bodies.formats.multipart import SHOWN_MAX, MultipartFormatter
-from app.core.bodies.formats.multipart_parts import Part, Splitter, declared_boundary
+from app.core.bodies.formats.multipart import SHOWN_MAX, writer
+from app.core.bodies.formats.multipart_parts import declared_boundary, split
 from app.core.bodies.lines import WIDTH
-from tests.core.bodies.format_lines import cut, lines_of, read
+from tests.core.bodies.format_lines import formatted_bytes, read
 
 TYPE = "multipart/form-data; boundary=b"
+WRITE = writer(ranked)
 
 
 def disposition(rest: str) -> str:
     return f"Content-Disposition: form-data; {rest}\r\n"
 
 
-def split(*pieces: str, boundary: str = "b") -> tuple[list[tuple[Part, str]], str, Splitter]:
-    """Parts with their bodies, and what is outside."""
-    splitter, outside = Splitter(boundary), ""
-    parts: list[tuple[Part, str]] = []
-    for number, piece in enumerate(pieces, 1):
-        for kind, what in splitter.feed(piece, number == len(pieces)):
-            if isinstance(what, Part):
-                parts.append((what, ""))
-            elif kind == "data":
-                parts[-1] = (parts[-1][0], parts[-1][1] + what)
-            elif kind == "outside":
-                outside += what
-    return parts, outside, splitter
-
-
 bodies = st.text("ab-\r\n", max_size=20).filter(lambda text: "\n--b" not in f"\n{text}\r\n")
 
 
-@given(st.lists(bodies, min_size=1, max_size=4), st.lists(st.integers(0, 300), max_size=6))
-def test_what_was_put_in_comes_out(contents: list[str], cuts: list[int]) -> None:
-    whole = "".join(f"--b\r\n{disposition(f'name=f{at}')}\r\n{text}\r\n" for at, text in enumerate(contents)) + "--b--"
-    parts, outside, splitter = split(*cut(whole, cuts))
-    assert [body for _, body in parts] == contents
-    assert [part.name for part, _ in parts] == [f"f{at}" for at in range(len(contents))]
-    assert (outside, splitter.closed) == ("", True)
+@given(st.lists(bodies, min_size=1, max_size=4))
+def test_what_was_put_in_comes_out(contents: list[str]) -> None:
+    parts = "".join(f"--b\r\n{disposition(f'name=f{at}')}\r\n{text}\r\n" for at, text in enumerate(contents))
+    whole = f"{parts}--b--".encode()
+    before, *sections, after = split(whole, "b")
+    assert [whole[section.begin : section.end].decode() for section in sections] == contents
+    assert [section.part and section.part.name for section in sections] == [f"f{at}" for at in range(len(contents))]
+    assert all(section.closed and not section.bare for section in sections)
+    assert (before.part, before.begin, before.end) == (None, 0, 0)
+    assert (after.part, after.begin, after.end) == (None, len(whole), len(whole))
 
 
-@given(st.text("ab-:\r\n ", max_size=80), st.lists(st.integers(0, 80), max_size=6))
-def test_where_it_is_cut_makes_no_difference(text: str, cuts: list[int]) -> None:
-    assert split(*cut(text, cuts))[:2] == split(text)[:2]
+@given(st.text("ab-:\r\n ", max_size=80))
+def test_every_byte_is_in_one_section_or_between_two(text: str) -> None:
+    data, at = text.encode(), 0
+    for section in split(data, "b"):
+        assert at <= section.begin <= section.end <= len(data)
+        at = section.end
+    assert at == len(data)
 
 
 @given(
@@ -130,14 +123,12 @@ def test_multipart_within_multipart_to_a_bound() -> None:
     assert sum(line.lstrip().startswith("Part ") for line in lines) == 3
 
 
-def test_large_and_many_parts_stay_bounded_and_a_large_one_is_shown_before_it_is_whole() -> None:
+def test_large_and_many_parts_stay_bounded() -> None:
     began = time.thread_time()
-    formatter = MultipartFormatter(TYPE, ranked)
-    formatter.feed("--b\r\n\r\n" + "x" * (2 * SHOWN_MAX), False)
-    assert formatter.next_lines(10)[0].text == "Part 1 · more than 64 KiB"
-    formatter.feed("\r\n--b--", True)
-    assert "128 KiB" in lines_of(formatter, "")[-1].text
-    many = lines_of(MultipartFormatter(TYPE, ranked), "--b\r\n\r\n\r\n" * 20_000, limit=100)
+    large, _ = formatted_bytes(WRITE, b"--b\r\n\r\n" + b"x" * (2 * SHOWN_MAX) + b"\r\n--b--", TYPE)
+    assert large[0] == "Part 1 · 128 KiB"
+    assert large[-1] == "  The first 64 KiB of 128 KiB are shown."
+    many, _ = formatted_bytes(WRITE, b"--b\r\n\r\n\r\n" * 20_000, TYPE)
     assert len(many) > 20_000
     assert time.thread_time() - began < 60
 
@@ -166,10 +157,10 @@ def test_a_step_ends_when_its_parts_took_long() -> None:
     """Thousands of small parts, each slow to colour, are not all waited for."""
     head = disposition('name="f"; filename="a.js"')
     body = f"--b\r\n{head}\r\n{'/*' * 5_000}\r\n" * 60 + "--b--"
-    formatter = MultipartFormatter(TYPE, ranked)
-    formatter.feed(body, True)
-    assert formatter.next_lines(100_000)
-    assert not formatter.needs_input
-    while not formatter.needs_input:
-        formatter.next_lines(1_000)
-    assert formatter.error is None
+    reader = BodyReader((), TYPE)
+    reader.feed(body.encode(), True)
+    assert reader.lines(100_000)
+    assert not reader.done
+    while not reader.done:
+        reader.lines(1_000)
+    assert not reader.notes

@@ -7,14 +7,14 @@ import time
 
 import pytest
 
-from app.core.bodies.formats.form import FormFormatter
-from app.core.bodies.formats.json import JsonFormatter
+from app.core.bodies.formats import form
+from app.core.bodies.formats import json as json_format
 from app.core.bodies.lines import Line
 from app.core.bodies.value_at_cursor import Value, value_at
-from tests.core.bodies.format_lines import lines_of
+from tests.core.bodies.format_lines import formatted
 
 BODY = '{"say":"a \\"b\\" \\u00e9","created":1700000000,"list":["x","y"],"empty":""}'
-LINES = lines_of(JsonFormatter(), BODY)
+LINES = formatted(json_format.write, BODY)[0]
 
 
 @pytest.mark.parametrize(
@@ -37,7 +37,7 @@ def test_a_value_of_json_is_found(line: int, at: str, value: Value | None) -> No
 
 def test_a_value_is_found_through_its_folds() -> None:
     text = "".join(f"{number:06d}" for number in range(1_000))
-    lines = lines_of(JsonFormatter(), json.dumps({"long": text}))
+    lines = formatted(json_format.write, json.dumps({"long": text}))[0]
     assert len(lines) > 4
     for number in range(1, len(lines) - 1):
         assert value_at(lines, number, 5) == Value(text, "long", True)
@@ -47,7 +47,7 @@ def test_what_is_no_json_gives_the_word_there() -> None:
     assert value_at([Line("see <a href='abc%20d'>x</a>")], 0, 15) == Value("abc%20d", "", False)
     assert value_at([Line("data=aGVsbG8=&x=1")], 0, 9) == Value("aGVsbG8=&x=1", "data", False)
     assert value_at([Line("  ")], 0, 1) is None
-    (line,) = lines_of(FormFormatter(""), "expires=1700000000")
+    (line,) = formatted(form.write, "expires=1700000000")[0]
     assert value_at([line], 0, 14) == Value("1700000000", "expires", False)
 
 

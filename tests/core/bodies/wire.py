@@ -1,24 +1,10 @@
-"""Protobuf's wire format and tokens written for tests, and formatters read to their end."""
+"""Protobuf's wire format and tokens written for tests."""
 
 from __future__ import annotations
 
 import base64
 import json
 from typing import Any
-
-from app.core.bodies.formatter import Formatter
-from app.core.bodies.lines import WIDTH, Line
-
-
-def shown(formatter: Formatter, data: bytes, piece: int = 1 << 20, limit: int = 3_000) -> list[str]:
-    """All lines of bytes fed in pieces."""
-    lines: list[Line] = []
-    for at in range(0, max(1, len(data)), piece):
-        formatter.feed(data[at : at + piece].decode("latin-1"), at + piece >= len(data))
-        while not formatter.needs_input:
-            lines += formatter.next_lines(limit)
-    assert all(len(line.text) <= WIDTH and "\n" not in line.text for line in lines)
-    return [line.text for line in lines]
 
 
 def varint(value: int) -> bytes:

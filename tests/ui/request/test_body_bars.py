@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import re
-from pathlib import Path
-
 import pytest
 from PySide6.QtCore import QRect
 
 from app.core.errors import StorageUnavailableError
-from app.core.text import size_text
-from app.ui.request.body.body_bars import MORE
-from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.tabs.tabs import RAW
 from app.ui.theme.metrics import SPACE_3
-from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
 ITEM = b'{"number": 12345678, "name": "nothing to see here, nor in the others"},\n'
-
-
-async def loaded(body: BodyPane) -> None:
-    await until(lambda: not body.loader.loading and body.loader.reader is not None)
 
 
 async def test_the_facts_keep_their_distance_from_the_views(shown: PageDesk) -> None:
@@ -38,32 +28,15 @@ async def test_the_facts_keep_their_distance_from_the_views(shown: PageDesk) -> 
     assert abs(blank - SPACE_3) <= 2  # letters begin a little off their place
 
 
-async def test_load_more_adds_what_it_names_and_keeps_the_place(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert size_text(MORE) == "1.0 MiB"
-    monkeypatch.setattr("app.ui.request.body.body_bars.MORE", 300_000)
-
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b"[" + ITEM * 7_000 + b"1]", "application/json")
-        body, bar = shown.detail.body, shown.detail.body.code.verticalScrollBar()
-        assert body.rest.text.text() == "Showing the first 64 KiB of 492 KiB"
-        assert '\n    "number"' in body.code.toPlainText()
-        bar.setValue(300)
-        await loaded(body)
-        assert body.rest.more.text() == "Load 293 KiB more"
-        body.rest.more.click()
-        await until(lambda: body.rest.more.text().startswith("Load the rest, "))
-        await loaded(body)
-        # All that was read is shown: four lines for each item.
-        reader = body.loader.reader
-        assert reader is not None
-        assert reader.unpacked in range(365_536, 440_000)
-        assert abs(body.code.line_count() - reader.unpacked / len(ITEM) * 4) < 8
-        assert (bar.value(), body.code.top_line()) == (300, 301)
-        body.rest.more.click()
-        await until(body.rest.isHidden)
-        assert body.code.line_count() == 7_000 * 4 + 3
+async def test_the_rest_is_loaded_behind_the_first_lines_and_nothing_moves(shown: PageDesk) -> None:
+    await open_body(shown, b"[" + ITEM * 7_000 + b"1]", "application/json")
+    body, bar = shown.detail.body, shown.detail.body.code.verticalScrollBar()
+    assert '\n    "number"' in body.code.toPlainText()
+    bar.setValue(300)
+    await until(lambda: body.loader.ended)
+    assert body.code.line_count() == 7_000 * 4 + 3
+    assert bar.value() == 300
+    assert body.rest.isHidden()
 
 
 PARTS = b"".join(
@@ -80,16 +53,14 @@ PARTS = b"".join(
     ],
     ids=["multipart", "long line"],
 )
-async def test_more_is_loaded_while_there_is_room(tmp_path: Path, body: bytes, content_type: str, end: str) -> None:
+async def test_more_is_loaded_while_there_is_room(shown: PageDesk, body: bytes, content_type: str, end: str) -> None:
     """The first lines leave nothing to scroll, which would load more; long ones on a high screen."""
-
-    async with open_page(tmp_path) as shown:
-        shown.page.resize(1000, 1600)
-        shown.desk.theme.body_text.toggle_wrap()
-        await open_body(shown, body, content_type)
-        code = shown.detail.body.code
-        await until(lambda: code.toPlainText().rstrip("\n").split("\n")[-1] == end)
-        await until(shown.detail.body.rest.isHidden)
+    shown.page.resize(1000, 1600)
+    shown.desk.theme.body_text.toggle_wrap()
+    await open_body(shown, body, content_type)
+    code = shown.detail.body.code
+    await until(lambda: code.toPlainText().rstrip("\n").split("\n")[-1] == end)
+    await until(shown.detail.body.rest.isHidden)
 
 
 async def test_more_of_a_raw_request_is_loaded_while_there_is_room(shown: PageDesk) -> None:
@@ -101,69 +72,70 @@ async def test_more_of_a_raw_request_is_loaded_while_there_is_room(shown: PageDe
     await until(lambda: raw.code.toPlainText().endswith("end"))
 
 
-async def test_what_cannot_be_read_is_not_read_at_each_paint(tmp_path: Path) -> None:
+async def test_a_body_that_cannot_be_read_is_tried_again_only_when_asked(shown: PageDesk) -> None:
     reads: list[int] = []
 
     async def read(offset: int, length: int) -> bytes:
         reads.append(offset)
-        if offset:
-            raise StorageUnavailableError("The disk is gone.")
-        return PARTS[:length]
+        raise StorageUnavailableError("The disk is gone.")
 
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b"1", "text/plain")
-        pane, messages = shown.detail.body, shown.desk.messages
-        pane.show_source(BodySource(len(PARTS), (), "multipart/form-data; boundary=b", "body", read))
-        await until(messages.waiting)
-        for _ in range(3):
-            pane.code.viewport().update()
-            await settle()
-        assert len(reads) == 2
-        messages.withdraw(messages.waiting()[0].key)
+    await open_body(shown, b"1", "text/plain")
+    pane, messages = shown.detail.body, shown.desk.messages
+    pane.show_source(BodySource(len(PARTS), (), "multipart/form-data; boundary=b", "body", read))
+    await until(messages.waiting)
+    await settle()
+    assert pane.unread.isVisible()
+    assert reads == [0]
+    messages.withdraw(messages.waiting()[0].key)
 
 
-async def test_the_end_of_a_large_body_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.ui.request.body.body_bars.SHOWN_MAX", 900_000)
-
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b"".join(b"line %07d\n" % n for n in range(1, 100_001)), "text/plain")
-        body = shown.detail.body
-        body.rest.more.click()
-        await until(lambda: body.rest.more.text() == "Show next part")
-        await loaded(body)
-        body.rest.more.click()
-        await until(body.rest.earlier.isVisible)
-        await loaded(body)
-        body.rest.more.click()
-        await until(body.rest.more.isHidden)
-        reader = body.loader.reader
-        assert reader is not None
-        assert body.rest.text.text() == f"Showing the last {size_text(1_300_000 - reader.start_offset)} of 1.2 MiB"
-
-
-async def test_parts_before_and_after_are_reached_and_the_top_line_stays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+async def test_the_parts_of_a_large_text_follow_each_other_and_are_named(
+    shown: PageDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.ui.request.body.body_bars.SHOWN_MAX", 600_000)
+    for module in ("app.core.bodies.body_reader", "app.ui.request.body.source_pane"):
+        monkeypatch.setattr(f"{module}.FORMATTED_MAX", 500_000)
+    await open_body(shown, b"".join(b"line %07d\n" % n for n in range(1, 100_001)), "text/plain")
+    body = shown.detail.body
 
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, b"".join(b"line %07d\n" % n for n in range(1, 100_001)), "text/plain")
-        body = shown.detail.body
-        body.rest.more.click()
-        await until(lambda: body.rest.more.text() == "Show next part")
-        await loaded(body)
-        assert body.code.length() < 800_000
-        body.rest.more.click()
-        await until(body.rest.earlier.isVisible)
-        assert re.fullmatch(
-            r"Showing [\d.,]+ (KiB|lines) after the first [56]\d\d KiB of 1\.2 MiB", body.rest.text.text()
-        )
-        top = body.code.top_line()
-        assert top is not None
-        assert body.code.firstVisibleBlock().text() == f"line {top:07d}"
-        reader = body.loader.reader
-        body.rest.earlier.click()
-        await until(lambda: body.loader.reader not in (None, reader) and not body.loader.loading)
-        await until(lambda: body.code.top_line() == top)
-        body.code.verticalScrollBar().setValue(0)
-        assert body.code.top_line() in range(top - 40_000, top - 10_000)
+    async def shows(text: str, first: int, last: int) -> None:
+        await until(lambda: body.loader.ended and body.rest.text.text() == text)
+        assert body.code.toPlainText().startswith(f"line {first:07d}\n")
+        assert body.code.toPlainText().endswith(f"line {last:07d}")
+        assert (body.code.line_count(), body.code.rows.number_of(0)) == (last, first)
+        assert body.rest.earlier.isHidden() is (first == 1)
+        assert body.rest.more.isHidden() is (last == 100_000)
+
+    await shows("Showing the first 488 KiB of 1.2 MiB", 1, 38_461)
+    assert body.rest.more.text() == "Show next part"
+    body.rest.more.click()
+    await shows("Showing 488 KiB after the first 488 KiB of 1.2 MiB", 38_462, 76_922)
+    body.rest.more.click()
+    await shows("Showing the last 293 KiB of 1.2 MiB", 76_923, 100_000)
+    body.rest.earlier.click()
+    await until(lambda: body.code.line_count() in range(76_900, 76_923) and body.loader.ended)
+
+
+async def test_a_large_body_is_formatted_in_part_and_goes_on_as_text(
+    shown: PageDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.core.bodies.body_reader.FORMATTED_MAX", 300_000)
+    await open_body(shown, b"[" + ITEM * 7_000 + b"1]", "application/json")
+    body = shown.detail.body
+    await until(lambda: body.rest.text.text() == "Showing the first 293 KiB of 492 KiB")
+    assert not body.notices.isVisible()
+    assert (body.views.current(), body.rest.more.text()) == ("pretty", "Show as text")
+    body.rest.more.click()
+    await until(lambda: body.views.current() == "text" and body.loader.ended)
+    assert body.rest.more.text() == "Show next part"
+    # The view for bodies of this type is still the one it was.
+    await open_body(shown, b"[1]", "application/json")
+    assert body.views.current() == "pretty"
+
+
+async def test_lines_that_no_view_can_hold_are_not_all_shown(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.ui.request.body.body_loader.LINES_MAX", 10_000)
+    await open_body(shown, b"[" + b"1," * 50_000 + b"1]", "application/json")
+    body = shown.detail.body
+    await until(body.rest.isVisible)
+    assert body.rest.text.text().endswith(" lines of the first 98 KiB of 98 KiB")
+    assert body.code.line_count() in range(10_000, 16_000)

@@ -48,10 +48,7 @@ async def test_show_leads_far_down_in_the_text_as_sent(
     body = shown.detail.body
     await open_body(shown, sent, content_type)
     assert body.views.current() == "pretty"
-    while body.loader.reader is not None and not body.loader.reader.located_error:
-        body.loader.more()
-        await until(lambda: not body.loader.loading)
-    assert body.notices.place.isVisible()
+    await until(body.notices.place.isVisible)
     QTest.mouseClick(body.notices.place, LEFT)
     await until(lambda: body.code.textCursor().block().text() == line, 20)
     assert body.views.current() == "text"
@@ -66,7 +63,7 @@ def test_a_place_is_counted_in_the_text_not_in_what_is_shown_of_it() -> None:
     builder = LineBuilder(10)
     builder.add("text", "ab\x00\x01cd" + "e" * 10)
     builder.end_line()
-    lines = builder.next_lines(10)
+    lines = builder.take()
     shown = "".join(line.text for line in lines)
     places = [position_of_column(lines, column) for column in range(1, 18)]
     at = [sum(len(line.text) for line in lines[:fold]) + place for fold, place in places]

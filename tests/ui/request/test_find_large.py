@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
-from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -18,7 +17,7 @@ from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.find.find_lines import AT_ONCE_MAX
 from app.ui.request.tabs.tabs import BODY, RAW
-from tests.ui.requests.page_desk import PageDesk, open_body, open_page
+from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until
 
 LINE = b'{"name": "nothing to see", "number": 12345678},\n'
@@ -26,6 +25,13 @@ FAR = b"".join((LINE * 12_000, b'{"a": "Needle 1"},\n', LINE * 3_000, b'{"a": "N
 LAST = b'{"a": "needle 3"}'
 ITEMS = b"[" + FAR + LAST + b"]"
 """1.2 MB with a word at 0.6, 0.7 and 1.2 MB."""
+
+
+@pytest.fixture
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bodies of more than 300 kB are shown in parts."""
+    for module in ("app.core.bodies.body_reader", "app.ui.request.body.source_pane"):
+        monkeypatch.setattr(f"{module}.FORMATTED_MAX", 300_000)
 
 
 def find(shown: PageDesk, text: str) -> BodyPane:
@@ -50,15 +56,13 @@ async def shows(body: BodyPane, text: str) -> None:
     await until(lambda: not body.find_bar.searching and body.find_bar.count.text() == text)
 
 
-@pytest.mark.parametrize("group", ["pretty", "text"])
-async def test_each_place_is_shown_in_the_view_in_use(group: str, shown: PageDesk) -> None:
-    await open_body(shown, ITEMS, "application/json")
-    body = shown.detail.body
-    body.views.activated.emit(group)
-    await until(lambda: body.loader.reader is not None and body.loader.reader.view is not None)
-    find(shown, "needle")
-    await shows(body, "1 of 3")
-    for count, line in (("1 of 3", "Needle 1"), ("2 of 3", "NEEDLE 2"), ("3 of 3", "needle 3"), ("1 of 3", "Needle 1")):
+async def each_place_is_shown(body: BodyPane) -> None:
+    for count, line in (
+        ("1 of 3", "Needle 1"),
+        ("2 of 3", "NEEDLE 2"),
+        ("3 of 3", "needle 3"),
+        ("1 of 3", "Needle 1"),
+    ):
         await until(lambda line=line: line in current(body.code))
         await shows(body, count)
         enter(body)
@@ -66,10 +70,32 @@ async def test_each_place_is_shown_in_the_view_in_use(group: str, shown: PageDes
     for line in ("Needle 1", "needle 3"):
         enter(body, back=True)
         await until(lambda line=line: line in current(body.code))
+
+
+@pytest.mark.parametrize("group", ["pretty", "text"])
+async def test_each_place_in_a_body_that_is_shown_whole(shown: PageDesk, group: str) -> None:
+    await open_body(shown, ITEMS, "application/json")
+    body = shown.detail.body
+    body.views.activated.emit(group)
+    await until(lambda: body.views.current() == group and body.loader.ended)
+    find(shown, "needle")
+    await shows(body, "1 of 3")
+    await each_place_is_shown(body)
     assert body.views.current() == group
-    assert body.code.length() < 600_000
-    number = body.code.line_count()
-    assert number == (1 + 24_000 * 4 + 3 * 3 + 1 if group == "pretty" else 24_003)
+    assert body.code.line_count() == (1 + 24_000 * 4 + 3 * 3 + 1 if group == "pretty" else 24_003)
+
+
+@pytest.mark.usefixtures("small_parts")
+async def test_each_place_in_a_body_that_is_shown_in_parts(shown: PageDesk) -> None:
+    await open_body(shown, ITEMS, "application/json")
+    body = find(shown, "needle")
+    await shows(body, "1 of 3")
+    await each_place_is_shown(body)
+    assert body.views.current() == "text"
+    assert body.code.line_count() == 24_003
+    # The view for bodies of this type is still the one it was.
+    await open_body(shown, ITEMS, "application/json")
+    assert body.views.current() == "pretty"
 
 
 async def test_hex_and_tree_stay_what_they_are(shown: PageDesk) -> None:
@@ -99,12 +125,12 @@ async def test_hex_and_tree_stay_what_they_are(shown: PageDesk) -> None:
     ("group", "steps", "count"),
     [("text", (1, 1), "3 of 3"), ("pretty", (-1,), "3 of 3"), ("hex", (1,), "2 of 3"), ("hex", (1, 1, 1), "1 of 3")],
 )
-async def test_enter_during_a_search_counts(group: str, steps: tuple[int, ...], count: str, shown: PageDesk) -> None:
+async def test_enter_during_a_search_counts(shown: PageDesk, group: str, steps: tuple[int, ...], count: str) -> None:
     await open_body(shown, ITEMS, "application/json")
     body = shown.detail.body
     body.views.activated.emit(group)
     await until(lambda: body.loader.reader is not None and body.loader.reader.view is not None)
-    await until(lambda: body.views.current() == group)
+    await until(lambda: body.views.current() == group and body.loader.ended)
     find(shown, "needle")
     for step in steps:
         assert body.find_bar.searching
@@ -122,8 +148,7 @@ async def test_enter_during_a_search_counts(group: str, steps: tuple[int, ...], 
 async def test_enter_during_a_search_of_all_lines_a_tree_and_a_raw_request_counts(shown: PageDesk) -> None:
     await open_body(shown, LINE * 6_000 + b"needle 1\nneedle 2", "text/plain")
     body = shown.detail.body
-    body.rest.more.click()
-    await until(lambda: body.rest.isHidden() and body.code.length() > AT_ONCE_MAX)
+    await until(lambda: body.loader.ended and body.code.length() > AT_ONCE_MAX)
     find(shown, "needle")
     enter(body)
     await shows(body, "2 of 2")
@@ -146,6 +171,7 @@ async def test_enter_during_a_search_of_all_lines_a_tree_and_a_raw_request_count
     assert body.tree.view.nodes.path(body.tree.view.currentIndex()) == "b"
 
 
+@pytest.mark.usefixtures("small_parts")
 async def test_a_search_from_the_middle_counts_what_is_before(shown: PageDesk) -> None:
     await open_body(shown, ITEMS, "application/json")
     body = find(shown, "needle")
@@ -161,41 +187,31 @@ async def test_a_search_from_the_middle_counts_what_is_before(shown: PageDesk) -
     await until(lambda: "Needle 1" in current(body.code))
 
 
-HTML = b"<!doctype html><body>" + b"<p class='x'>nothing to see</p>\n" * 20_000 + b"<p>needle</p>"
 PART = b'--b\r\nContent-Disposition: form-data; name="a"\r\n\r\n' + LINE * 14_000 + b"needle\r\n--b--\r\n"
 
 
-@pytest.mark.parametrize(
-    ("data", "content_type"), [(HTML, "text/html"), (PART, "multipart/form-data; boundary=b")], ids=["html", "part"]
-)
-async def test_a_place_that_the_view_cannot_get_to_is_shown_in_the_text(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, data: bytes, content_type: str
-) -> None:
-    """HTML has to be formatted from its beginning, which takes minutes for 100 MiB, and long parts are cut."""
-    monkeypatch.setattr("app.ui.request.body.find.find_lines.FORMAT_MAX", 300_000)
-
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, data, content_type)
-        body = shown.detail.body
-        assert body.views.current() == "pretty"
-        find(shown, "needle")
-        await shows(body, "1 of 1")
-        await until(lambda: "needle" in current(body.code))
-        assert body.views.current() == "text"
-        # The view for bodies of this type is still the one it was.
-        await open_body(shown, data, content_type)
-        assert body.views.current() == "pretty"
+@pytest.mark.usefixtures("small_parts")
+async def test_a_place_that_the_view_leaves_out_is_shown_in_the_text(shown: PageDesk) -> None:
+    await open_body(shown, PART, "multipart/form-data; boundary=b")
+    body = shown.detail.body
+    assert body.views.current() == "pretty"
+    find(shown, "needle")
+    await shows(body, "1 of 1")
+    await until(lambda: "needle" in current(body.code))
+    assert body.views.current() == "text"
 
 
+@pytest.mark.usefixtures("small_parts")
 async def test_a_packed_body_is_searched_and_shown_as_well(shown: PageDesk) -> None:
     packed = await asyncio.to_thread(gzip.compress, LINE * 60_000 + b"needle\n" + LINE * 10_000, 1)
     await open_body(shown, packed, "text/plain", headers=(("Content-Encoding", "gzip"),))
     body = find(shown, "needle")
     await shows(body, "1 of 1")
     await until(lambda: current(body.code) == "needle")
-    assert body.code.top_line() in range(59_950, 60_001)
+    assert (body.code.rows.number_of(0) or 0) in range(59_000, 60_001)
 
 
+@pytest.mark.usefixtures("small_parts")
 async def test_what_only_the_bytes_hold_can_be_seen_in_hex(shown: PageDesk) -> None:
     # Pretty has a line break between the two.
     await open_body(shown, b"[" + b'{"n": 1},' * 60_000 + b'{"x": 1}, {"y": 2}]', "application/json")
@@ -209,7 +225,8 @@ async def test_what_only_the_bytes_hold_can_be_seen_in_hex(shown: PageDesk) -> N
     assert body.stack.currentWidget() is body.code
 
 
-async def test_a_failed_read_is_reported_and_retried(monkeypatch: pytest.MonkeyPatch, shown: PageDesk) -> None:
+@pytest.mark.usefixtures("small_parts")
+async def test_a_failed_read_is_reported_and_retried(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     await open_body(shown, FAR, "text/plain")
     body = shown.detail.body
     with monkeypatch.context() as broken:
@@ -243,16 +260,15 @@ async def test_esc_stops_and_another_body_ends_a_search(shown: PageDesk) -> None
     assert body.code.toPlainText() == "short"
 
 
-async def test_more_places_than_are_counted_are_counted_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("small_parts")
+async def test_more_places_than_are_counted_are_counted_on(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.ui.request.body.find.finder.PLACES_MAX", 5)
-
-    async with open_page(tmp_path) as shown:
-        await open_body(shown, LINE * 6_000 + (b"needle " * 3 + b"\n" + LINE * 4_000) * 3, "text/plain")
-        body = find(shown, "needle")
-        await shows(body, "1 of 5+")
-        for _ in range(5):
-            enter(body)
-        await shows(body, "6 of 9")
+    await open_body(shown, LINE * 6_000 + (b"needle " * 3 + b"\n" + LINE * 4_000) * 3, "text/plain")
+    body = find(shown, "needle")
+    await shows(body, "1 of 5+")
+    for _ in range(5):
+        enter(body)
+    await shows(body, "6 of 9")
 
 
 @pytest.mark.parametrize("shift", [-9, -6, -3, -1, 0])

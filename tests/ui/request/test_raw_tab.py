@@ -7,14 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtTest import QTest
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import PART_SIZE
 from app.ui.request.body.body_export import write_body
-from app.ui.request.tabs.raw_loader import CHUNK, raw_of_capture
+from app.ui.request.body.body_source import of_raw
 from app.ui.request.tabs.tabs import BODY, RAW
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import notice, settle, until
@@ -66,7 +64,7 @@ async def test_all_bytes_are_there_and_nothing_is_hidden(tmp_path: Path, shown: 
     assert raw.rest.isHidden()
     sent = shown.detail.capture
     assert sent is not None
-    source, _ = raw_of_capture(sent, shown.desk.store.captures)
+    source = of_raw(sent, shown.desk.store.captures)
     target = tmp_path / "saved.http"
     await write_body(source, target, "request")
     head = "PUT /catch/x/a%2Fb?q=\xe9 HTTP/1.1\r\n" + "".join(f"{name}: {value}\r\n" for name, value in HEADERS)
@@ -90,7 +88,9 @@ async def test_it_is_copied_with_its_line_ends(shown: PageDesk) -> None:
     await until(lambda: notice(shown.detail.raw) == "Copied the request.")
 
 
-async def test_a_huge_request_is_read_only_as_far_as_it_is_seen(shown: PageDesk) -> None:
+async def test_a_huge_request_is_shown_in_parts(shown: PageDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.core.bodies.body_reader.FORMATTED_MAX", 300_000)
+    monkeypatch.setattr("app.ui.request.body.body_loader.READ", 100_000)
     raw, captures = shown.detail.raw, shown.desk.store.captures
     body = b"".join(b"line %06d %b\n" % (number, b"." * 88) for number in range(PART_SIZE // 100))
     await open_body(shown, body, "text/plain")
@@ -106,25 +106,20 @@ async def test_a_huge_request_is_read_only_as_far_as_it_is_seen(shown: PageDesk)
     await settle()
     assert not read  # nobody looks at it
     shown.detail.tabs.setCurrentIndex(RAW)
-    await until(lambda: raw.code.line_count() > 0)
-    assert sum(read) <= CHUNK
-    assert raw.rest.isVisible()
-    assert raw.rest.text.text().endswith("of 1.0 MiB")
-    before = raw.code.line_count()
+    await until(raw.rest.isVisible)
+    assert sum(read) <= 300_000
+    assert raw.rest.text.text() == "Showing the first 293 KiB of 1.0 MiB"
+    last = raw.code.rows.last_number()
     raw.rest.more.click()
-    await until(lambda: raw.code.line_count() > before)
-    assert sum(read) <= 2 * CHUNK
+    await until(lambda: raw.code.rows.number_of(0) == last + 1)
     # The search goes on behind what is shown.
     shown.detail.open_find()
     assert shown.detail.tabs.currentIndex() == RAW
     raw.find_bar.field.setText("line 009000")
-    QTest.keyClick(raw.find_bar.field, Qt.Key.Key_Return)
-    await until(lambda: raw.find_bar.count.text().startswith("1 of 1"))
-    assert raw.code.textCursor().block().text().startswith("line 009000")
+    await until(lambda: raw.find_bar.count.text() == "1 of 1")
+    await until(lambda: raw.code.textCursor().block().text().startswith("line 009000"))
     raw.find_bar.field.setText("nowhere")
-    QTest.keyClick(raw.find_bar.field, Qt.Key.Key_Return)
     await until(lambda: raw.find_bar.count.text() == "No matches")
-    assert raw.rest.isHidden()
     raw.views.activated.emit("hex")
     raw.views.set_current("hex")
     assert raw.stack.currentWidget() is raw.hex

@@ -1,19 +1,17 @@
-"""Shared by the binary formats: a stream of bytes arriving in pieces, and a formatter whose parser can wait."""
+"""Shared by the binary formats: reading a body's bytes, and what is shown where they are not valid or end too early."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Iterator
 
-from app.core.bodies.lines import Line, LineBuilder
+from app.core.bodies.formatter import Content, Formatted, Write
+from app.core.bodies.lines import LineBuilder
 
 INDENT = 2
 DEEPEST_INDENT = 40
 """Levels beyond this are not indented further."""
 HEX_MAX = 64
 """Bytes of a value shown in hexadecimal; the hex view shows all of them."""
-
-Steps = Generator[bool, None, None]
-"""A running parser: yields True after writing something, False when it needs more bytes."""
 
 
 class InvalidError(Exception):
@@ -24,128 +22,75 @@ class TruncatedError(Exception):
     """The bytes end in the middle of a value."""
 
 
-class ByteStream:
-    """Bytes in the order they arrive, read by a generator that can wait for more."""
+class ByteReader:
+    """Reads bytes in order; `at` is the offset of the next one."""
 
-    def __init__(self, data: bytes = b"", *, final: bool = False) -> None:
-        self._data, self._at = data, 0
-        self._passed = 0
-        self.final = final
-
-    @property
-    def available(self) -> int:
-        """Available bytes that were not read yet."""
-        return len(self._data) - self._at
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self.at = 0
 
     @property
-    def offset(self) -> int:
-        """Of the next byte, from the beginning of the body."""
-        return self._passed + self._at
+    def left(self) -> int:
+        """Bytes that were not read yet."""
+        return len(self._data) - self.at
 
-    @property
-    def ended(self) -> bool:
-        """Whether everything was read and no more bytes follow."""
-        return self.final and not self.available
-
-    def feed(self, data: bytes, final: bool) -> None:
-        """`final` marks the last piece."""
-        self._passed += self._at
-        self._data, self._at = self._data[self._at :] + data, 0
-        self.final = self.final or final
-
-    def read(self, count: int) -> Generator[bool, None, bytes]:
+    def read(self, count: int) -> bytes:
         """Exactly `count` bytes; raises TruncatedError if the body ends before."""
-        while self.available < count:
-            if self.final:
-                raise TruncatedError
-            yield False
-        return self.read_available(count)
+        self.skip(count)
+        return self._data[self.at - count : self.at]
 
-    def read_available(self, count: int) -> bytes:
-        """At most `count` of the available bytes."""
-        data = self._data[self._at : self._at + count]
-        self._at += len(data)
-        return data
+    def peek(self, count: int) -> bytes:
+        """At most `count` of the next bytes, which stay to be read."""
+        return self._data[self.at : self.at + count]
 
-    def skip(self, count: int) -> Generator[bool, None, None]:
+    def skip(self, count: int) -> None:
         """Raises TruncatedError if the body ends before."""
-        while count:
-            if not self.available:
-                if self.final:
-                    raise TruncatedError
-                yield False
-            count -= len(self.read_available(count))
+        if count > self.left:
+            raise TruncatedError
+        self.at += count
 
 
-class BinaryFormatter:
-    """A formatter that is fed bytes as characters. `sure`: the content type named the format.
+Parse = Callable[[ByteReader, LineBuilder], Iterator[None]]
 
-    A truncated body of a declared format is shown as far as it goes, with a line that says so; for a guessed format it
-    is an error. After an error nothing more is written.
+
+def writer(name: str, parse: Parse, *, sure: bool) -> Write:
+    """`sure`: the content type named the format. A truncated body of a declared format is shown as far as it goes, with
+    a line that says so; for a guessed format it is an error. After an error nothing more is written.
     """
 
-    notes: tuple[str, ...] = ()
+    def write(content: Content, out: Formatted) -> Iterator[None]:
+        reader, remark = ByteReader(content.data), ""
+        try:
+            yield from parse(reader, out)
+        except TruncatedError:
+            if not content.complete:
+                remark = "The body goes on. See it in Hex."
+            elif sure:
+                remark = "The body ends in the middle of a value."
+            else:
+                out.error = _not_valid(name, reader, "it ends too early")
+        except InvalidError as error:
+            out.error = _not_valid(name, reader, str(error))
+        if out.error:
+            remark = "The rest is not valid. See it in Hex."
+        if remark:
+            if not out.empty:
+                out.end_line()
+            out.add("control", f"⋯ {remark}")
+        if not out.empty:
+            out.end_line()
+        yield
 
-    def __init__(self, name: str, parse: Callable[[ByteStream, LineBuilder], Steps], *, sure: bool) -> None:
-        self.error: str | None = None
-        self._name, self._sure = name, sure
-        self._stream, self._lines = ByteStream(), LineBuilder()
-        self._steps = parse(self._stream, self._lines)
-        self._ended, self._waits = False, True
+    return write
 
-    @property
-    def needs_input(self) -> bool:
-        return not len(self._lines) and (self._ended or self._waits)
 
-    def feed(self, text: str, final: bool) -> None:
-        """Bytes as Latin-1 characters; `final` marks the last piece."""
-        if not self._ended:
-            self._stream.feed(text.encode("latin-1"), final)
-            self._waits = False
-
-    def next_lines(self, limit: int) -> list[Line]:
-        while not self._ended and not self._waits and len(self._lines) < limit:
-            try:
-                self._waits = not next(self._steps)
-            except StopIteration:
-                self._end()
-            except TruncatedError:
-                self._end_early()
-            except InvalidError as error:
-                self._fail(str(error))
-        return self._lines.next_lines(limit)
-
-    def _end_early(self) -> None:
-        if not self._sure:
-            self._fail("it ends too early")
-            return
-        self._add_remark("The body ends in the middle of a value.")
-        self._end()
-
-    def _fail(self, why: str) -> None:
-        self.error = f"Not valid {self._name} at byte {self._stream.offset:,}: {why}."
-        self._add_remark("The rest is not valid. See it in Hex.")
-        self._end()
-
-    def _add_remark(self, remark: str) -> None:
-        if not self._lines.empty:
-            self._lines.end_line()
-        self._lines.add("control", f"⋯ {remark}")
-
-    def _end(self) -> None:
-        self._ended = True
-        if not self._lines.empty:
-            self._lines.end_line()
+def _not_valid(name: str, reader: ByteReader, why: str) -> str:
+    return f"Not valid {name} at byte {reader.at:,}: {why}."
 
 
 def indent(depth: int) -> int:
     """Spaces before a line at this depth."""
     return INDENT * min(depth, DEEPEST_INDENT)
-
-
-def hex_text(data: bytes) -> str:
-    """`0f a0 ff`."""
-    return data.hex(" ")
 
 
 def sized(count: int) -> str:

@@ -15,7 +15,8 @@ from typing import Any
 from pygments.token import Comment, Generic, Keyword, Literal, Name, Number, Operator, Punctuation, String, Token
 
 from app.core.bodies.formats.languages import Language
-from app.core.bodies.lines import Kind, Line, LineBuilder
+from app.core.bodies.formatter import Content, Formatted, Write
+from app.core.bodies.lines import Kind
 
 MATCH_MAX = 4_096
 """Maximum characters that one match of a lexer can examine: no other Python code runs during a match."""
@@ -100,83 +101,53 @@ PIECE = 32 * 1024
 """Characters coloured at once. A token that extends beyond them (a long comment) is taken for a new one there."""
 SECONDS = 0.25
 """Processor time for one piece: five times what ordinary code takes. Text built to take longer stays plain."""
-SLICE = 0.05
-"""Processor time after which the lines that are ready are returned, however few."""
 
 
-class CodeFormatter:
-    """`TextFormatter`'s lines with colours."""
+def writer(language: Language, seconds: float = SECONDS) -> Write:
+    """The lines of a plain text, with colours."""
 
-    error: str | None = None
-    notes: tuple[str, ...] = ()
+    def write(content: Content, out: Formatted) -> Iterator[None]:
+        text, at, plain = content.text, 0, False
+        while at < len(text):
+            end = _end_of_piece(text, at)
+            piece, shown, spent = text[at:end].replace("\r\n", "\n"), 0, 0.0
+            runs = iter(()) if plain else token_runs(lexer_of(*language.lexer), piece)
+            while shown < len(piece):
+                began = time.thread_time()
+                stop, kind = _next_run(runs, piece)
+                spent += time.thread_time() - began
+                _add(kind, piece[shown:stop], out)
+                shown = stop
+                if spent > seconds and not plain:
+                    plain, runs = True, iter(())
+                yield
+            at = end
+        if not out.empty:
+            out.end_line()
+        yield
 
-    def __init__(self, language: Language, seconds: float = SECONDS) -> None:
-        self._language, self._seconds = language, seconds
-        self._lines = LineBuilder()
-        self._text, self._piece, self._at = "", "", 0
-        self._runs: Iterator[tuple[int, Kind]] = iter(())
-        self._final = self._ended = self._plain = False
-        self._waits = True
-        self._spent = 0.0
+    return write
 
-    def new_formatter(self) -> CodeFormatter:
-        return CodeFormatter(self._language, self._seconds)
 
-    @property
-    def needs_input(self) -> bool:
-        return not len(self._lines) and (self._ended or self._waits)
+def _end_of_piece(text: str, at: int) -> int:
+    """A line end, or within a line longer than a piece, but never between CR and LF."""
+    end = at + PIECE
+    if end >= len(text):
+        return len(text)
+    return text.rfind("\n", at, end) + 1 or end - (text[end - 1] == "\r")
 
-    def feed(self, text: str, final: bool) -> None:
-        self._text += text
-        self._final = self._final or final
-        self._waits = False
 
-    def next_lines(self, limit: int) -> list[Line]:
-        slice_spent = 0.0
-        while not (self._ended or self._waits) and len(self._lines) < limit:
-            if slice_spent > SLICE and len(self._lines):
-                break
-            if self._at >= len(self._piece):
-                self._next_piece()
-                continue
-            began = time.thread_time()
-            end, kind = self._next_run()
-            self._write(kind, self._piece[self._at : end])
-            self._at = end
-            took = time.thread_time() - began
-            slice_spent += took
-            self._spent += took
-            self._plain = self._plain or self._spent > self._seconds
-        return self._lines.next_lines(limit)
+def _next_run(runs: Iterator[tuple[int, Kind]], piece: str) -> tuple[int, Kind]:
+    """If a lexer fails, or there is none, the rest of the piece is shown without colours."""
+    try:
+        return next(runs, (len(piece), "text"))
+    except Exception:
+        return len(piece), "text"
 
-    def _next_piece(self) -> None:
-        """Ends at a line end, or within a line longer than a piece, but never between CR and LF."""
-        text = self._text[:PIECE]
-        end = len(text)
-        if not (self._final and end == len(self._text)):
-            end = text.rfind("\n") + 1 or (end - text.endswith("\r") if end == PIECE else 0)
-        if not end:
-            self._waits, self._ended = True, self._final
-            if self._final and not self._lines.empty:
-                self._lines.end_line()
-            return
-        self._piece, self._at, self._text = text[:end].replace("\r\n", "\n"), 0, self._text[end:]
-        self._spent = 0.0
-        if not self._plain:
-            self._runs = token_runs(lexer_of(*self._language.lexer), self._piece)
 
-    def _next_run(self) -> tuple[int, Kind]:
-        if not self._plain:
-            try:
-                return next(self._runs)
-            except Exception:
-                # If a lexer fails, the body is shown without colours.
-                self._plain = True
-        return len(self._piece), "text"
-
-    def _write(self, kind: Kind, text: str) -> None:
-        for number, part in enumerate(text.split("\n")):
-            if number:
-                self._lines.end_line()
-            if part:
-                self._lines.add(kind, part)
+def _add(kind: Kind, text: str, out: Formatted) -> None:
+    for number, part in enumerate(text.split("\n")):
+        if number:
+            out.end_line()
+        if part:
+            out.add(kind, part)

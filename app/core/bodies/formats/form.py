@@ -9,153 +9,53 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from app.core.bodies.charset import declared_codec
-from app.core.bodies.formats.json import JsonFormatter
-from app.core.bodies.lines import Kind, Line, LineBuilder
+from app.core.bodies.formats import json
+from app.core.bodies.formats.json import is_json_text
+from app.core.bodies.formatter import Content, Formatted, write_indented
+from app.core.bodies.lines import Kind
 
-FIELD_MAX = 64 * 1024
-"""Characters of a field (as sent) held back until it is complete; the value of a longer one is shown piece by piece."""
 INDENT = 2
 NAMED = "application/x-www-form-urlencoded"
 
 _ESCAPES = re.compile(r"((?:%[0-9A-Fa-f]{2})+)")
-_TAIL = re.compile(r"(?:%[0-9A-Fa-f]{2}){0,4}(?:%[0-9A-Fa-f]?)?\Z")
-_CONTINUES = re.compile(r"%[89abAB]")
 _STRAY = re.compile("([\udc80-\udcff]+)")
 _LIKELY = re.compile(rb"[\w.%+\[\]-]+=[^\s&=]*(?:&[\w.%+\[\]-]+=[^\s&=]*)+\Z")
 
 
-class FormFormatter:
+def write(content: Content, out: Formatted) -> Iterator[None]:
     """Fields in order, with duplicates; JSON values are indented. Escapes that are not text stay as sent."""
+    codec, at, text = escape_codec(content.content_type), 0, content.text
+    while at < len(text):
+        end = text.find("&", at)
+        end = len(text) if end < 0 else end
+        if end > at:
+            yield from _write_field(text[at:end], codec, out)
+        at = end + 1
 
-    error: str | None = None
-    notes: tuple[str, ...] = ()
 
-    def __init__(self, content_type: str) -> None:
-        self._codec = escape_codec(content_type)
-        self._lines = LineBuilder()
-        self._text, self._at = "", 0
-        self._final = self._ended = False
-        self._waits = True
-        # For a field shown piece by piece: whether its name has ended, and the builder its value is written to.
-        self._long = self._in_value = False
-        self._nested: JsonFormatter | None = None
-
-    @property
-    def needs_input(self) -> bool:
-        return not len(self._lines) and (self._ended or self._waits)
-
-    def feed(self, text: str, final: bool) -> None:
-        self._text = self._text[self._at :] + text
-        self._at = 0
-        self._final = self._final or final
-        self._waits = False
-
-    def next_lines(self, limit: int) -> list[Line]:
-        while not self._ended and len(self._lines) < limit:
-            if self._nested is not None and not self._nested.needs_input:
-                self._add_nested(self._nested, limit)
-            elif not self._step():
-                self._waits = True
-                break
-        return self._lines.next_lines(limit)
-
-    def _step(self) -> bool:
-        """Handle one field, or a piece of a long one; False if more text is needed or all has been read."""
-        if self._at >= len(self._text) and not self._long:
-            self._ended = self._final
-            return False
-        end = self._text.find("&", self._at)
-        complete = end >= 0 or self._final
-        if not self._long and not complete and len(self._text) - self._at < FIELD_MAX:
-            return False
-        stop = end if end >= 0 else len(self._text)
-        if not complete:
-            stop = self._cut()
-        piece = self._text[self._at : stop]
-        if not piece and not complete:
-            return False
-        self._at = stop + (end >= 0)
-        if self._long or not complete:
-            self._piece(piece, complete)
-        elif piece:
-            self._field(piece)
-        return True
-
-    def _cut(self) -> int:
-        """Where the text can be cut without splitting an escape, or a character of several bytes."""
-        tail = _TAIL.search(self._text, max(self._at, len(self._text) - 14))
-        stop = tail.start() if tail else len(self._text)
-        for _ in range(3):
-            if stop - 3 >= self._at and _CONTINUES.match(self._text, stop):
-                stop -= 3
-        return stop
-
-    def _field(self, field: str) -> None:
-        """A complete field."""
-        name, equals, value = field.partition("=")
-        self._write("key", name)
-        if equals and not self._json(value):
-            runs = list(_decoded(self._codec, "string", value))
-            if any("\n" in text for _, text in runs):
-                self._lines.add("punctuation", " =")
-                self._lines.end_line(INDENT)
-            else:
-                self._lines.add("punctuation", " = " if value else " =")
-            self._write("string", value)
-        self._lines.end_line()
-
-    def _json(self, value: str) -> bool:
-        """Indent the value if it is a JSON object or array."""
-        text = "".join(text for _, text in _decoded(self._codec, "string", value))
-        if not text.lstrip().startswith(("{", "[")):
-            return False
-        nested = JsonFormatter()
-        nested.feed(text, True)
-        lines: list[Line] = []
-        while not nested.needs_input:
-            lines += nested.next_lines(1_000)
-        if nested.error:
-            return False
-        self._lines.add("punctuation", " =")
-        for line in lines:
-            self._lines.add_line(line, INDENT)
-        return True
-
-    def _piece(self, piece: str, last: bool) -> None:
-        """A piece of a long field."""
-        self._long = True
-        if not self._in_value:
-            name, equals, piece = piece.partition("=")
-            self._write("key", name)
-            if equals:
-                self._in_value = True
-                self._lines.add("punctuation", " =")
-                if piece[:3].upper().startswith(("%7B", "%5B", "{", "[")):
-                    self._nested = JsonFormatter()
-                else:
-                    self._lines.end_line(INDENT)
-        if self._nested is not None:
-            self._nested.feed("".join(text for _, text in _decoded(self._codec, "string", piece)), last)
-        elif self._in_value:
-            self._write("string", piece)
-        if last:
-            self._long = self._in_value = False
-            if self._nested is None:
-                self._lines.end_line()
-
-    def _add_nested(self, nested: JsonFormatter, limit: int) -> None:
-        for line in nested.next_lines(limit):
-            self._lines.add_line(line, INDENT)
-        if nested.needs_input and not self._long:
-            self._nested = None
-            self._lines.end_line()
-
-    def _write(self, kind: Kind, raw: str) -> None:
-        for found, text in _decoded(self._codec, kind, raw):
-            for at, part in enumerate(text.split("\n") if kind == "string" else [text]):
-                if at:
-                    self._lines.end_line(INDENT)
-                self._lines.add(found, part.removesuffix("\r") if kind == "string" else part)
+def _write_field(field: str, codec: str, out: Formatted) -> Iterator[None]:
+    name, equals, value = field.partition("=")
+    for kind, text in _decoded(codec, "key", name):
+        out.add(kind, text)
+    runs = list(_decoded(codec, "string", value))
+    decoded = "".join(text for _, text in runs)
+    if equals and is_json_text(decoded):
+        out.add("punctuation", " =")
+        for _ in write_indented(json.write, Content(decoded), out, INDENT):
+            yield
+    elif equals:
+        several = "\n" in decoded
+        out.add("punctuation", " = " if value and not several else " =")
+        if several:
+            out.end_line(INDENT)
+        for kind, text in runs:
+            for number, part in enumerate(text.split("\n")):
+                if number:
+                    out.end_line(INDENT)
+                    yield
+                out.add(kind, part.removesuffix("\r"))
+    out.end_line()
+    yield
 
 
 def escape_codec(content_type: str) -> str:

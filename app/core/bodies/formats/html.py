@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from app.core.bodies.formats.markup import Dialect, MarkupFormatter
+from app.core.bodies.formats.markup import Dialect, writer
 
 
 def _names(text: str) -> frozenset[str]:
@@ -44,9 +44,7 @@ _HTML_START = re.compile(
     rb"(?:<!--(?:(?!-->).)*-->\s*)*<(?:!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
 
-
-def formatter() -> MarkupFormatter:
-    return MarkupFormatter(_HTML)
+write = writer(_HTML)
 
 
 def is_html(start: bytes) -> bool:

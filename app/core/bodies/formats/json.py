@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from enum import IntEnum
+from typing import cast
 
-from app.core.bodies.formats.text import TextFormatter
-from app.core.bodies.formatter import Position
-from app.core.bodies.lines import Kind, Line, LineBuilder
+import msgspec
+
+from app.core.bodies.formats.text import add_text
+from app.core.bodies.formatter import Content, Formatted, position_at
+from app.core.bodies.lines import Kind
 from app.core.bodies.media_types import JSON_LINES, is_json
 
 # No possessive repeats: before 3.11.5 Python matches them wrongly, and Debian 12 has 3.11.2.
-_STRING_REST = r'[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*'
-
-TOKEN = re.compile(
-    r"(?P<space>[ \t\r\n]+)"
-    rf'|(?P<string>"{_STRING_REST}")'
+_STRING = r'"[^"\\\x00-\x1f]*(?:\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})[^"\\\x00-\x1f]*)*'
+_SPACE = re.compile(r"[ \t\r\n]*")
+_TOKEN = re.compile(
+    rf'[ \t\r\n]*(?:(?P<string>{_STRING}")'
     r"|(?P<punctuation>[{}\[\],:])"
     r"|(?P<number>-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?(?![0-9A-Za-z.+_-]))"
     r"|(?P<literal>(?:true|false|null)(?![0-9A-Za-z_]))"
-    rf'|(?P<open>"{_STRING_REST})'
+    rf"|(?P<open>{_STRING}))"
 )
-"""`open` is a string whose end has not arrived (yet)."""
-
-STRING_REST = re.compile(_STRING_REST)
-UNFINISHED = re.compile(r"[-+.0-9A-Za-z]*\Z")
-"""Text that can still become a number or literal when more follows."""
-UNFINISHED_ESCAPE = re.compile(r"(?:\\(?:u[0-9a-fA-F]{0,3})?)?\Z")
+"""`open` is a string that is not closed."""
+UNFINISHED_MAX = 400
+"""Characters at the end of a text that goes on which can be the beginning of any token."""
 
 
 class Expect(IntEnum):
@@ -42,228 +42,149 @@ class Expect(IntEnum):
     NOTHING = 6
 
 
-WORDS = {
-    Expect.VALUE: "a value",
-    Expect.VALUE_OR_END: "a value or ]",
-    Expect.KEY: "a name in quotes",
-    Expect.KEY_OR_END: "a name in quotes or }",
-    Expect.COLON: "a colon",
-    Expect.COMMA_OR_END: "a comma or the end of the list or object",
-    Expect.NOTHING: "the end of the text",
+_WORDS = {
+    Expect.VALUE: "a value was expected",
+    Expect.VALUE_OR_END: "a value or ] was expected",
+    Expect.KEY: "a name in quotes was expected",
+    Expect.KEY_OR_END: "a name in quotes or } was expected",
+    Expect.COLON: "a colon was expected",
+    Expect.COMMA_OR_END: "a comma or the end of the list or object was expected",
+    Expect.NOTHING: "the end of the text was expected",
 }
-
 
 INDENT = 2
 DEEPEST_INDENT = 40
 """Levels beyond this are not indented further; nesting has no limit."""
 
-_CLOSES = {"[": "]", "{": "}"}
+_VALUES = (Expect.VALUE, Expect.VALUE_OR_END)
+_KEYS = (Expect.KEY, Expect.KEY_OR_END)
+_ALLOWED = {
+    "]": (Expect.VALUE_OR_END, Expect.COMMA_OR_END),
+    "}": (Expect.KEY_OR_END, Expect.COMMA_OR_END),
+    ":": (Expect.COLON,),
+    ",": (Expect.COMMA_OR_END,),
+    '"': (*_VALUES, *_KEYS),
+}
+"""By the first character of a token; of all others it is `_VALUES`."""
+_OPENS = {"]": "[", "}": "{"}
 
 
-class JsonFormatter:
-    """Re-indents text as it arrives. For invalid JSON `error` names the place, and the rest follows unchanged."""
+class JsonError(Exception):
+    """Not valid JSON from the character `at` on; `str()` says why."""
 
-    notes: tuple[str, ...] = ()
+    def __init__(self, at: int, why: str) -> None:
+        super().__init__(why)
+        self.at = at
 
-    def __init__(self, *, many: bool = False) -> None:
-        self.error: str | None = None
-        self.position: Position | None = None
-        self._many = many
-        self._lines = LineBuilder()
-        self._text, self._at = "", 0
-        self._final = self._ended = False
-        self._waits = True
-        self._stack: list[str] = []
-        self._expect = Expect.VALUE
-        self._open: Kind | None = None
-        self._line, self._column = 1, 1
-        # White space before the current token, needed if the rest is shown unchanged.
-        self._gap = ""
-        self._raw: TextFormatter | None = None
-        self._resumed = False
 
-    def resume(self, stack: str, token_kind: Kind | None) -> None:
-        """Begin within a text, with these brackets open: after a comma, or inside a name or string (`token_kind`)."""
-        self._stack = list(stack)
-        self._open, self._resumed = token_kind, True
-        self._expect = Expect.KEY if stack.endswith("{") else Expect.VALUE
-        if token_kind is None:
-            self._lines.begin_line(self._indent())
+def tokens(text: str, *, many: bool = False) -> Iterator[tuple[Kind, int, int]]:
+    """Kind, start and end of each token; `many`: several values may follow each other.
 
-    @property
-    def needs_input(self) -> bool:
-        if self._raw is not None:
-            return self._raw.needs_input
-        return not len(self._lines) and (self._ended or self._waits)
+    Raises JsonError where the text is not JSON, after the part of a string that is.
+    """
+    stack: list[str] = []
+    expect, at = Expect.VALUE, 0
+    while (match := _TOKEN.match(text, at)) is not None and match.lastgroup is not None:
+        kind = cast(Kind, match.lastgroup)
+        start, end = match.span(kind)
+        sign = text[start]
+        if expect is Expect.NOTHING and many and sign not in "]},:":
+            expect = Expect.VALUE
+        if expect not in _ALLOWED.get(sign, _VALUES) or (sign in _OPENS and stack[-1] != _OPENS[sign]):
+            break
+        if sign == '"':
+            kind = "key" if expect in _KEYS else "string"
+        expect = _next(sign, stack) if kind != "key" else Expect.COLON
+        yield kind, start, end
+        at = end
+        if match.lastgroup == "open":
+            raise JsonError(at, _wrong_in_string(text[at : at + 1]))
+    at = _end_of_space(text, at)
+    if at < len(text):
+        raise JsonError(at, _WORDS[expect])
+    if expect is not Expect.NOTHING:
+        raise JsonError(at, "the text ends too early")
 
-    def feed(self, text: str, final: bool) -> None:
-        if self._raw is not None:
-            self._raw.feed(text, final)
-            return
-        self._text = self._text[self._at :] + text
-        self._at = 0
-        self._final = self._final or final
-        self._waits = False
 
-    def next_lines(self, limit: int) -> list[Line]:
-        while self._raw is None and not self._ended and len(self._lines) < limit:
-            if not self._step():
-                self._waits = True
-                break
-        return self._lines.next_lines(limit) if self._raw is None else self._raw.next_lines(limit)
+def _next(sign: str, stack: list[str]) -> Expect:
+    """What follows a token that begins with `sign` and is no name; `stack` has the open brackets."""
+    if sign in "[{":
+        stack.append(sign)
+        return Expect.VALUE_OR_END if sign == "[" else Expect.KEY_OR_END
+    if sign == ":":
+        return Expect.VALUE
+    if sign == ",":
+        return Expect.VALUE if stack[-1] == "[" else Expect.KEY
+    if sign in _OPENS:
+        stack.pop()
+    return Expect.COMMA_OR_END if stack else Expect.NOTHING
 
-    def _step(self) -> bool:
-        """Handle one token; False at the end, after an error, or if more text is needed."""
-        if self._at >= len(self._text):
-            return self._end_of_text()
-        if self._open:
-            return self._continue_string(self._open)
-        match = TOKEN.match(self._text, self._at)
-        if match is None or match.lastgroup is None:
-            return self._no_token()
-        kind, token = match.lastgroup, match.group()
-        if kind in ("number", "literal") and match.end() == len(self._text) and not self._final:
-            return False
-        wrong = self._accept(kind, token)
-        if wrong:
-            return self._fail(wrong)
-        self._advance(token)
-        self._gap = token if kind == "space" else ""
-        return True
 
-    def _no_token(self) -> bool:
-        if not self._final and len(self._text) - self._at < 400 and UNFINISHED.match(self._text, self._at):
-            return False
-        return self._fail(f"{WORDS[self._expect]} was expected")
+def _wrong_in_string(following: str) -> str:
+    if not following:
+        return "a string is not closed"
+    return "an invalid escape in a string" if following == "\\" else "a control character in a string"
 
-    def _accept(self, kind: str, token: str) -> str | None:
-        """Write the token if it is allowed here; otherwise return the error."""
-        if kind == "space":
-            return None
-        if kind == "punctuation":
-            return self._punctuation(token)
-        if self._expect is Expect.NOTHING and self._many:
-            self._lines.end_line()
-            self._expect = Expect.VALUE
-        if self._expect in (Expect.KEY, Expect.KEY_OR_END):
-            if kind not in ("string", "open"):
-                return f"{WORDS[self._expect]} was expected"
-            self._begin_item()
-            self._string("key", token, kind == "open")
-            return None
-        if self._expect not in (Expect.VALUE, Expect.VALUE_OR_END):
-            return f"{WORDS[self._expect]} was expected"
-        self._begin_item()
-        if kind in ("string", "open"):
-            self._string("string", token, kind == "open")
-        else:
-            self._lines.add("number" if kind == "number" else "literal", token)
-            self._after_value()
-        return None
 
-    def _punctuation(self, token: str) -> str | None:
-        if token in "[{":
-            if self._expect is Expect.NOTHING and self._many:
-                self._lines.end_line()
-                self._expect = Expect.VALUE
-            if self._expect not in (Expect.VALUE, Expect.VALUE_OR_END):
-                return f"{WORDS[self._expect]} was expected"
-            self._begin_item()
-            self._lines.add("punctuation", token)
-            self._stack.append(token)
-            self._expect = Expect.VALUE_OR_END if token == "[" else Expect.KEY_OR_END
-            return None
-        if token == ":" and self._expect is Expect.COLON:
-            self._lines.add("punctuation", ": ")
-            self._expect = Expect.VALUE
-            return None
-        if token == "," and self._expect is Expect.COMMA_OR_END:
-            self._lines.add("punctuation", ",")
-            self._lines.end_line(self._indent())
-            self._expect = Expect.VALUE if self._stack[-1] == "[" else Expect.KEY
-            return None
-        return self._close(token)
+def _end_of_space(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    assert match is not None  # It matches the empty string too.
+    return match.end()
 
-    def _close(self, token: str) -> str | None:
-        empty = self._expect in (Expect.VALUE_OR_END, Expect.KEY_OR_END)
-        if not (empty or self._expect is Expect.COMMA_OR_END) or _CLOSES[self._stack[-1]] != token:
-            return f"{WORDS[self._expect]} was expected"
-        self._stack.pop()
-        if not empty:
-            self._lines.end_line(self._indent())
-        self._lines.add("punctuation", token)
-        self._after_value()
-        return None
 
-    def _begin_item(self) -> None:
-        """Starts a new line before the first item of a list or object."""
-        if self._expect in (Expect.VALUE_OR_END, Expect.KEY_OR_END):
-            self._lines.end_line(self._indent())
+def write(content: Content, out: Formatted) -> Iterator[None]:
+    """One value."""
+    yield from _write(content.text, content.complete, out, many=False)
 
-    def _string(self, kind: Kind, token: str, unfinished: bool) -> None:
-        self._lines.add(kind, token)
-        if unfinished:
-            self._open = kind
-        else:
-            self._after_string(kind)
 
-    def _continue_string(self, kind: Kind) -> bool:
-        match = STRING_REST.match(self._text, self._at)
-        assert match is not None  # it matches the empty string too
-        rest = match.group()
-        self._lines.add(kind, rest)
-        self._advance(rest)
-        if self._text.startswith('"', self._at):
-            self._lines.add(kind, '"')
-            self._advance('"')
-            self._open = None
-            self._after_string(kind)
-            return True
-        if self._at < len(self._text) and (self._final or not UNFINISHED_ESCAPE.match(self._text, self._at)):
-            unknown = self._text.startswith("\\", self._at)
-            return self._fail("an invalid escape in a string" if unknown else "a control character in a string")
-        return self._end_of_text() if self._final else False
+def write_many(content: Content, out: Formatted) -> Iterator[None]:
+    """Values one per line (NDJSON, JSON Lines) or each after a record separator (RFC 7464), which counts as a line end:
+    it cannot occur in JSON."""
+    yield from _write(content.text.replace("\x1e", "\n"), content.complete, out, many=True)
 
-    def _after_string(self, kind: Kind) -> None:
-        if kind == "key":
-            self._expect = Expect.COLON
-        else:
-            self._after_value()
 
-    def _after_value(self) -> None:
-        self._expect = Expect.COMMA_OR_END if self._stack else Expect.NOTHING
+def _write(text: str, complete: bool, out: Formatted, *, many: bool) -> Iterator[None]:
+    depth, shown, fresh = 0, 0, False
+    try:
+        for kind, start, end in tokens(text, many=many):
+            sign = text[start]
+            if sign in "]}":
+                depth -= 1
+                if not fresh:
+                    out.end_line(_indent(depth))
+            elif sign not in ":," and (fresh or (shown and not depth)):
+                out.end_line(_indent(depth))
+            out.add(kind, ": " if sign == ":" else text[start:end])
+            if sign == ",":
+                out.end_line(_indent(depth))
+            fresh = sign in "[{"
+            depth += fresh
+            shown = end
+            if sign in ",[]{}":
+                yield
+    except JsonError as error:
+        if complete or error.at < len(text) - UNFINISHED_MAX:
+            out.position = position_at(text, error.at)
+            line, column = out.position
+            out.error = f"Not valid JSON at line {line:,}, column {column:,}: {error}."
+        yield from add_text(text, out, shown)
+    else:
+        out.end_line()
 
-    def _end_of_text(self) -> bool:
-        if not self._final:
-            return False
-        if self._open or self._expect is not Expect.NOTHING:
-            return self._fail("a string is not closed" if self._open else "the text ends too early")
-        self._ended = True
-        self._lines.end_line()
+
+def _indent(depth: int) -> int:
+    return INDENT * min(depth, DEEPEST_INDENT)
+
+
+def is_json_text(text: str) -> bool:
+    """Only objects and arrays count: indenting a plain value changes nothing."""
+    if text.lstrip()[:1] not in ("{", "["):
         return False
-
-    def _fail(self, why: str) -> bool:
-        """Set the error, and pass the rest through as text on the current line."""
-        # After `resume` the line number is not known.
-        self.position = None if self._resumed else (self._line, self._column)
-        position = "" if self._resumed else f" at line {self._line:,}, column {self._column:,}"
-        self.error = f"Not valid JSON{position}: {why}."
-        self._raw = TextFormatter(self._lines)
-        self._raw.feed(self._gap + self._text[self._at :], self._final)
-        self._text = ""
+    try:
+        msgspec.json.decode(text, type=msgspec.Raw)
+    except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return False
-
-    def _advance(self, token: str) -> None:
-        self._at += len(token)
-        breaks = token.count("\n")
-        if breaks:
-            self._line += breaks
-            self._column = len(token) - token.rfind("\n")
-        else:
-            self._column += len(token)
-
-    def _indent(self) -> int:
-        return INDENT * min(len(self._stack), DEEPEST_INDENT)
+    return True
 
 
 def fit(media_type: str, head: bytes) -> float:
@@ -272,20 +193,6 @@ def fit(media_type: str, head: bytes) -> float:
     if is_json(media_type):
         return 1.0 if start and start in b'{["-0123456789tfn' else 0.55
     return 0.9 if start and start in b"{[" else 0.0
-
-
-_SEPARATOR = "\x1e"
-
-
-class NdjsonFormatter(JsonFormatter):
-    """Values one per line (NDJSON, JSON Lines) or each after a record separator (RFC 7464)."""
-
-    def __init__(self) -> None:
-        super().__init__(many=True)
-
-    def feed(self, text: str, final: bool) -> None:
-        """A record separator, which cannot occur in JSON, counts as a line end."""
-        super().feed(text.replace(_SEPARATOR, "\n"), final)
 
 
 def ndjson_fit(media_type: str, head: bytes) -> float:

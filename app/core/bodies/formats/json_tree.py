@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import re
 
-from app.core.bodies.formats.json import TOKEN, WORDS, Expect, ndjson_fit
+from app.core.bodies.formats.json import JsonError, ndjson_fit, tokens
 from app.core.bodies.formats.json import fit as json_fit
+from app.core.bodies.formatter import position_at
 from app.core.text import count_of
 
 TEXT_MAX = 8 * 1024 * 1024
@@ -32,10 +33,33 @@ class JsonTree:
         self._names: list[str | None] = []
         self._spans: list[tuple[int, int]] = []
         self._children: dict[int, list[int]] = {}
-        _Parser(text, self).parse()
+        self._parse()
 
-    def begin(self, parent: int, name: str | None, start: int, end: int, *, has_children: bool) -> int:
-        """Add a node; `has_children` for an object or array."""
+    def _parse(self) -> None:
+        parents: list[int] = []
+        name: str | None = None
+        try:
+            for kind, start, end in tokens(self._text):
+                sign = self._text[start]
+                if kind == "key":
+                    name = self._text[start:end]
+                elif sign in "]}":
+                    node = parents.pop()
+                    self._spans[node] = (self._spans[node][0], end)
+                elif sign not in ":,":
+                    node = self._add(parents[-1] if parents else -1, name, start, end)
+                    name = None
+                    if sign in "[{":
+                        self._children[node] = []
+                        parents.append(node)
+                if len(parents) > DEEPEST:
+                    raise TreeError(
+                        f"It is nested deeper than {DEEPEST} levels, too deep for a tree. Use Pretty instead."
+                    )
+        except JsonError as error:
+            raise TreeError(f"Not valid JSON at line {position_at(self._text, error.at)[0]:,}: {error}.") from None
+
+    def _add(self, parent: int, name: str | None, start: int, end: int) -> int:
         node = len(self._parents)
         if node == NODES_MAX:
             raise TreeError(f"It has more than {NODES_MAX:,} values, too many for a tree. Use Pretty instead.")
@@ -45,13 +69,7 @@ class JsonTree:
         self._names.append(name)
         self._spans.append((start, end))
         siblings.append(node)
-        if has_children:
-            self._children[node] = []
         return node
-
-    def close(self, node: int, end: int) -> None:
-        """The node's text ends here."""
-        self._spans[node] = (self._spans[node][0], end)
 
     def parent(self, node: int) -> int:
         """-1 for the root."""
@@ -122,78 +140,6 @@ class JsonTree:
                 parts.append(f".{plain}" if _PLAIN.fullmatch(plain) else f"[{name}]")
             node = self._parents[node]
         return "".join(reversed(parts)).removeprefix(".") or "$"
-
-
-class _Parser:
-    """One pass over the tokens; the grammar is `Expect`'s."""
-
-    def __init__(self, text: str, tree: JsonTree) -> None:
-        self._text, self._tree = text, tree
-        self._open: list[int] = []
-        self._name: str | None = None
-        self._expect = Expect.VALUE
-
-    def parse(self) -> None:
-        at = 0
-        while at < len(self._text):
-            match = TOKEN.match(self._text, at)
-            if match is None or match.lastgroup == "open":
-                raise self._error(at)
-            if match.lastgroup != "space" and not self._token(match.lastgroup or "", match):
-                raise self._error(at)
-            at = match.end()
-        if self._expect is not Expect.NOTHING:
-            raise TreeError("Not valid JSON: the text ends too early.")
-
-    def _token(self, kind: str, match: re.Match[str]) -> bool:
-        token, expect = match.group(), self._expect
-        if kind != "punctuation":
-            if kind == "string" and expect in (Expect.KEY, Expect.KEY_OR_END):
-                self._name, self._expect = token, Expect.COLON
-                return True
-            return self._value(match, has_children=False)
-        if token in "[{":
-            return self._value(match, has_children=True)
-        if token == ":" and expect is Expect.COLON:
-            self._expect = Expect.VALUE
-            return True
-        if token == "," and expect is Expect.COMMA_OR_END:
-            self._expect = Expect.KEY if self._in_object() else Expect.VALUE
-            return True
-        return token in "]}" and self._close(token, match.end())
-
-    def _value(self, match: re.Match[str], *, has_children: bool) -> bool:
-        if self._expect not in (Expect.VALUE, Expect.VALUE_OR_END):
-            return False
-        parent = self._open[-1] if self._open else -1
-        node = self._tree.begin(parent, self._name, match.start(), match.end(), has_children=has_children)
-        self._name = None
-        if not has_children:
-            self._after()
-            return True
-        self._open.append(node)
-        if len(self._open) > DEEPEST:
-            raise TreeError(f"It is nested deeper than {DEEPEST} levels, too deep for a tree. Use Pretty instead.")
-        self._expect = Expect.KEY_OR_END if match.group() == "{" else Expect.VALUE_OR_END
-        return True
-
-    def _close(self, token: str, end: int) -> bool:
-        empty = Expect.KEY_OR_END if token == "}" else Expect.VALUE_OR_END
-        if not self._open or self._in_object() != (token == "}") or self._expect not in (Expect.COMMA_OR_END, empty):
-            return False
-        self._tree.close(self._open.pop(), end)
-        self._after()
-        return True
-
-    def _in_object(self) -> bool:
-        return self._tree.kind(self._open[-1]) == "object"
-
-    def _after(self) -> None:
-        self._expect = Expect.COMMA_OR_END if self._open else Expect.NOTHING
-
-    def _error(self, at: int) -> TreeError:
-        line = self._text.count("\n", 0, at) + 1
-        return TreeError(f"Not valid JSON at line {line:,}: {WORDS[self._expect]} was expected.")
 
 
 def fit(media_type: str, head: bytes) -> float:

@@ -11,9 +11,10 @@ from datetime import timedelta
 
 import msgspec
 
-from app.core.bodies.formats.json import JsonFormatter
-from app.core.bodies.formats.text import TextFormatter
-from app.core.bodies.lines import Line, LineBuilder
+from app.core.bodies.formats import json
+from app.core.bodies.formats.text import add_text
+from app.core.bodies.formatter import Content, Formatted, written
+from app.core.bodies.lines import Line
 from app.core.clock import EPOCH
 from app.core.text import count_of
 
@@ -135,80 +136,38 @@ def tokens_in(places: Iterable[tuple[str, str]]) -> list[tuple[str, JwtToken]]:
 
 
 NOT_VERIFIED = "Not verified: the token is only decoded, its signature is not checked."
-_HEAD_LINES = 10_000
 
 
-class JwtFormatter:
+def write(content: Content, out: Formatted) -> Iterator[None]:
     """For a body that is only a token; anything else is shown unchanged."""
-
-    notes: tuple[str, ...] = ()
-
-    def __init__(self) -> None:
-        self.error: str | None = None
-        self._text, self._final = "", False
-        self._raw: TextFormatter | None = None
-        self._lines: list[Line] | None = None
-
-    @property
-    def needs_input(self) -> bool:
-        if self._raw is not None:
-            return self._raw.needs_input
-        return not (self._is_all_there if self._lines is None else self._lines)
-
-    @property
-    def _is_all_there(self) -> bool:
-        return self._final or len(self._text) > TOKEN_MAX
-
-    def feed(self, text: str, final: bool) -> None:
-        if self._raw is not None:
-            self._raw.feed(text, final)
-        else:
-            self._text, self._final = self._text + text, self._final or final
-
-    def next_lines(self, limit: int) -> list[Line]:
-        if self._raw is None and self._lines is None and self._is_all_there:
-            self._parse()
-        if self._raw is not None:
-            return self._raw.next_lines(limit)
-        lines = self._lines or []
-        read, lines[:limit] = lines[:limit], []
-        return read
-
-    def _parse(self) -> None:
-        token = parse_token(self._text.strip())
-        if token is not None:
-            self._lines, self.notes = token_lines(token, None), (NOT_VERIFIED,)
-            return
-        self.error = "Not a JSON Web Token, which consists of three Base64 parts separated by dots."
-        self._raw = TextFormatter()
-        self._raw.feed(self._text, self._final)
-        self._text = ""
+    token = parse_token(content.text.strip())
+    if token is None:
+        out.error = "Not a JSON Web Token, which consists of three Base64 parts separated by dots."
+        yield from add_text(content.text, out)
+        return
+    out.notes.append(NOT_VERIFIED)
+    for line in token_lines(token, None):
+        out.add_line(line)
+    out.end_line()
+    yield
 
 
 def token_lines(token: JwtToken, arrived_us: int | None) -> list[Line]:
     """The decoded token; its times are relative to the arrival of its request, if known."""
-    lines = LineBuilder()
-    for name, text in times(token.claims, arrived_us):
-        lines.add("key", name)
-        lines.add("text", f"  {text}")
-        lines.end_line()
-    if len(lines):
-        lines.end_line()
-    lines_before = lines.next_lines(_HEAD_LINES)
-    lines_before += [Line("Header", ((0, 6, "literal"),)), *_json(token.header), Line("")]
-    lines_before.append(Line("Payload", ((0, 7, "literal"),)))
-    if token.payload is None:
-        return [*lines_before, Line("Encrypted: readable only with the key.")]
-    return [*lines_before, *_json(token.payload)]
-
-
-def _json(data: bytes) -> list[Line]:
-    formatter = JsonFormatter()
-    formatter.feed(data.decode("utf-8", "replace"), True)
     lines: list[Line] = []
-    while not formatter.needs_input:
-        lines += formatter.next_lines(_HEAD_LINES)
-    return lines
+    for name, text in times(token.claims, arrived_us):
+        lines.append(Line(f"{name}  {text}", ((0, len(name), "key"),)))
+    if lines:
+        lines.append(Line(""))
+    lines += [Line("Header", ((0, 6, "literal"),)), *_json_lines(token.header), Line("")]
+    lines.append(Line("Payload", ((0, 7, "literal"),)))
+    if token.payload is None:
+        return [*lines, Line("Encrypted: readable only with the key.")]
+    return [*lines, *_json_lines(token.payload)]
+
+
+def _json_lines(data: bytes) -> list[Line]:
+    return written(json.write, Content(data.decode("utf-8", "replace"))).take()
 
 
 def fit(media_type: str, head: bytes) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import Literal, NamedTuple
 
 from app.core.bodies.lines import Kind, LineBuilder
@@ -31,8 +31,8 @@ class _Open(NamedTuple):
 class Flow:
     """Writes tags and text to `lines`, and keeps track of open elements."""
 
-    def __init__(self) -> None:
-        self.lines = LineBuilder()
+    def __init__(self, lines: LineBuilder) -> None:
+        self.lines = lines
         self._stack: list[_Open] = []
         self._counts: Counter[str] = Counter()
         self._verbatim = 0
@@ -42,13 +42,6 @@ class Flow:
         # The text ended with a line break, which is written before the next item.
         self._broken = False
 
-    def resume(self, names: Sequence[str]) -> None:
-        """Start with these elements open; their start tags are on earlier lines."""
-        for name in names:
-            self._stack.append(_Open(name, -1, False))
-            self._counts[name] += 1
-        self.lines.begin_line(INDENT * min(len(names), DEEPEST_INDENT))
-
     @property
     def depth(self) -> int:
         return len(self._stack)
@@ -57,11 +50,6 @@ class Flow:
     def top(self) -> str | None:
         """The innermost open element."""
         return self._stack[-1].name if self._stack else None
-
-    @property
-    def is_verbatim(self) -> bool:
-        """Whether line breaks are kept."""
-        return self._verbatim > 0
 
     def is_open(self, name: str) -> bool:
         """At any depth."""
@@ -107,26 +95,24 @@ class Flow:
         self._counts[element.name] -= 1
         self._verbatim -= element.verbatim
 
-    def text(self, piece: str, *, first: bool, complete: bool, fills: bool = False) -> None:
-        """A piece of text; `first` and `complete` mark the beginning and end of its run.
-
-        Text that `fills` its element is shown even if it is only white space.
-        """
+    def text(self, piece: str, *, fills: bool = False) -> Iterator[None]:
+        """Text that `fills` its element is shown even if it is only white space."""
         if self._verbatim:
-            self.verbatim("text", piece)
-        elif first and complete and "\n" not in piece:
-            self._short(piece, fills)
+            yield from self.verbatim("text", piece)
+        elif "\n" in piece:
+            yield from self._lines_of(piece)
         else:
-            self._long(piece, first)
+            self._short(piece, fills)
 
-    def verbatim(self, kind: Kind, piece: str, *, entities: bool = True) -> None:
+    def verbatim(self, kind: Kind, piece: str, *, entities: bool = True) -> Iterator[None]:
         """Text whose line breaks are kept."""
-        parts = piece.split("\n")
-        for number, part in enumerate(parts):
-            if number:
-                self.new_row()
-            line = part if number == len(parts) - 1 else part.removesuffix("\r")
-            (self._put if entities else self.write)(kind, line)
+        put, at = self._put if entities else self.write, 0
+        while (end := piece.find("\n", at)) >= 0:
+            put(kind, piece[at:end].removesuffix("\r"))
+            self.new_row()
+            at = end + 1
+            yield
+        put(kind, piece[at:])
         self._last = "text"
 
     def new_row(self, depth: int = 0) -> None:
@@ -150,9 +136,9 @@ class Flow:
         self._put("text", piece)
         self._last = "text"
 
-    def _long(self, piece: str, first: bool) -> None:
+    def _lines_of(self, piece: str) -> Iterator[None]:
         """Puts each line of the text on a line of its own, indented. There can be millions of lines without text."""
-        self._broken = self._broken or (first and self._last != "text")
+        self._broken = self._broken or self._last != "text"
         at = 0
         while ink := _INK.search(piece, at):
             self._broken = self._broken or piece.rfind("\n", at, ink.start()) >= 0
@@ -163,11 +149,8 @@ class Flow:
                 self._new_line()
             self._put("text", piece[begin:at].rstrip(SPACE) if end >= 0 else piece[begin:])
             self._last = "text"
-        if piece.find("\n", at) >= 0:
-            self._broken = True
-        elif at < len(piece) and not self._broken:
-            self._put("text", piece[at:])
-            self._last = "text"
+            yield
+        self._broken = self._broken or piece.find("\n", at) >= 0
 
     def _put(self, kind: Kind, text: str) -> None:
         if kind != "text" or "&" not in text:

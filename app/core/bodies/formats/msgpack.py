@@ -5,27 +5,18 @@ from __future__ import annotations
 import codecs
 import re
 import struct
-from collections.abc import Generator
+from collections.abc import Iterator
 from datetime import timedelta
 
-from app.core.bodies.formats.binary import (
-    HEX_MAX,
-    BinaryFormatter,
-    ByteStream,
-    InvalidError,
-    Steps,
-    TruncatedError,
-    hex_text,
-    indent,
-    sized,
-)
+from app.core.bodies.formats import binary
+from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, indent, sized
+from app.core.bodies.formatter import Content, Formatted, Write, written
 from app.core.bodies.lines import Kind, LineBuilder
-from app.core.bodies.media_types import GENERIC_BINARY, is_msgpack
+from app.core.bodies.media_types import GENERIC_BINARY, is_msgpack, media_type
 from app.core.clock import EPOCH
 
 DEEPEST = 200_000
 """Maximum levels of nesting."""
-_PIECE = 64 * 1024
 _NUMBERS = {
     0xCC: ">B",
     0xCD: ">H",
@@ -61,68 +52,61 @@ _BAD = re.compile("[\udc80-\udcff]")
 class MessagePack:
     """A sequence of values. With `single`, only one value is allowed, a map or an array."""
 
-    def __init__(self, stream: ByteStream, lines: LineBuilder, *, single: bool = False) -> None:
-        self._stream, self._lines, self._single = stream, lines, single
+    def __init__(self, reader: ByteReader, lines: LineBuilder, *, single: bool = False) -> None:
+        self._reader, self._lines, self._single = reader, lines, single
         # For each open container: whether it is a map, and how many parts (names and values) are missing.
         self._open: list[list[int]] = []
 
-    def steps(self) -> Steps:
-        first = True
-        while True:
-            while not self._stream.available:
-                if self._stream.final:
-                    return
-                yield False
-            if self._single and not first:
-                raise InvalidError("there is data after the value")
-            yield from self._value()
+    def write(self) -> Iterator[None]:
+        while self._reader.left:
+            self._write_value()
             while self._open:
-                yield True
-                yield from self._value()
+                yield
+                self._write_value()
             self._lines.end_line()
-            first = False
-            yield True
+            yield
+            if self._single and self._reader.left:
+                raise InvalidError("there is data after the value")
 
-    def _value(self) -> Steps:
-        head = (yield from self._stream.read(1))[0]
+    def _write_value(self) -> None:
+        head = self._reader.read(1)[0]
         if self._single and not self._open and not is_container(head):
             raise InvalidError("it begins with neither a map nor an array")
         if head < 0x80 or head >= 0xE0:
-            self._write("number", str(head if head < 0x80 else head - 256))
+            self._add("number", str(head if head < 0x80 else head - 256))
         elif head in _WORDS:
-            self._write("literal", _WORDS[head])
+            self._add("literal", _WORDS[head])
         elif head in _NUMBERS:
-            data = yield from self._stream.read(struct.calcsize(_NUMBERS[head]))
-            self._write("number", _number(_NUMBERS[head], data))
+            code = _NUMBERS[head]
+            self._add("number", _number(code, self._reader.read(struct.calcsize(code))))
         elif head in _FIXEXT:
-            yield from self._extension(_FIXEXT[head])
+            self._extension(_FIXEXT[head])
         else:
-            yield from self._long(head)
+            self._sized(head)
 
-    def _long(self, head: int) -> Steps:
+    def _sized(self, head: int) -> None:
         """A value with a length, which short ones have in their first byte."""
         if head < 0xC0:
             kind = "map" if head < 0x90 else "array" if head < 0xA0 else "str"
             size = head & (31 if kind == "str" else 15)
         elif head in _SIZED:
             kind, width = _SIZED[head]
-            size = int.from_bytes((yield from self._stream.read(width)), "big")
+            size = int.from_bytes(self._reader.read(width), "big")
         else:
             raise InvalidError("type 0xc1 does not exist")
         if kind == "str":
-            yield from self._string(size)
+            self._string(size)
         elif kind == "bin":
-            yield from self._bytes(f"bin, {sized(size)}", size)
-            self._end_value()
+            self._bytes(f"bin, {sized(size)}", size)
         elif kind == "ext":
-            yield from self._extension(size)
+            self._extension(size)
         else:
             self._begin_container(kind == "map", size)
 
     def _begin_container(self, is_map: bool, size: int) -> None:
         signs = "{}" if is_map else "[]"
         if not size:
-            self._write("punctuation", signs)
+            self._add("punctuation", signs)
             return
         if len(self._open) == DEEPEST:
             raise InvalidError(f"it is nested deeper than {DEEPEST:,} levels")
@@ -130,10 +114,8 @@ class MessagePack:
         self._open.append([is_map, size * 2 if is_map else size])
         self._lines.end_line(indent(len(self._open)))
 
-    def _write(self, kind: Kind, text: str) -> None:
-        if self._is_key_next():
-            kind = "key"
-        self._lines.add(kind, text)
+    def _add(self, kind: Kind, text: str) -> None:
+        self._lines.add("key" if self._is_key_next() else kind, text)
         self._end_value()
 
     def _is_key_next(self) -> bool:
@@ -157,51 +139,42 @@ class MessagePack:
             self._lines.end_line(indent(len(self._open)))
             self._lines.add("punctuation", "}" if top[0] else "]")
 
-    def _string(self, size: int) -> Steps:
-        kind: Kind = "key" if self._is_key_next() else "string"
-        decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        self._lines.add(kind, '"')
-        while size:
-            while not self._stream.available:
-                if self._stream.final:
-                    raise TruncatedError
-                yield False
-            piece = self._stream.read_available(min(size, _PIECE))
-            size -= len(piece)
-            text = decoder.decode(piece, not size)
-            bad = _BAD.search(text) if self._single else None
-            self._lines.add(kind, _quoted(text[: bad.start()] if bad else text))
-            if bad:
-                raise InvalidError("a string is not UTF-8")
-            if size:
-                yield True
-        self._lines.add(kind, '"')
-        self._end_value()
+    def _string(self, size: int) -> None:
+        data = self._reader.read(min(size, self._reader.left))
+        text = data.decode("utf-8", "surrogateescape")
+        if self._single and _BAD.search(text):
+            raise InvalidError("a string is not UTF-8")
+        text = text.replace("\\", "\\\\").replace('"', '\\"')
+        text = _BAD.sub(lambda match: f"\\x{ord(match.group()) - 0xDC00:02x}", text)
+        if len(data) < size:
+            self._lines.add("key" if self._is_key_next() else "string", f'"{text}')
+            raise TruncatedError
+        self._add("string", f'"{text}"')
 
-    def _extension(self, size: int) -> Steps:
-        code = int.from_bytes((yield from self._stream.read(1)), "big", signed=True)
+    def _extension(self, size: int) -> None:
+        code = int.from_bytes(self._reader.read(1), "big", signed=True)
         if code == -1 and size in (4, 8, 12):
-            self._write("literal", f"timestamp {_timestamp((yield from self._stream.read(size)))}")
-            return
-        yield from self._bytes(f"ext type {code}, {sized(size)}", size)
-        self._end_value()
+            self._add("literal", f"timestamp {_timestamp(self._reader.read(size))}")
+        else:
+            self._bytes(f"ext type {code}, {sized(size)}", size)
 
-    def _bytes(self, label: str, size: int) -> Generator[bool, None, None]:
+    def _bytes(self, label: str, size: int) -> None:
         self._lines.add("literal", f"{label}{': ' if size else ''}")
-        sample_bytes = yield from self._stream.read(min(size, HEX_MAX))
-        self._lines.add("string", hex_text(sample_bytes))
+        self._lines.add("string", self._reader.read(min(size, HEX_MAX)).hex(" "))
         if size > HEX_MAX:
             self._lines.add("literal", " …")
-            yield from self._stream.skip(size - HEX_MAX)
+            self._reader.skip(size - HEX_MAX)
+        self._end_value()
 
 
-def formatter(media_type: str) -> BinaryFormatter:
-    sure = is_msgpack(media_type)
+def writer(*, sure: bool) -> Write:
+    return binary.writer(
+        "MessagePack", lambda reader, lines: MessagePack(reader, lines, single=not sure).write(), sure=sure
+    )
 
-    def parse(stream: ByteStream, lines: LineBuilder) -> Steps:
-        return MessagePack(stream, lines, single=not sure).steps()
 
-    return BinaryFormatter("MessagePack", parse, sure=sure)
+def write(content: Content, out: Formatted) -> Iterator[None]:
+    yield from writer(sure=is_msgpack(media_type(content.content_type)))(content, out)
 
 
 def is_container(head: int) -> bool:
@@ -209,21 +182,18 @@ def is_container(head: int) -> bool:
     return 0x80 <= head <= 0x9F or 0xDC <= head <= 0xDF
 
 
-def fit(media_type: str, head: bytes, examined: int) -> float:
+def fit(kind: str, head: bytes, examined: int) -> float:
     """Certain by type; likely for bytes of a generic type that are not text but a map or an array that is not empty.
 
     `examined` is how many bytes of a body are passed at most: a shorter head is a complete body.
     """
-    if is_msgpack(media_type):
+    if is_msgpack(kind):
         return 1.0
-    if media_type not in GENERIC_BINARY or len(head) < 2 or not is_container(head[0]) or head[0] in (0x80, 0x90):
+    if kind not in GENERIC_BINARY or len(head) < 2 or not is_container(head[0]) or head[0] in (0x80, 0x90):
         return 0.0
     if _is_text(head):
         return 0.0
-    sample = formatter(media_type)
-    sample.feed(head.decode("latin-1"), len(head) < examined)
-    while not sample.needs_input:
-        sample.next_lines(1_000)
+    sample = written(writer(sure=False), Content(data=head, complete=len(head) < examined))
     return 0.0 if sample.error else 0.6
 
 
@@ -248,11 +218,6 @@ def _same(text: str, data: bytes) -> bool:
         return struct.pack(">f", float(text)) == data
     except OverflowError:
         return False
-
-
-def _quoted(text: str) -> str:
-    text = text.replace("\\", "\\\\").replace('"', '\\"')
-    return _BAD.sub(lambda match: f"\\x{ord(match.group()) - 0xDC00:02x}", text)
 
 
 def _timestamp(data: bytes) -> str:

@@ -1,7 +1,4 @@
-"""The parts of a multipart body: cut at its boundary as it arrives, or collected whole for saving.
-
-Bytes are Latin-1 characters throughout.
-"""
+"""The parts of a multipart body, cut at its boundary, and decoded for saving."""
 
 from __future__ import annotations
 
@@ -13,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from email.message import Message
 from email.utils import collapse_rfc2231_value
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from app.core.bodies.formats.languages import type_of
 from app.core.bodies.media_types import media_type
@@ -22,7 +19,7 @@ HEAD_MAX = 64 * 1024
 """Maximum characters of a part's headers; more are taken for its body."""
 
 _FIRST_LINE = re.compile(r"\s*--([^\r\n]{1,200}?)(?:--)?[ \t]*(?:\r?\n|\Z)")
-_HEAD_END = re.compile(r"\r?\n\r?\n")
+_HEAD_END = re.compile(rb"\r?\n\r?\n")
 
 
 class Part(NamedTuple):
@@ -36,8 +33,15 @@ class Part(NamedTuple):
     encoding: str
 
 
-Event = tuple[Literal["begin"], Part] | tuple[Literal["data", "outside"], str] | tuple[Literal["end"], str]
-"""The beginning of a part, bytes of its body, bytes outside all parts, and the end of a part (with its boundary)."""
+class Section(NamedTuple):
+    """From `begin` to `end`: the content of a part, or bytes outside all parts if `part` is None. `closed`: a boundary
+    follows; `bare`: the line end after the one before is LF alone."""
+
+    part: Part | None
+    begin: int
+    end: int
+    closed: bool
+    bare: bool = False
 
 
 def declared_boundary(content_type: str) -> str | None:
@@ -68,65 +72,40 @@ def boundary_of(content_type: str, text: str) -> tuple[str, str | None]:
     return first, "No boundary is declared; the first line is used."
 
 
-class Splitter:
-    """Cuts a body into parts. `closed`: the final boundary was found; `bare`: lines end in LF only."""
+def split(data: bytes, boundary: str) -> Iterator[Section]:
+    """The parts of a whole body in order, and what is outside all of them."""
+    begin, part_follows = 0, False
+    for found in _delimiters(data, boundary):
+        yield _section(data, begin, found.start(), is_part=part_follows, closed=True)
+        begin, part_follows = found.end(), not found[1]
+    yield _section(data, begin, len(data), is_part=part_follows, closed=False)
 
-    def __init__(self, boundary: str) -> None:
-        self.closed = self.bare = False
-        # Two line ends, dashes and trailing spaces: the longest that an incomplete boundary can be.
-        self._boundary_max = len(boundary) + 80
-        self._delimiter = re.compile(rf"\r?\n--{re.escape(boundary)}(--)?[ \t]*(?=\r?\n|\Z)")
-        # A line end before the body, because the first boundary can be its first line.
-        self._text, self._at = "\n", 0
-        self._fresh = True
-        self._state: Literal["outside", "head", "body"] = "outside"
 
-    def feed(self, text: str, final: bool) -> Iterator[Event]:
-        """The events found so far. Consume them all before feeding more."""
-        self._text, self._at = self._text[self._at :] + text, 0
-        before: tuple[int, str] | None = None
-        while before != (self._at, self._state):
-            before = self._at, self._state
-            yield from self._head(final) if self._state == "head" else self._stretch(final)
-        if final and self._state == "body":
-            self._state = "outside"
-            yield "end", ""
+def _delimiters(data: bytes, boundary: str) -> Iterator[re.Match[bytes]]:
+    """Up to the closing one. A search for the text alone takes a tenth of the time of one for the pattern, during which
+    no other thread runs."""
+    mark = f"--{boundary}".encode("latin-1", "replace")
+    delimiter = re.compile(rb"(?:\A|\r?\n)%s(--)?[ \t]*(?=\r?\n|\Z)" % re.escape(mark))
+    at = data.find(mark)
+    while at >= 0:
+        begin = at - data.endswith(b"\n", 0, at)
+        begin -= begin < at and data.endswith(b"\r", 0, begin)
+        found = delimiter.match(data, begin)
+        if found:
+            yield found
+            if found[1]:
+                return
+        at = data.find(mark, found.end() if found else at + 1)
 
-    def _stretch(self, final: bool) -> Iterator[Event]:
-        """A body, or the text before the first part or after the last, up to the next boundary."""
-        text, at = self._text, self._at
-        match = None if self.closed else self._delimiter.search(text, at)
-        if match and match.end() == len(text) and not final:
-            match = None
-        end = len(text) if final or self.closed else max(at, len(text) - self._boundary_max)
-        stop = match.start() if match else end
-        begin = at + 1 if self._fresh and stop > at else at
-        self._at, self._fresh = stop, self._fresh and stop == at and match is None
-        if stop > begin:
-            yield ("data" if self._state == "body" else "outside"), text[begin:stop]
-        if match:
-            if self._state == "body":
-                yield "end", match.group()
-            self.closed = match.group(1) is not None
-            self._state = "outside" if self.closed else "head"
-            self._at = match.end()
 
-    def _head(self, final: bool) -> Iterator[Event]:
-        """The headers of a part; the text begins with the line end of its boundary."""
-        text, at = self._text, self._at
-        end = _HEAD_END.search(text, at, at + HEAD_MAX)
-        after = end.end() if end else min(len(text), at + HEAD_MAX)
-        if not final and len(text) - (after if end else at) < (self._boundary_max if end else HEAD_MAX):
-            return
-        stop = end.start() if end else after
-        # The line end before a boundary belongs to it, even if it also ends the headers.
-        delimiter = self._delimiter.search(text, at, after + self._boundary_max)
-        if delimiter and delimiter.start() < after:
-            after = delimiter.start()
-            stop = min(stop, after)
-        self.bare = self.bare or text.startswith("\n", at)
-        self._at, self._state = after, "body"
-        yield "begin", part_of(text[at:stop].lstrip("\r\n"))
+def _section(data: bytes, begin: int, end: int, *, is_part: bool, closed: bool) -> Section:
+    if not is_part:
+        return Section(None, begin, end, closed)
+    # The line end before a boundary belongs to it, even if it also ends the headers.
+    found = _HEAD_END.search(data, begin, min(end + 2, begin + HEAD_MAX))
+    stop, body = found.span() if found else (min(end, begin + HEAD_MAX),) * 2
+    head = data[begin : min(stop, end)].decode("latin-1").lstrip("\r\n")
+    return Section(part_of(head), min(body, end), end, closed, bare=data.startswith(b"\n", begin))
 
 
 def part_of(head: str) -> Part:
@@ -182,7 +161,7 @@ def _parameter(message: Message | None, name: str) -> str | None:
 
 PARTS_MAX = 1_000
 STEP = 256 * 1024
-"""Bytes handled at once: a search through a long body would block all other threads."""
+"""Bytes decoded at once: a long part would block all other threads."""
 _SPACE = b" \t\n\r\x0b\f"
 
 
@@ -206,21 +185,11 @@ class PartContent:
 def read_parts(content_type: str, data: bytes, *, cut: bool = False) -> list[PartContent]:
     """At most `PARTS_MAX` parts in order, without the last one if the body is `cut`."""
     boundary, _ = boundary_of(content_type, data[:STEP].decode("latin-1"))
-    splitter = Splitter(boundary)
     found: list[PartContent] = []
-    part: Part | None = None
-    pieces: list[bytes] = []
-    for at in range(0, len(data), STEP):
-        for kind, content in splitter.feed(data[at : at + STEP].decode("latin-1"), at + STEP >= len(data)):
-            if isinstance(content, Part):
-                part, pieces = content, []
-            elif kind == "data":
-                pieces.append(content.encode("latin-1"))
-            elif kind == "end" and part is not None and not (cut and not content):
-                plain, was = decode_in_steps(part.encoding, b"".join(pieces))
-                found.append(PartContent(len(found) + 1, part, plain, bool(was)))
-                if len(found) == PARTS_MAX:
-                    return found
+    for section in split(data, boundary):
+        if section.part is not None and (section.closed or not cut) and len(found) < PARTS_MAX:
+            plain, was = decode_in_steps(section.part.encoding, data[section.begin : section.end])
+            found.append(PartContent(len(found) + 1, section.part, plain, bool(was)))
     return found
 
 

@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import codecs
 import struct
-from collections.abc import Generator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.core.bodies.decompressor import decompress_message
-from app.core.bodies.formats.binary import (
-    HEX_MAX,
-    BinaryFormatter,
-    ByteStream,
-    InvalidError,
-    Steps,
-    hex_text,
-    indent,
-    sized,
-)
+from app.core.bodies.formats.binary import HEX_MAX, ByteReader, InvalidError, TruncatedError, indent, sized, writer
+from app.core.bodies.formatter import Content, Formatted
 from app.core.bodies.lines import LineBuilder
-from app.core.bodies.media_types import GENERIC_BINARY, GRPC, is_protobuf
+from app.core.bodies.media_types import GENERIC_BINARY, GRPC, is_protobuf, media_type
 
 VARINT, FIXED64, LENGTH, START, END, FIXED32 = range(6)
 _MAX_NUMBER = (1 << 29) - 1
@@ -133,22 +125,50 @@ FIELD_MAX = 256 * 1024
 PLAUSIBLE_NUMBER_MAX = 1_000
 """The highest plausible field number in a body not declared as Protobuf."""
 _TRAILERS = 0x80
+_HEAD_MAX = 20
+"""Bytes of a field's number and of its length, or of a varint."""
+_PAST_END = "a field extends past the end of its message"
 
 
 class Protobuf:
     """A sequence of fields, or of gRPC frames: a byte of flags, four of length, and a message."""
 
-    def __init__(self, stream: ByteStream, lines: LineBuilder) -> None:
-        self._stream, self._lines = stream, lines
+    def __init__(self, reader: ByteReader, lines: LineBuilder) -> None:
+        self._reader, self._lines = reader, lines
 
-    def fields(self) -> Steps:
-        """Write the fields of the outer message."""
-        yield from self._fields(None, 0)
+    def fields(self, end: int | None = None, depth: int = 0) -> Iterator[None]:
+        """Write the fields up to the offset `end`, or to the end of the body."""
+        groups: list[int] = []
+        while self._reader.left if end is None else self._reader.at < end:
+            level = depth + len(groups)
+            number, wire, size = self._head(end)
+            if wire == START:
+                self._write_label(number, "group {", level)
+                self._lines.end_line()
+                groups.append(number)
+                if len(groups) > DEEPEST * 10:
+                    raise InvalidError("its groups are nested too deeply")
+            elif wire == END:
+                if not groups or groups.pop() != number:
+                    raise InvalidError(f"group {number} ends but never begins")
+                self._close(level - 1)
+            elif wire == LENGTH and size > FIELD_MAX:
+                self._write_label(number, sized(size), level)
+                self._write_hex(self._reader.read(min(size, HEX_MAX + 1)))
+                self._reader.skip(size - HEX_MAX - 1)
+                self._lines.end_line()
+            else:
+                yield from self._write_nested(
+                    WireField(number, wire, size if wire == VARINT else self._reader.read(size)), level
+                )
+            yield
+        if groups:
+            raise InvalidError(f"group {groups[-1]} is not closed")
 
-    def frames(self) -> Steps:
+    def frames(self) -> Iterator[None]:
         """Write the gRPC frames."""
-        while not (yield from self._at_end()):
-            flags, *length = yield from self._stream.read(5)
+        while self._reader.left:
+            flags, *length = self._reader.read(5)
             size = int.from_bytes(bytes(length), "big")
             label = "trailers" if flags & _TRAILERS else "compressed message" if flags & 1 else "message"
             self._lines.add("key", label)
@@ -156,93 +176,49 @@ class Protobuf:
             if flags & 1:
                 yield from self._compressed(size)
             elif flags & _TRAILERS and size <= FIELD_MAX:
-                trailers = yield from self._stream.read(size)
-                for text in filter(None, trailers.decode("latin-1").split("\r\n")):
+                for text in filter(None, self._reader.read(size).decode("latin-1").split("\r\n")):
                     self._lines.end_line(indent(1))
                     self._lines.add("string", text)
                 self._lines.end_line()
             else:
                 self._lines.end_line()
-                yield from self._fields(self._stream.offset + size, 1)
-            yield True
+                yield from self.fields(self._reader.at + size, 1)
+            yield
 
-    def _compressed(self, size: int) -> Steps:
+    def _compressed(self, size: int) -> Iterator[None]:
         """A compressed message, decompressed if possible."""
-        if size <= FIELD_MAX:
-            data = yield from self._stream.read(size)
-            plain = decompress_message(data)
-            if plain is not None:
-                self._lines.add("text", f", {sized(len(plain))} once unpacked")
-                self._lines.end_line()
-                yield from Protobuf(ByteStream(plain, final=True), self._lines)._fields(len(plain), 1)
-                return
+        data = self._reader.read(size)
+        plain = decompress_message(data) if size <= FIELD_MAX else None
+        if plain is not None:
+            self._lines.add("text", f", {sized(len(plain))} once unpacked")
+            self._lines.end_line()
+            yield from Protobuf(ByteReader(plain), self._lines).fields(len(plain), 1)
+        else:
             self._lines.add("text", ": ")
             self._write_hex(data)
-        else:
-            self._lines.add("text", ": ")
-            yield from self._read_hex(size)
-        self._lines.end_line()
-
-    def _at_end(self) -> Generator[bool, None, bool]:
-        while not self._stream.available:
-            if self._stream.final:
-                return True
-            yield False
-        return False
-
-    def _fields(self, end: int | None, depth: int) -> Steps:
-        """The fields up to the offset `end`, or to the end of the body."""
-        groups: list[int] = []
-        while end is None or self._stream.offset < end:
-            if end is None and (yield from self._at_end()):
-                break
-            number, wire, size = yield from self._head(end)
-            if end is not None and wire != VARINT and self._stream.offset + size > end:
-                raise InvalidError("a field extends past the end of its message")
-            if wire == LENGTH and size > FIELD_MAX:
-                self._write_label(number, sized(size), depth + len(groups))
-                yield from self._read_hex(size)
-                self._lines.end_line()
-            else:
-                value = size if wire == VARINT else (yield from self._stream.read(size))
-                yield from self._write(WireField(number, wire, value), depth, groups)
-            yield True
-        if groups:
-            raise InvalidError(f"group {groups[-1]} is not closed")
-
-    def _head(self, end: int | None) -> Generator[bool, None, tuple[int, int, int]]:
-        """Number, wire type, and the size of the value (for a varint, the value itself)."""
-        known = b""
-        while True:
-            try:
-                number, wire, at, size = head(known, 0)
-                if wire != VARINT:
-                    return number, wire, size
-                return number, wire, _varint_in(known, at)
-            except ShortError:
-                if end is not None and self._stream.offset >= end:
-                    raise InvalidError("a field extends past the end of its message") from None
-                known += yield from self._stream.read(1)
-            except WireError as error:
-                raise InvalidError(str(error)) from None
-
-    def _write(self, found: WireField, depth: int, groups: list[int]) -> Steps:
-        if found.wire == START:
-            self._write_label(found.number, "group {", depth + len(groups))
             self._lines.end_line()
-            groups.append(found.number)
-            if len(groups) > DEEPEST * 10:
-                raise InvalidError("its groups are nested too deeply")
-        elif found.wire == END:
-            if not groups or groups.pop() != found.number:
-                raise InvalidError(f"group {found.number} ends but never begins")
-            self._lines.add("text", " " * indent(depth + len(groups)))
-            self._lines.add("punctuation", "}")
-            self._lines.end_line()
-        else:
-            yield from self._write_nested(found, depth + len(groups))
 
-    def _write_nested(self, found: WireField, depth: int) -> Steps:
+    def _head(self, end: int | None) -> tuple[int, int, int]:
+        """Number and wire type of a field, and the size of its value (of a varint, the value itself)."""
+        reader = self._reader
+        known = reader.peek(_HEAD_MAX if end is None else min(_HEAD_MAX, end - reader.at))
+        try:
+            number, wire, at, size = head(known, 0)
+            value, after = varint(known, at) if wire == VARINT else (size, at)
+        except WireError as error:
+            reader.skip(1)
+            raise InvalidError(str(error)) from None
+        except ShortError:
+            reader.skip(len(known))
+            if end is not None and reader.at >= end:
+                raise InvalidError(_PAST_END) from None
+            raise TruncatedError from None
+        reader.skip(after)
+        if end is not None and reader.at + size > end:
+            raise InvalidError(_PAST_END)
+        return number, wire, value
+
+    def _write_nested(self, found: WireField, depth: int) -> Iterator[None]:
         """A field and everything in it; nested messages are visited without recursion."""
         levels: list[tuple[bytes, int]] = []
         current: WireField | None = found
@@ -255,16 +231,19 @@ class Protobuf:
                     levels.append((current.value, 0))
                 else:
                     self._write_leaf(current, depth + len(levels))
-                yield True
+                yield
             data, at = levels.pop() if levels else (b"", 0)
             current = None
             if at < len(data):
                 current, at = field(data, at)
                 levels.append((data, at))
             elif data:
-                self._lines.add("text", " " * indent(depth + len(levels)))
-                self._lines.add("punctuation", "}")
-                self._lines.end_line()
+                self._close(depth + len(levels))
+
+    def _close(self, depth: int) -> None:
+        self._lines.add("text", " " * indent(depth))
+        self._lines.add("punctuation", "}")
+        self._lines.end_line()
 
     def _write_leaf(self, found: WireField, depth: int) -> None:
         value = found.value
@@ -313,39 +292,38 @@ class Protobuf:
         self._lines.add("punctuation" if brace else "text", " {" if brace else " " if label != "empty" else "")
 
     def _write_hex(self, data: bytes) -> None:
-        self._lines.add("string", hex_text(data[:HEX_MAX]))
+        self._lines.add("string", data[:HEX_MAX].hex(" "))
         if len(data) > HEX_MAX:
             self._lines.add("literal", " …")
 
-    def _read_hex(self, size: int) -> Steps:
-        self._write_hex((yield from self._stream.read(min(size, HEX_MAX + 1))))
-        if size > HEX_MAX + 1:
-            yield from self._stream.skip(size - HEX_MAX - 1)
+
+def _parse(reader: ByteReader, lines: LineBuilder) -> Iterator[None]:
+    yield from Protobuf(reader, lines).fields()
 
 
-def formatter(media_type: str) -> BinaryFormatter:
-    if media_type in GRPC:
-        return BinaryFormatter("gRPC", lambda stream, lines: Protobuf(stream, lines).frames(), sure=True)
-    sure = is_protobuf(media_type)
-    return BinaryFormatter("protobuf", lambda stream, lines: Protobuf(stream, lines).fields(), sure=sure)
+def _parse_grpc(reader: ByteReader, lines: LineBuilder) -> Iterator[None]:
+    yield from Protobuf(reader, lines).frames()
 
 
-def fit(media_type: str, start: bytes, examined: int) -> float:
+_WRITE_GRPC = writer("gRPC", _parse_grpc, sure=True)
+_WRITERS = {sure: writer("protobuf", _parse, sure=sure) for sure in (True, False)}
+
+
+def write(content: Content, out: Formatted) -> Iterator[None]:
+    kind = media_type(content.content_type)
+    yield from (_WRITE_GRPC if kind in GRPC else _WRITERS[is_protobuf(kind)])(content, out)
+
+
+def fit(kind: str, start: bytes, examined: int) -> float:
     """Certain by type; for bytes of a generic type that are not text, ranked between hex and all other views.
 
     `examined` is how many bytes of a body are passed at most: a shorter start is a complete body.
     """
-    if is_protobuf(media_type) or media_type in GRPC:
+    if is_protobuf(kind) or kind in GRPC:
         return 1.0
-    if media_type not in GENERIC_BINARY or len(start) < 4 or as_text(start, plain=False) is not None:
+    if kind not in GENERIC_BINARY or len(start) < 4 or as_text(start, plain=False) is not None:
         return 0.0
     return 0.3 if is_message(start, cut=len(start) >= examined, highest=PLAUSIBLE_NUMBER_MAX) else 0.0
-
-
-def _varint_in(data: bytes, at: int) -> int:
-    value, _ = field(b"\x08" + data[at:], 0)
-    assert isinstance(value.value, int)
-    return value.value
 
 
 def _is_nested(data: int | bytes, depth: int) -> bool:

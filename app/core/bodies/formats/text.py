@@ -2,54 +2,38 @@ r"""Plain text, and raw bytes with `\xe9` for anything that is not printable UTF
 
 from __future__ import annotations
 
-import codecs
 import re
+from collections.abc import Iterator
 
-from app.core.bodies.lines import Kind, Line, LineBuilder
+from app.core.bodies.formatter import Content, Formatted, Write
+from app.core.bodies.lines import Kind, LineBuilder
+
+PIECE = 64 * 1024
+"""Characters of a line written in one step."""
 
 
-class TextFormatter:
+def write(content: Content, out: Formatted) -> Iterator[None]:
     """Lines end at LF or CR LF; a lone CR is shown as `\\r`."""
+    yield from add_text(content.text, out)
 
-    error: str | None = None
-    notes: tuple[str, ...] = ()
 
-    def __init__(self, builder: LineBuilder | None = None) -> None:
-        self._lines = LineBuilder() if builder is None else builder
-        self._text, self._at = "", 0
-        self._final = self._ended = False
-
-    @property
-    def needs_input(self) -> bool:
-        return not len(self._lines) and (self._ended or (not self._final and self._at >= self._safe_end()))
-
-    def feed(self, text: str, final: bool) -> None:
-        self._text = self._text[self._at :] + text
-        self._at = 0
-        self._final = self._final or final
-
-    def next_lines(self, limit: int) -> list[Line]:
-        """At most `limit` lines; an incomplete line is returned in folds once it is long."""
-        end = self._safe_end()
-        while len(self._lines) < limit and self._at < end:
-            stop = self._text.find("\n", self._at, end)
-            if stop < 0:
-                self._lines.add("text", self._text[self._at : end])
-                self._at = end
-                break
-            self._lines.add("text", self._text[self._at : stop].removesuffix("\r"))
-            self._lines.end_line()
-            self._at = stop + 1
-        if self._final and self._at >= len(self._text) and not self._ended:
-            self._ended = True
-            if not self._lines.empty:
-                self._lines.end_line()
-        return self._lines.next_lines(limit)
-
-    def _safe_end(self) -> int:
-        """Excludes a CR at the end of the text."""
-        end = len(self._text)
-        return end - 1 if not self._final and self._text.endswith("\r") else end
+def add_text(text: str, out: LineBuilder, at: int = 0) -> Iterator[None]:
+    """Write the text from the character `at` on unchanged, and finish its last line."""
+    while at < len(text):
+        stop = text.find("\n", at, at + PIECE)
+        if stop >= 0:
+            out.add("text", text[at:stop].removesuffix("\r"))
+            out.end_line()
+            at = stop + 1
+        else:
+            piece = text[at : at + PIECE]
+            cut = piece.endswith("\r") and len(piece) == PIECE
+            out.add("text", piece[:-1] if cut else piece)
+            at += len(piece) - cut
+        yield
+    if not out.empty:
+        out.end_line()
+    yield
 
 
 def fit(media_type: str, head: bytes) -> float:
@@ -76,41 +60,36 @@ _NO_TEXT = re.compile("[\udc80-\udcff]+")
 """The result of `surrogateescape` for bytes that are not UTF-8."""
 
 
-class RawFormatter:
-    """Colours the header names in `head`; the rest of the request is fed. Lines end at LF or CR LF."""
+def raw_writer(head: bytes) -> Write:
+    """Shows a whole request that begins with `head`, whose header names are coloured."""
 
-    def __init__(self, head: bytes) -> None:
-        self._builder = _ByteLines()
-        self._text = TextFormatter(self._builder)
-        self._decoder = codecs.getincrementaldecoder("utf-8")("surrogateescape")
-        line, *fields = head.decode("utf-8", "surrogateescape").split("\r\n")[:-1]
-        self._builder.add("text", line)
-        self._builder.end_line()
-        for field in fields:
-            name, mark, value = field.partition(":")
-            self._builder.add("key", name)
-            self._builder.add("text", mark + value)
-            self._builder.end_line()
+    def write_raw(content: Content, out: Formatted) -> Iterator[None]:
+        begins = content.data.startswith(head)
+        fields = head.count(b"\r\n") - 1 if begins else 0
+        for number, line in enumerate(_lines(content.data)):
+            name, colon, value = line.partition(":") if 0 < number < fields else ("", "", line)
+            _add(out, "key", name)
+            _add(out, "text", colon + value)
+            out.end_line()
+            yield
 
-    @property
-    def needs_input(self) -> bool:
-        """Whether everything fed so far has been returned as lines."""
-        return self._text.needs_input
-
-    def feed(self, data: bytes, final: bool) -> None:
-        """`final` marks the last piece, which may be empty."""
-        self._text.feed(self._decoder.decode(data, final), final)
-
-    def next_lines(self, limit: int) -> list[Line]:
-        """The next lines, at most `limit`."""
-        return self._text.next_lines(limit)
+    return write_raw
 
 
-class _ByteLines(LineBuilder):
-    def add(self, kind: Kind, text: str) -> None:
-        at = 0
-        for match in _NO_TEXT.finditer(text):
-            super().add(kind, text[at : match.start()])
-            super().add("control", "".join(f"\\x{ord(char) - 0xDC00:02x}" for char in match.group()))
-            at = match.end()
-        super().add(kind, text[at:])
+def _lines(data: bytes) -> Iterator[str]:
+    """Each line without its end; bytes that are not UTF-8 as `surrogateescape` has them."""
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at)
+        line = data[at:] if end < 0 else data[at:end].removesuffix(b"\r")
+        yield line.decode("utf-8", "surrogateescape")
+        at = len(data) if end < 0 else end + 1
+
+
+def _add(out: LineBuilder, kind: Kind, text: str) -> None:
+    at = 0
+    for match in _NO_TEXT.finditer(text):
+        out.add(kind, text[at : match.start()])
+        out.add("control", "".join(f"\\x{ord(char) - 0xDC00:02x}" for char in match.group()))
+        at = match.end()
+    out.add(kind, text[at:])

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 
 from app.core.bodies.formats import html
-from app.core.bodies.formats.markup import Dialect, MarkupFormatter
+from app.core.bodies.formats.markup import Dialect, writer
 from app.core.bodies.media_types import is_xml
 
 _XML = Dialect(strict=True, folds_case=False, instruction_end="?>")
 _ELEMENT = re.compile(rb"<[A-Za-z_][\w:.-]*(?:\s[^<>]*)?/?>")
 
-
-def formatter() -> MarkupFormatter:
-    return MarkupFormatter(_XML)
+write = writer(_XML)
 
 
 def fit(media_type: str, head: bytes) -> float:

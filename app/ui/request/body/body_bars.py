@@ -9,17 +9,13 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.text import size_text
-from app.ui.request.body.body_loader import STEP, BodyLoader
-from app.ui.request.body.code.code_view import SHOWN_MAX, CodeView
+from app.ui.request.body.body_loader import BodyLoader
+from app.ui.request.body.code.code_view import CodeView
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.side_by_side import SideBySide
-
-MORE = 1 << 20
-"""Bytes of the body that one press adds."""
-EARLIER = 4 * STEP
 
 
 def body_toolbar(views: QWidget, facts: QLabel, buttons: Iterable[QWidget], parent: QWidget) -> SideBySide:
@@ -81,8 +77,8 @@ class ErrorLocation(QObject):
         self._code, self._loader = code, loader
         self._notice, self._place = "", (0, 0)
         self._jumping = False
-        loader.begun.connect(self._begun)
-        loader.continued.connect(self._continued)
+        loader.begun.connect(self._mark_place)
+        loader.continued.connect(self._mark_place)
         notices.place.clicked.connect(self._show_place)
 
     def forget(self) -> None:
@@ -109,44 +105,31 @@ class ErrorLocation(QObject):
         elif source is not None:
             self._loader.start(source, "text")  # Only once: the view selected for bodies of this type stays.
 
-    @Slot(object, object)
-    def _begun(self, reader: BodyReader, lines: object) -> None:
-        if self._notice and _is_text(reader):
-            self._mark_place()
-        else:
-            self._jumping = False
-
-    @Slot(object)
-    def _continued(self, lines: object) -> None:
-        reader = self._loader.reader
-        if self._notice and reader is not None and _is_text(reader):
-            self._mark_place()
-
+    @Slot()
     def _mark_place(self) -> None:
-        """Mark the place if it is shown; until then more is loaded, as far as the view allows."""
+        """Mark the place once its line is shown."""
         reader = self._loader.reader
         line, column = self._place
-        more = reader is not None and not reader.done and self._code.length() < SHOWN_MAX
-        if self._jumping and more and self._code.line_count() <= line:
-            self._loader.more()
-            return
-        self._code.mark_place(line, column, move=self._jumping)
-        self._jumping = False
+        if reader is None or not self._notice or not _is_text(reader):
+            self._jumping = False
+        elif self._code.line_count() > line or self._loader.ended:
+            self._code.mark_place(line, column, move=self._jumping)
+            self._jumping = False
 
 
 def _is_text(reader: BodyReader) -> bool:
     return reader.view is not None and reader.view.group == "text"
 
 
-class LoadMoreBar(QFrame):
-    """Says which part of a large body is shown, with buttons to load more."""
+class PartBar(QFrame):
+    """Says which part of a large body is shown, with buttons for the rest: `more` goes on as text."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
         self.setProperty("part", "footer")
         self.text = ElidedLabel("", "small", self)
-        self.earlier = Button("Load earlier", theme, self, kind="link")
-        self.more = Button("Load more", theme, self, kind="link")
+        self.earlier = Button("Show previous part", theme, self, kind="link")
+        self.more = Button("Show next part", theme, self, kind="link")
         self.save = Button("Save as…", theme, self, kind="link")
         row = QHBoxLayout(self)
         row.setContentsMargins(metrics.SPACE_4, 2, metrics.SPACE_3, 2)
@@ -155,108 +138,26 @@ class LoadMoreBar(QFrame):
             row.addWidget(button)
         self.hide()
 
-    def say_first(self, read: int, size: int, *, full: bool) -> None:
-        """`read` of the `size` bytes of a request are shown; `full`: no more can be shown."""
-        if full:
-            text = f"Only the first part of {size_text(size)} is shown. Hex and Save as… have all of it."
-        elif read < size:
-            text = f"Showing the first {size_text(read)} of {size_text(size)}"
-        else:
-            text = "Showing the first lines"
-        self.text.setText(text)
-        self.earlier.hide()
-        self.more.setVisible(not full)
-        self.show()
-
-    def say(self, reader: BodyReader, size: int, lines: int | None, *, full: bool) -> None:
-        """The part of a body of `size` bytes that is shown; `lines` if that is less than what was read. `full`: the
-        view can show no more.
-        """
-        end = size_text(reader.unpacked)
-        if reader.codings and full and not reader.start_offset:
-            text = f"Decompression stopped at {end}: this may be a decompression bomb. Hex shows it as sent."
-        else:
-            of = f", decompressed from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
-            text = f"Showing {_part(reader, lines)}{of}"
-        self.text.setText(text)
-        left = size - reader.unpacked
-        if full:
-            self.more.setText("Show next part")
-        elif reader.codings or left > MORE:
-            self.more.setText(f"Load {size_text(MORE).replace('.0 ', ' ')} more")
-        else:
-            self.more.setText(f"Load the rest, {size_text(left)}" if left > 0 else "Load the rest")
+    def show_part(self, reader: BodyReader, size: int, lines: int) -> None:
+        """All that is shown of a body of `size` bytes are these many lines of what `reader` has read."""
+        self.text.setText(_part(reader, size, lines))
+        self.more.setText("Show next part" if _is_text(reader) else "Show as text")
+        self.more.setVisible(not (reader.complete and reader.done) and not (reader.codings and _is_text(reader)))
         self.earlier.setVisible(reader.start_offset > 0)
-        self.more.setVisible(not reader.done and not (full and reader.codings))
         self.show()
 
 
-def _part(reader: BodyReader, lines: int | None) -> str:
+def _part(reader: BodyReader, size: int, lines: int) -> str:
     """Not from one size to another: far into a body both are rounded to the same."""
-    begin, end = reader.start_offset, reader.unpacked
-    if not begin:
-        return f"the first {size_text(end)}" if lines is None else f"{lines:,} lines of the first {size_text(end)}"
+    begin, end = reader.start_offset, size_text(reader.end_offset)
+    if reader.codings and not reader.complete and not begin:
+        return f"Decompression stopped at {end}: this may be a decompression bomb. Hex shows it as sent."
+    of = f", decompressed from {size_text(size)}" if reader.codings else f" of {size_text(size)}"
+    length = size_text(reader.end_offset - begin)
     if not reader.done:
-        part = size_text(end - begin) if lines is None else f"{lines:,} lines"
-        return f"{part} after the first {size_text(begin)}"
-    return f"the last {size_text(end - begin)}" + (f" of {size_text(end)}" if reader.codings else "")
-
-
-class LoadMore(QObject):
-    """Handles the buttons of `bar`."""
-
-    def __init__(self, bar: LoadMoreBar, loader: BodyLoader, code: CodeView) -> None:
-        super().__init__(bar)
-        self._bar, self._loader, self._code = bar, loader, code
-        self._return_to: tuple[int | None, int] | None = None
-        """Number and byte of the line that stays at the top while what precedes it is loaded."""
-        bar.more.clicked.connect(self._more)
-        bar.earlier.clicked.connect(self._earlier)
-
-    def show_part(self, reader: BodyReader, size: int) -> None:
-        """Update the text after lines were loaded."""
-        full = self._code.length() >= SHOWN_MAX
-        if full:
-            self._loader.stop_after_step()
-        textual = reader.view is not None and reader.view.formatter is not None
-        if not size or not textual or (reader.done and not reader.start_offset):
-            self._bar.hide()
-        else:
-            self._bar.say(reader, size, self._code.line_count() if reader.has_lines else None, full=full)
-        self._restore_top_line()
-
-    def forget(self) -> None:
-        """Another body is shown."""
-        self._return_to = None
-
-    @Slot()
-    def _more(self) -> None:
-        reader, source = self._loader.reader, self._loader.source
-        if reader is None or source is None or reader.view is None:
-            return
-        if self._code.length() >= SHOWN_MAX:
-            self._loader.start_at(source, reader.view.group, reader.unpacked)
-        else:
-            self._loader.more(MORE)
-
-    @Slot()
-    def _earlier(self) -> None:
-        reader, source = self._loader.reader, self._loader.source
-        if reader is not None and source is not None and reader.view is not None:
-            self._return_to = (self._code.top_line(), reader.start_offset)
-            self._loader.start_at(source, reader.view.group, max(0, reader.start_offset - EARLIER))
-
-    def _restore_top_line(self) -> None:
-        """Once it is loaded again, scroll the previous top line back to the top."""
-        reader = self._loader.reader
-        if self._return_to is None or reader is None:
-            return
-        number, byte = self._return_to
-        loaded = (
-            reader.unpacked > byte and not reader.has_lines and (number is None or self._code.line_count() >= number)
-        )
-        if loaded or reader.done:
-            self._return_to = None
-            self._code.show_at_top(number)
-        else:
-            self._loader.more()
+        return f"Showing {lines:,} lines of the first {end}{of}"
+    if not begin:
+        return f"Showing the first {end}{of}"
+    if reader.complete:
+        return f"Showing the last {length}{f' of {end}' if reader.codings else ''}{of}"
+    return f"Showing {length} after the first {size_text(begin)}{of}"

@@ -1,31 +1,32 @@
-"""Reads a body in bounded steps and formats it off the GUI thread; the newest request wins."""
+"""Reads a body and formats it off the GUI thread, its first lines first; the newest request wins."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal
 
-from app.core.bodies.body_reader import CHUNK, BodyReader
+from app.core.bodies.body_reader import LINES_MAX, BodyReader, split_character
 from app.core.bodies.formatter import Group
 from app.core.bodies.lines import Line
-from app.core.bodies.resume import BEFORE, Resume, Skipper
 from app.ui.latest_only import Latest
-from app.ui.request.body.body_source import BodySource, plain_pieces
+from app.ui.request.body.body_source import READ, BodySource, plain_pieces
 from app.ui.tasks import Tasks
 
-LINES = 5_000
-"""Lines of one step."""
-STEP = 64 * 1024
-"""Bytes of a body read for one step; few enough that most of their lines are emitted in it."""
+FIRST_LINES, LINES = 500, 5_000
+"""Lines of the first step, and of each further one."""
+LINES_AT_ONCE, CHARACTERS_AT_ONCE = 2_500, 128 * 1024
+"""Lines and characters that are inserted into the view in one turn of the loop, which takes about 20 ms."""
+SHOWN_MAX = 8 * 1024 * 1024
+"""Characters of formatted lines after which the rest is not shown. They are up to ten times what was sent."""
+BEFORE = 32 * 1024
+"""Bytes shown before the requested place."""
 
 
 class BodyLoader(QObject):
-    """`begun` carries the reader and the first lines, `continued` more of them.
-
-    After `failed`, `more` tries again, unless the beginning itself could not be read.
-    """
+    """`begun` carries the reader and the first lines, `continued` more of them until all `ended`."""
 
     begun = Signal(object, object)
     continued = Signal(object)
@@ -34,144 +35,123 @@ class BodyLoader(QObject):
     def __init__(self, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
         self._latest = Latest(tasks, "body: load")
-        self._source: BodySource | None = None
-        self._reader: BodyReader | None = None
-        self._offset = 0
-        self._loading = False
-        self._target = 0
-        self._skipper: tuple[BodySource, str, Skipper] | None = None
-
-    @property
-    def loading(self) -> bool:
-        """Whether a read is in progress."""
-        return self._loading
-
-    @property
-    def source(self) -> BodySource | None:
+        self._counted: tuple[BodySource | None, int, int] = (None, 0, 1)
+        """Of this body: an offset, and the number of the line there."""
+        self.source: BodySource | None = None
         """The body being read."""
-        return self._source
+        self.reader: BodyReader | None = None
+        """Converts the body to lines; None until the first ones are there."""
+        self.ended = False
 
     @property
-    def reader(self) -> BodyReader | None:
-        """Converts the body to lines; read its notes only between signals."""
-        return self._reader
+    def shows_all(self) -> bool:
+        """Whether the lines are those of the whole body."""
+        reader = self.reader
+        return self.ended and reader is not None and reader.done and reader.complete and not reader.start_offset
 
     def start(self, source: BodySource, group: Group | None) -> None:
         """Read this body from its beginning, cancelling the read in progress."""
-        self._latest.run(partial(self._begin, source, group))
+        self._latest.run(partial(self._load, source, group))
 
-    def start_at(self, source: BodySource, group: Group | None, place: int) -> None:
-        """Read from a little before the unpacked byte `place`, so that this place is shown soon."""
-        self._latest.run(partial(self._begin_at, source, group, place))
+    def start_at(self, source: BodySource, place: int) -> None:
+        """Read its text from a little before the unpacked byte `place`."""
+        self._latest.run(partial(self._load, source, "text", place))
 
-    def more(self, size: int = 0) -> None:
-        """Continue reading, unless a read is in progress: one step, or this many more unpacked bytes, step by step."""
-        if not self._loading and self._reader is not None and not self._reader.done:
-            self._loading = True
-            self._target = self._reader.unpacked + size if size else 0
-            self._latest.run(self._read_more)
-
-    def stop_after_step(self) -> None:
-        """Stop reading after the current step."""
-        self._target = 0
+    def start_next(self) -> None:
+        """Read the text after what is shown."""
+        if self.source is not None and self.reader is not None:
+            self._latest.run(partial(self._load, self.source, "text", part=self.reader.next_part))
 
     def stop(self) -> None:
         """Cancel reading."""
         self._latest.stop()
 
-    async def _begin(self, source: BodySource, group: Group | None) -> None:
-        reader, lines = await self._first(source, group)
-        self._begun(reader, lines)
-
-    async def _begin_at(self, source: BodySource, group: Group | None, place: int) -> None:
-        reader, lines = await self._first(source, group)
-        if reader.view is not None and reader.view.formatter is not None and place > reader.unpacked - STEP // 2:
-            self._loading = True
-            point = await self._resume_point(source, reader, place)
-            if self._latest.superseded:
-                return
-            if point is not None:
-                reader.resume(point)
-                self._offset = 0 if reader.codings else point.offset
-            else:
-                await self._skip_to(source, reader, place, lines)
-            lines = await self._read(source, reader)
-            if point is not None and point.folded and lines:
-                lines[0] = lines[0]._replace(folded=True)
-        self._begun(reader, lines)
-
-    async def _first(self, source: BodySource, group: Group | None) -> tuple[BodyReader, list[Line]]:
-        # No reader until the first lines are loaded: `more` must not append to the previous body.
-        self._source, self._reader, self._offset, self._loading, self._target = source, None, 0, True, 0
-        reader = BodyReader(source.headers, source.content_type, group)
-        return reader, await self._read(source, reader)
-
-    def _begun(self, reader: BodyReader, lines: list[Line]) -> None:
-        self._reader = reader
-        if not self._latest.superseded:
-            self.begun.emit(reader, lines)
-
-    async def _resume_point(self, source: BodySource, reader: BodyReader, place: int) -> Resume | None:
-        """Where the lines around `place` can begin, if that is known without formatting everything before it."""
-        name = reader.view.name if reader.view else ""
-        if self._skipper is None or self._skipper[:2] != (source, name):
-            found = reader.skipper()
-            self._skipper = (source, name, found) if found is not None else None
-        if self._skipper is None:
-            return None
-        skipper, loop = self._skipper[2], asyncio.get_running_loop()
-        start = max(0, place - BEFORE)
-        skipper.back_to(start)
-        following = b""
-        async for piece, _ in plain_pieces(source, reader.codings, skipper.offset, self._latest):
-            room = max(0, start - skipper.offset)
-            if room:
-                await loop.run_in_executor(None, skipper.feed, piece[:room])
-            following += piece[room:]
-            if skipper.offset + len(following) >= place:
-                break
-        following = following[: max(0, place - skipper.offset)]
-        return await loop.run_in_executor(None, skipper.point, following) if following else None
-
-    async def _skip_to(self, source: BodySource, reader: BodyReader, place: int, lines: list[Line]) -> None:
-        """Format and discard everything before the place."""
-        passed = sum(not line.folded for line in lines)
-        while not (reader.done or self._latest.superseded) and (reader.unpacked + CHUNK <= place or reader.has_lines):
-            passed += sum(not line.folded for line in await self._step(source, reader))
-        reader.skip_lines(passed)
-
-    async def _read_more(self) -> None:
-        source, reader = self._source, self._reader
-        while source is not None and reader is not None and not (reader.done or self._latest.superseded):
-            self._loading = True
-            lines = await self._read(source, reader)
-            if not self._latest.superseded:
-                self.continued.emit(lines)
-            if not self._target or (reader.unpacked >= self._target and not reader.has_lines):
-                break
-
-    async def _read(self, source: BodySource, reader: BodyReader) -> list[Line]:
+    async def _load(
+        self, source: BodySource, group: Group | None, place: int = 0, part: tuple[int, int, bool] | None = None
+    ) -> None:
+        self.source, self.reader, self.ended = source, None, False
+        reader = BodyReader(source.headers, source.content_type, group, raw_head=source.raw_head)
         try:
-            lines = await self._step(source, reader)
+            elsewhere = part is not None or place > BEFORE
+            lines = await self._first_lines(source, reader, only_view=elsewhere)
+            if elsewhere:
+                reader.go_to(*(part or await self._line_before(source, reader, place - BEFORE)))
+                lines = await self._first_lines(source, reader)
         except Exception:
-            self._loading = False
             if not self._latest.superseded:
                 self.failed.emit()
             raise
-        self._loading = False
+        if not self._latest.superseded:
+            await self._show(reader, lines)
+
+    async def _first_lines(self, source: BodySource, reader: BodyReader, *, only_view: bool = False) -> list[Line]:
+        """Or none, once the view and the charset are known, with `only_view`."""
+        loop, lines = asyncio.get_running_loop(), list[Line]()
+        offset = 0 if reader.codings else reader.start_offset
+        while not (lines or reader.done or self._latest.superseded or (only_view and reader.view is not None)):
+            if reader.needs_input:
+                data = await source.read(offset, READ)
+                offset += len(data)
+                # A body that is shorter than its stated size has ended, too.
+                reader.feed(data, offset >= source.size or not data)
+            lines = await loop.run_in_executor(None, reader.lines, FIRST_LINES)
         return lines
 
-    async def _step(self, source: BodySource, reader: BodyReader) -> list[Line]:
-        """More than one screen of lines: from one piece of the body, or from as many as it takes to get any line."""
-        loop = asyncio.get_running_loop()
-        lines: list[Line] = []
-        while not (lines or reader.done or self._latest.superseded):
-            if reader.needs_input:
-                data = await source.read(self._offset, STEP)
-                self._offset += len(data)
-                # A body that is shorter than its stated size has ended, too.
-                reader.feed(data, self._offset >= source.size or not data)
-            lines = await loop.run_in_executor(None, reader.lines, LINES)
-            if reader.view is not None and reader.view.formatter is None:
+    async def _line_before(self, source: BodySource, reader: BodyReader, end: int) -> tuple[int, int, bool]:
+        """Where the line begins that contains the byte `end`, as `BodyReader.go_to` takes it; of a very long line, a
+        place within it."""
+        known, begin, line = self._counted
+        if known != source or begin > end - BEFORE:
+            begin, line = 0, 1
+        line_end = "\n".encode(reader.charset)
+        last = b""
+        async for data, _ in plain_pieces(source, reader.codings, begin, self._latest):
+            piece = data[: end - begin]
+            line += piece.count(line_end)
+            begin += len(piece)
+            last = (last + piece)[-BEFORE:]
+            if begin >= end:
                 break
-        return lines
+        self._counted = source, begin, line
+        if len(line_end) > 1:
+            return begin - begin % 4, line, True
+        after = last.rfind(line_end) + 1
+        return (begin - len(last) + after, line, False) if after else (begin - split_character(last), line, True)
+
+    async def _show(self, reader: BodyReader, lines: list[Line]) -> None:
+        """In pieces, a turn of the loop after each."""
+        loop, self.reader = asyncio.get_running_loop(), reader
+        count = characters = 0
+        begun = False
+        while not self._latest.superseded:
+            for piece in _pieces(lines):
+                if begun:
+                    self.continued.emit(piece)
+                else:
+                    self.begun.emit(reader, piece)
+                begun = True
+                await asyncio.sleep(0)
+                if self._latest.superseded:
+                    return
+            count += len(lines)
+            characters += sum(len(line.text) for line in lines)
+            if reader.done or count >= LINES_MAX or characters >= SHOWN_MAX:
+                break
+            lines = await loop.run_in_executor(None, reader.lines, LINES)
+        else:
+            return
+        reader.end()
+        self.ended = True
+        self.continued.emit([])
+
+
+def _pieces(lines: list[Line]) -> Iterator[list[Line]]:
+    """At least one piece."""
+    begin = size = 0
+    for end, line in enumerate(lines, 1):
+        size += len(line.text)
+        if size > CHARACTERS_AT_ONCE or end - begin == LINES_AT_ONCE:
+            yield lines[begin:end]
+            begin, size = end, 0
+    if begin < len(lines) or not lines:
+        yield lines[begin:]

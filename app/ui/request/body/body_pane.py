@@ -20,10 +20,8 @@ from app.core.bodies.media_types import media_type, type_hint
 from app.core.bodies.value_at_cursor import Value
 from app.core.search.spellings import pattern_of
 from app.core.text import size_text
-from app.ui.request.body.body_bars import ErrorLocation, LoadMore, NoticesBar
-from app.ui.request.body.body_loader import BodyLoader
+from app.ui.request.body.body_bars import ErrorLocation, NoticesBar
 from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.code.code_view import SHOWN_MAX
 from app.ui.request.body.code.text_style import WrapButton
 from app.ui.request.body.find.body_find import BodyFind
 from app.ui.request.body.image_view import ImageView
@@ -123,7 +121,6 @@ class BodyPane(SourcePane):
         super().__init__(VIEWS, theme, tasks, parent, what="body")
         self.empty = empty
         self._selected_views: dict[str, Group] = {}
-        self.loader = BodyLoader(tasks, self)
         for view in OPTIONAL_VIEWS:
             self.views.set_option_visible(view, False)
         self.facts.setMinimumWidth(1)  # The facts can be spared more easily than the rest of the toolbar.
@@ -142,7 +139,6 @@ class BodyPane(SourcePane):
         self.values = ValueDecoder(self.code, self.split, theme, tasks, self._toast)
         self.lazy_views = LazyViews(self.stack, self.values, tasks, self._add_page)
         self.find_bar.words_changed.connect(self.lazy_views.mark)
-        self.load_more = LoadMore(self.rest, self.loader, self.code)
 
     @property
     def image(self) -> ImageView:
@@ -160,7 +156,6 @@ class BodyPane(SourcePane):
         """Show this body, cancelling the load in progress."""
         self._source = source
         self.error_location.forget()
-        self.load_more.forget()
         self._free_views()
         self.find_bar.dismiss()
         for widget in (self.views, self.search, self.wrap, self.copy, self.save):
@@ -198,7 +193,6 @@ class BodyPane(SourcePane):
     def _connect(self) -> None:
         self.views.activated.connect(self._view_selected)
         self.parts.clicked.connect(self._open_parts)
-        self.code.end_near.connect(self._end_near)
         self.loader.begun.connect(self._begun)
         self.loader.continued.connect(self._continued)
         self.loader.failed.connect(self._failed)
@@ -261,11 +255,11 @@ class BodyPane(SourcePane):
         page: QWidget = self.code
         if reader.view.group in OPTIONAL_VIEWS:
             page = self.lazy_views.show(reader.view, source)
-        elif reader.view.formatter is None:
+        elif reader.view.write is None:
             page = self.hex
             self.hex.show_source(source)
         else:
-            self.code.set_lines(lines, reader.first_line, folding=reader.view.group == "pretty")
+            self.show_first_lines(reader, lines)
         self.stack.setCurrentWidget(page)
         self.wrap.setVisible(page is self.code)
         self._show_notices(reader)
@@ -282,14 +276,9 @@ class BodyPane(SourcePane):
         wrong = _not_as_sent(reader, self._source.content_type) if self._source else []
         notices, place = self.error_location.notices(reader)
         self.notices.say([*wrong, *notices], place=place)
-        if reader.done:
+        if self.loader.ended:
             self.code.end_lines()
-        self.load_more.show_part(reader, self._source.size if self._source else 0)
-
-    @Slot()
-    def _end_near(self) -> None:
-        if self.code.length() < SHOWN_MAX:
-            self.loader.more()
+        self._show_rest()
 
     @Slot(str)
     def _view_selected(self, group: str) -> None:

@@ -13,6 +13,7 @@ from app.core.delivery import Attempt
 from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import DamagedBodyError
 from app.core.model import PART_SIZE, Capture
+from app.core.raw_request import head_bytes, trailer_bytes
 from app.core.record import Headers
 from app.core.repositories import CaptureRepository
 from app.ui.latest_only import Latest
@@ -29,7 +30,7 @@ async def _intact() -> None:
 class BodySource:
     """`read(offset, length)` returns the bytes as they were sent. A saved file is called `file_name`, or `name` with
     the extension of its type if there is none. `check` reads all of it, and raises DamagedBodyError if it is not what
-    was received.
+    was received. A whole request begins with `raw_head`, and is shown as it was received.
     """
 
     size: int
@@ -39,6 +40,7 @@ class BodySource:
     read: Callable[[int, int], Awaitable[bytes]]
     file_name: str | None = None
     check: Callable[[], Awaitable[None]] = _intact
+    raw_head: bytes | None = None
 
     async def damage(self) -> str:
         """What is wrong with it, as a sentence; empty if it is intact."""
@@ -65,6 +67,28 @@ def of_capture(capture: Capture, captures: CaptureRepository) -> BodySource:
     check = partial(captures.check_body, capture)
     name = f"request-{capture.id[:13]}"
     return BodySource(capture.size, capture.headers, capture.content_type, name, read, check=check)
+
+
+def of_raw(capture: Capture, captures: CaptureRepository) -> BodySource:
+    """All bytes of a request as they were received."""
+    head = head_bytes(capture.method, capture.target, capture.http_version, capture.headers)
+    tail = trailer_bytes(capture.trailers)
+    end = len(head) + capture.size
+
+    async def read(offset: int, length: int) -> bytes:
+        data = head[offset : offset + length]
+        at, missing = max(0, offset - len(head)), length - len(data)
+        if missing > 0 and at < capture.size:
+            data += await captures.body(capture.id, at, min(missing, capture.size - at))
+        missing = length - len(data)
+        if missing > 0 and offset + len(data) >= end:
+            at = offset + len(data) - end
+            data += tail[at : at + missing]
+        return data
+
+    name = f"request-{capture.id[:13]}"
+    check = partial(captures.check_body, capture)
+    return BodySource(end + len(tail), (), "", name, read, file_name=f"{name}.http", check=check, raw_head=head)
 
 
 def of_attempt(attempt: Attempt, deliveries: DeliveryRepository) -> BodySource:

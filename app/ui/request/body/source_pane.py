@@ -8,8 +8,11 @@ from functools import cached_property
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
 
-from app.ui.request.body.body_bars import LoadMoreBar, body_toolbar
+from app.core.bodies.body_reader import FORMATTED_MAX, BodyReader
+from app.core.bodies.lines import Line
+from app.ui.request.body.body_bars import PartBar, body_toolbar
 from app.ui.request.body.body_export import BodyCopy, BodySave
+from app.ui.request.body.body_loader import BEFORE, BodyLoader
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.hex_widget import HexWidget
@@ -51,10 +54,11 @@ class SourcePane(QWidget):
         self.search = IconButton("search", f"Find in {what} (Ctrl+F)", theme, self)
         self.copy = IconButton("copy", f"Copy {what}", theme, self)
         self.save = IconButton("download", f"Save {what} as…", theme, self)
+        self.loader = BodyLoader(tasks, self)
         self.stack = QStackedWidget(self)
         self.code = CodeView(theme, self.stack)
         self.stack.addWidget(self.code)
-        self.rest = LoadMoreBar(theme, self)
+        self.rest = PartBar(theme, self)
         self._toast = Toast(theme, self)
         self._saving = BodySave(self, tasks, self._toast, source=self._current_source, what=what)
         self._copying = BodyCopy(
@@ -68,6 +72,8 @@ class SourcePane(QWidget):
             mime_type=mime_type,
         )
         self.search.clicked.connect(self.open_find)
+        self.rest.more.clicked.connect(self._show_next)
+        self.rest.earlier.clicked.connect(self._show_previous)
         for save in (self.save, self.rest.save):
             save.clicked.connect(self._saving.start)
 
@@ -100,6 +106,34 @@ class SourcePane(QWidget):
         page = self.stack.currentWidget()
         if page is not None:
             page.setFocus()
+
+    def show_first_lines(self, reader: BodyReader, lines: list[Line]) -> None:
+        if lines and reader.continues:
+            lines[0] = lines[0]._replace(folded=True)
+        self.code.set_lines(lines, reader.first_line, folding=reader.view is not None and reader.view.group == "pretty")
+
+    def _show_rest(self) -> None:
+        """Say which part is shown, if it is not all."""
+        reader, in_lines = self.loader.reader, self.stack.currentWidget() is self.code
+        if self._source is None or reader is None or not in_lines or not self.loader.ended or self.loader.shows_all:
+            self.rest.hide()
+        else:
+            self.rest.show_part(reader, self._source.size, self.code.line_count())
+
+    @Slot()
+    def _show_next(self) -> None:
+        reader = self.loader.reader
+        if self._source is None or reader is None or reader.view is None:
+            return
+        if reader.view.group == "text":
+            self.loader.start_next()
+        else:
+            self.loader.start(self._source, "text")  # Only once: the view selected for bodies of this type stays.
+
+    @Slot()
+    def _show_previous(self) -> None:
+        if self._source is not None and self.loader.reader is not None:
+            self.loader.start_at(self._source, self.loader.reader.start_offset - FORMATTED_MAX + BEFORE)
 
     @Slot()
     def _start(self) -> None:

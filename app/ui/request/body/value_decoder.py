@@ -13,8 +13,8 @@ from shiboken6 import isValid
 
 from app.core.bodies.embedded_values import DECODED_MAX, Embedded, decode, may_decode
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.json import JsonFormatter
-from app.core.bodies.formats.text import TextFormatter
+from app.core.bodies.formats import json, text
+from app.core.bodies.formatter import Content, written
 from app.core.bodies.lines import Line
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value, value_at
@@ -31,7 +31,6 @@ from app.ui.widgets.toast import Toast
 
 HEIGHT = 220
 """Initial height in pixels."""
-_STEP = 5_000
 KEY = "Ctrl+E"
 NOTHING = "Nothing to decode in this value."
 
@@ -163,24 +162,11 @@ def _decoded(value: Value) -> DecodedValue | None:
 
 
 def _lines(found: Embedded) -> list[Line]:
-    if not found.is_json:
-        return _text_lines(found.text)
-    formatter = JsonFormatter()
-    formatter.feed(found.text, True)
-    return _all_lines(formatter)
+    return written(json.write, Content(found.text)).take() if found.is_json else _text_lines(found.text)
 
 
-def _text_lines(text: str) -> list[Line]:
-    formatter = TextFormatter()
-    formatter.feed(text[:DECODED_MAX], True)
-    return _all_lines(formatter)
-
-
-def _all_lines(formatter: JsonFormatter | TextFormatter) -> list[Line]:
-    lines: list[Line] = []
-    while not formatter.needs_input:
-        lines += formatter.next_lines(_STEP)
-    return lines
+def _text_lines(value: str) -> list[Line]:
+    return written(text.write, Content(value[:DECODED_MAX])).take()
 
 
 class ValueDecoder(QObject):

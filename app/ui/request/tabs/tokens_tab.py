@@ -103,4 +103,4 @@ def _title(place: str, token: JwtToken) -> list[Line]:
     kind = "encrypted token" if token.encrypted else "token"
     builder.add("text", f" \u00b7 {kind}, algorithm {token.algorithm}")
     builder.end_line()
-    return builder.next_lines(100)
+    return builder.take()

@@ -36,8 +36,6 @@ from app.ui.theme.tokens import Tokens
 
 FOLD, UNFOLD = "Ctrl+Shift+[", "Ctrl+Shift+]"
 FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"
-SHOWN_MAX = 8 * 1024 * 1024
-"""Maximum characters of lines in memory; the rest of a larger body is shown starting at another position."""
 
 
 class CodeActions(QObject):
@@ -89,8 +87,6 @@ class CodeView(QPlainTextEdit):
         self._length = 0
         self._formats: dict[str, QTextCharFormat] = {}
         self._style_number = 0
-        self._may_have_room = False
-        """Whether the lines, or the height, changed since the last paint."""
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)
         self.setProperty("frameless", True)
@@ -108,7 +104,6 @@ class CodeView(QPlainTextEdit):
         self.actions_here = CodeActions(self, self.folds, theme)
         self.marks = CodeMarks(self.rows, self.folds, theme, self._layout)
         self.folds.changed.connect(self.gutter.update)
-        self.verticalScrollBar().valueChanged.connect(self._scrolled)
         theme.changed.connect(self._apply_style)
         theme.body_text.changed.connect(self._set_text)
         self._set_text()
@@ -122,7 +117,6 @@ class CodeView(QPlainTextEdit):
         self._text = SearchableText()
         self.marks.forget()
         self._length = sum(len(line.text) + 1 for line in lines)
-        self._may_have_room = True
         self._text.add(lines)
         self.setPlainText("\n".join(line.text for line in lines))
         if self.blockCount() == 1:
@@ -135,7 +129,6 @@ class CodeView(QPlainTextEdit):
         if not lines:
             return
         self.rows.add(lines)
-        self._may_have_room = True
         self._length += sum(len(line.text) + 1 for line in lines)
         self._text.add(lines)
         cursor = QTextCursor(self.document())
@@ -162,29 +155,15 @@ class CodeView(QPlainTextEdit):
         """The number of the last line shown; a continued line counts once."""
         return self.rows.last_number() if self.rows.lines else 0
 
-    def top_line(self) -> int | None:
-        """The number of the line at the top, if it is known."""
-        return self.rows.number_of(self.rows.line_of(self.firstVisibleBlock().blockNumber()))
-
-    def show_at_top(self, number: int | None) -> None:
-        """Scroll so that the line with this number is at the top, or to the end if there is none."""
-        bar = self.verticalScrollBar()
-        line = self.rows.with_number(number)[0] if number is not None else len(self.rows.lines)
-        bar.setValue(self.rows.block_of(line).firstLineNumber() if line < len(self.rows.lines) else bar.maximum())
-
-    def searchable_text(self) -> SearchableText:
-        """The text to search, without folds."""
-        return self._text
-
     def find_all(self, needle: str, written: Sequence[Encoding] = ()) -> list[tuple[int, int]]:
         """Places of `needle`, for `show_match`; `written` is the notation of the text."""
-        return self._text.find([needle], written)
+        return self._text.find([needle], written)[0]
 
     def find_words(
         self, words: Sequence[str], written: Sequence[Encoding], begin: int = 0
     ) -> tuple[list[tuple[int, int]], int]:
         """Places of any of the words from the character `begin` on, and the end of the text."""
-        return self._text.find(words, written, begin), len(self._text.text())
+        return self._text.find(words, written, begin)
 
     def show_match(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool = True) -> None:
         """Mark the matches around the current one, and with `move` scroll to that one, unfolding it; an empty list
@@ -210,9 +189,7 @@ class CodeView(QPlainTextEdit):
         menu.popup(event.globalPos())
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        """Lay out and colour what is about to be visible, then paint. Request more if the last line is visible: nothing
-        could be scrolled to request it. Only once for the same lines: reading more may fail.
-        """
+        """Lay out and colour what is about to be visible, then paint."""
         for row, _ in self.rows.visible_rows(self.viewport().height()):
             block = self.document().findBlockByNumber(row)
             if block.userState() != self._style_number:
@@ -220,15 +197,13 @@ class CodeView(QPlainTextEdit):
             self._layout.lay_out(block)
         self._layout.lay_out_end()
         super().paintEvent(event)
-        if self._may_have_room:
-            self._may_have_room = False
-            if not self.verticalScrollBar().maximum():
-                self.end_near.emit()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Keep the gutter at the left edge."""
+        """Keep the gutter at the left edge, and the cursor in view when a bar appears below or above."""
+        below = self.cursorRect().bottom()
         super().resizeEvent(event)
-        self._may_have_room |= event.size().height() > event.oldSize().height()
+        if event.size().height() <= below < event.oldSize().height():
+            self.ensureCursorVisible()
         self.gutter.place()
 
     def wheelEvent(self, event: QWheelEvent) -> None:
@@ -285,9 +260,3 @@ class CodeView(QPlainTextEdit):
         self.marks.refresh()
         self.viewport().update()
         self.gutter.update()
-
-    @Slot(int)
-    def _scrolled(self, value: int) -> None:
-        bar = self.verticalScrollBar()
-        if bar.maximum() - value <= bar.pageStep() and bar.maximum():
-            self.end_near.emit()

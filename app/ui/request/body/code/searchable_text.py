@@ -20,45 +20,41 @@ class SearchableText:
     """
 
     def __init__(self) -> None:
-        self._texts: list[str] = []
+        self._text, self._begun = "", False
         self._folds: list[int] = []
-        self._length = 0
-        self._joined: str | None = ""
         self._astral: list[int] = []
 
     def add(self, lines: Iterable[Line]) -> None:
         """Append these lines."""
+        begin = end = len(self._text)
+        texts: list[str] = []
         for line in lines:
-            if self._texts and not line.folded:
-                self._texts.append("\n")
-                self._length += 1
-            elif self._texts:
-                self._folds.append(self._length)
-            self._texts.append(line.text)
-            self._length += len(line.text)
-        self._joined = None
+            if self._begun and line.folded:
+                self._folds.append(end)
+            text = "\n" + line.text if self._begun and not line.folded else line.text
+            texts.append(text)
+            end += len(text)
+            self._begun = True
+        added = "".join(texts)
+        if not added.isascii():
+            self._astral += [begin + match.start() for match in _ASTRAL.finditer(added)]
+        self._text += added
 
-    def text(self) -> str:
-        """The full text."""
-        if self._joined is None:
-            self._joined = "".join(self._texts)
-            self._texts = [self._joined]
-            self._astral = [match.start() for match in _ASTRAL.finditer(self._joined)]
-        return self._joined
-
-    def find(self, words: Iterable[str], written: Sequence[Encoding] = (), begin: int = 0) -> list[tuple[int, int]]:
+    def find(
+        self, words: Iterable[str], written: Sequence[Encoding] = (), begin: int = 0
+    ) -> tuple[list[tuple[int, int]], int]:
         """Qt's start and end positions of each match of a word from the character `begin` on, ignoring case, in the
-        notation `written`; at most `MATCHES_MAX`.
+        notation `written`; at most `MATCHES_MAX`. And the number of characters searched so far.
         """
-        text = self.text()
+        text = self._text
         pattern = pattern_of(words, written if may_be_encoded(text, written) else ())
         if pattern is None:
-            return []
+            return [], len(text)
         found = [match.span() for match in islice(pattern.finditer(text, begin), MATCHES_MAX)]
         if "mail" in written:
             encoded = islice(base64_matches(text, pattern), MATCHES_MAX)
             found = sorted([*found, *(place for place in encoded if place[0] >= begin)])[:MATCHES_MAX]
-        return [(self._position(start), self._position(end, end=True)) for start, end in found]
+        return [(self._position(start), self._position(end, end=True)) for start, end in found], len(text)
 
     def _position(self, at: int, *, end: bool = False) -> int:
         folds = bisect_left(self._folds, at) if end else bisect_right(self._folds, at)
