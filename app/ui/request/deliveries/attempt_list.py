@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import (
@@ -26,7 +25,7 @@ from app.core.delivery import Attempt, Delivery
 from app.core.model import WORST_FIRST, DeliveryState
 from app.core.target import Target
 from app.ui.deliveries.words import attempt_text, attempts_text, look_of, next_text
-from app.ui.request.deliveries.attempt_rows import AttemptDelegate
+from app.ui.request.deliveries.attempt_rows import AttemptDelegate, Row
 from app.ui.theme.theme import Theme
 
 ROW_ROLE = Qt.ItemDataRole.UserRole + 1
@@ -34,24 +33,6 @@ TICK_MS = 1_000
 Index = QModelIndex | QPersistentModelIndex
 Attempts = Mapping[str, Sequence[Attempt]]
 """The attempts of deliveries, by their IDs."""
-
-
-@dataclass(frozen=True)
-class Row:
-    """A delivery (`attempt` None), one of its attempts, or (`waiting`) its next one. `longest_ms` is the scale of the
-    delivery's bars."""
-
-    delivery: Delivery
-    target: Target | None
-    attempt: Attempt | None = None
-    waiting: bool = False
-    longest_ms: float = 0.0
-    last: bool = False
-
-    @property
-    def key(self) -> tuple[str, int]:
-        number = self.attempt.number if self.attempt is not None else 0
-        return self.delivery.id, -1 if self.waiting else number
 
 
 def rows_of(deliveries: Sequence[Delivery], attempts: Attempts, target_of: Callable[[int], Target | None]) -> list[Row]:

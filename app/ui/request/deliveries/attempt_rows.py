@@ -1,8 +1,8 @@
-"""Paints the rows of the timeline, with all text plain and escaped."""
+"""The rows of the timeline, and what paints them, with all text plain and escaped."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPen
@@ -18,7 +18,8 @@ from PySide6.QtWidgets import (
 from app.core.attempt_text import trigger_text
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
-from app.core.delivery import FailureKind
+from app.core.delivery import Attempt, Delivery, FailureKind
+from app.core.target import Target
 from app.core.text import clock_time, exact_time, ms_text
 from app.ui.deliveries.words import (
     INTERRUPTED_MEANS,
@@ -39,9 +40,6 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import paint_pill, pill_width
 from app.ui.widgets.labels import plain_tooltip
 
-if TYPE_CHECKING:
-    from app.ui.request.deliveries.attempt_list import Row
-
 Index = QModelIndex | QPersistentModelIndex
 HEAD, ROW = 52, 32
 LEFT, INDENT, TEXT = 16, 40, 64
@@ -53,6 +51,24 @@ TIMED = 520
 _MIDDLE = Qt.AlignmentFlag.AlignVCenter
 _LINE = int(Qt.AlignmentFlag.AlignLeft | _MIDDLE | Qt.TextFlag.TextSingleLine)
 _RIGHT = int(Qt.AlignmentFlag.AlignRight | _MIDDLE | Qt.TextFlag.TextSingleLine)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A delivery (`attempt` None), one of its attempts, or (`waiting`) its next one. `longest_ms` is the scale of the
+    delivery's bars."""
+
+    delivery: Delivery
+    target: Target | None
+    attempt: Attempt | None = None
+    waiting: bool = False
+    longest_ms: float = 0.0
+    last: bool = False
+
+    @property
+    def key(self) -> tuple[str, int]:
+        number = self.attempt.number if self.attempt is not None else 0
+        return self.delivery.id, -1 if self.waiting else number
 
 
 class AttemptDelegate(QStyledItemDelegate):

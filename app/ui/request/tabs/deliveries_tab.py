@@ -26,8 +26,9 @@ from app.core.waiting import no_send_now
 from app.ui.deliveries.words import no_retry, paused_text
 from app.ui.latest_only import Latest
 from app.ui.request.body.source_pane import EMPTY_WIDTH
-from app.ui.request.deliveries.attempt_list import AttemptList, Row, rows_of
+from app.ui.request.deliveries.attempt_list import AttemptList, rows_of
 from app.ui.request.deliveries.attempt_pane import AttemptPane
+from app.ui.request.deliveries.attempt_rows import Row
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
