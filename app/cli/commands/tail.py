@@ -24,7 +24,7 @@ from app.core.text import size_text
 if TYPE_CHECKING:
     from app.cli.client import Answer
     from app.cli.live import RunningProgram
-    from hookline.records import DeliverySummary, EndpointChange, Gap, Summary
+    from hookline.records import DeliverySummary, Summary
     from hookline.running import ApiAddress
 
 HELP = "print requests and deliveries as they come"
@@ -105,6 +105,7 @@ class Follower:
         from app.cli.client import Answer  # start-up time, as above
         from app.cli.live import events  # as above
         from hookline.calls import decoded, query_of  # as above
+        from hookline.records import DeliverySummary, EndpointChange, Gap, Summary  # as above
 
         types = "captured,delivered,endpoint" if self._deliveries else "captured"
         following = False
