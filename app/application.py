@@ -24,13 +24,14 @@ from app.core.providers import catalogue
 from app.core.resources import resource
 from app.core.rules import FieldError
 from app.core.settings import Settings, check
+from app.core.store import Store
 from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.spec import read_folder as read_tunnel_programs
 from app.current_settings import CurrentSettings
 from app.db import runtime_file, tunnel_options
 from app.db.folder import FolderLock, lock_folder, require_database
 from app.db.restore import discard_staged
-from app.db.store import Store
+from app.db.store import Store as SqliteStore
 from app.server.api import ApiServer, ApiServices
 from app.server.api import protocol as api_protocol
 from app.server.api.auth import load_or_create_token
@@ -115,7 +116,7 @@ class Application:
                 require_database(self.folder)
             self.current_settings.load()
             self.token = load_or_create_token(self.folder)
-            store = self.store = await Store.open(
+            store = self.store = await SqliteStore.open(
                 self.folder,
                 self.bus.publish,
                 self.addresses.own_bases,
@@ -337,20 +338,11 @@ class Application:
     def _api_services(self) -> ApiServices:
         store = self.store
         return ApiServices(
-            endpoints=store.endpoints,
-            targets=store.targets,
-            captures=store.captures,
-            positions=store.captures,
+            store=store,
             events=self._events,
-            deliveries=store.deliveries,
             replays=self.replays,
             tunnels=self.tunnels,
-            response_pairs=store.response_pairs,
             refused=self.refused,
-            account=store.account,
-            retention=store.retention,
-            limits=store.limits,
-            backups=store.backups,
             version=__version__,
             base_url=self.addresses.base_url,
             capture_url=lambda: self.addresses.local_base() if self.addresses.listening else None,

@@ -74,11 +74,11 @@ async def test_capture_urls_follow_the_tunnel(application: Application) -> None:
     assert application.addresses.local_url(endpoint) == local
     for base in (URL, MANUAL):
         with pytest.raises(InvalidFieldsError, match="loop"):
-            await services.targets.create(endpoint.id, TargetDraft(url=f"{base}/catch/orders"))
+            await services.store.targets.create(endpoint.id, TargetDraft(url=f"{base}/catch/orders"))
     await services.tunnels.stop()
     assert services.capture_url(endpoint) == f"{MANUAL}/catch/orders"
     with pytest.raises(InvalidFieldsError, match="loop"):  # it may be the tunnel's again
-        await services.targets.create(endpoint.id, TargetDraft(url=f"{URL}/catch/orders"))
+        await services.store.targets.create(endpoint.id, TargetDraft(url=f"{URL}/catch/orders"))
     changes = [event.tunnel.state for event in seen if event.url_changed]
     assert changes == [TunnelState.CHECKING, TunnelState.STOPPING]
 

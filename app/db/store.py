@@ -327,20 +327,16 @@ class Store:
         return store
 
     def keep_reserve(self) -> None:
-        """Create the disk reserve's file; a command that opens the store only briefly needs none."""
-
         def failed(error: Exception) -> None:
             log.debug("the disk reserve begins with the next capture: %s", error)
 
         self._writer.put(Job(lambda database: self._reserve.begin(raw(database)), lambda _: None, failed))
 
     def begin_shutdown(self) -> None:
-        """Stop waiting for a lock that another program holds: Hookline is about to exit."""
         self._stopped_at = min(self._stopped_at, time.monotonic())
         self._writer.begin_shutdown()
 
     async def close(self) -> None:
-        """Stop background work, write what is queued, close all connections. Twice is harmless."""
         self.begin_shutdown()
         async with self._closing:
             await self.backups.stop()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from app.core.errors import HooklineError
 from app.core.events import Bus, Captured, Refused, Subscriptions
 from app.core.model import Endpoint, SentTest
-from app.core.repositories import CaptureRepository, RefusedRepository
+from app.core.store import CaptureRepository, RefusedRepository
 from app.server.forward.lazy_sender import load
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from sqlite3 import sqlite_version
 from app import __version__
 from app.core.about import Component, Fact, duration_text, report_text, without_home
 from app.core.own_urls import ALL_ADDRESSES
-from app.core.repositories import (
+from app.core.settings import Settings
+from app.core.store import (
     AccountRepository,
     CaptureRepository,
     EndpointRepository,
@@ -23,7 +24,6 @@ from app.core.repositories import (
     RetentionRepository,
     StorageLimitRepository,
 )
-from app.core.settings import Settings
 from app.core.text import size_text, use_text
 from app.system import installation
 from app.system.licences import components

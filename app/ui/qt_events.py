@@ -29,7 +29,7 @@ from app.core.events import (
     TunnelChanged,
 )
 from app.core.model import Endpoint, StorageUse
-from app.core.repositories import ActivityRepository
+from app.core.store import ActivityRepository
 from app.core.text import limit_text, unsent_text
 from app.ui.messages import Message, MessageAction, Messages, MessageTone
 from app.ui.session_stats import SessionStats

@@ -19,9 +19,9 @@ class RetentionNotice(QObject):
 
     def __init__(self, services: Services, tasks: Tasks, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._retention, self._tasks = services.retention, tasks
+        self._retention, self._tasks = services.store.retention, tasks
         self._subscription = services.bus.subscribe(RetentionWaiting, self._problem_changed)
-        self._show(services.retention.problem)
+        self._show(services.store.retention.problem)
 
     def stop(self) -> None:
         self._subscription.end()

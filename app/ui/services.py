@@ -10,24 +10,12 @@ from typing import Any, Protocol
 from app.core.about import Component, Fact
 from app.core.backup import BackupContents, BackupStep
 from app.core.deletion import Mark
-from app.core.delivery_repositories import DeliveryRepository, ResponsePairRepository, TargetRepository
 from app.core.events import Bus
 from app.core.model import Endpoint, SentTest
 from app.core.providers.provider import ProviderMark
 from app.core.replay.spec import Replay, ReplaySpec
-from app.core.repositories import (
-    AccountRepository,
-    ActivityRepository,
-    BackupRepository,
-    CaptureRepository,
-    EndpointRepository,
-    ProviderStatsRepository,
-    RefusedRepository,
-    RetentionRepository,
-    StorageLimitRepository,
-    TrashRepository,
-)
 from app.core.settings import Settings
+from app.core.store import RefusedRepository, Store
 from app.core.tunnel.program import FoundProgram
 from app.core.tunnel.tunnel import Probe, Tunnel, TunnelState, TunnelUrl
 
@@ -138,21 +126,10 @@ class Services:
     capture URL, and raises a HooklineError unless it arrived and its response came back.
     """
 
-    endpoints: EndpointRepository
-    captures: CaptureRepository
-    trash: TrashRepository
+    store: Store
     deletes: DeleteControl
-    activity: ActivityRepository
-    senders: ProviderStatsRepository
-    deliveries: DeliveryRepository
-    targets: TargetRepository
-    response_pairs: ResponsePairRepository
     replays: ReplayControl
     tunnels: TunnelControl
-    account: AccountRepository
-    retention: RetentionRepository
-    limits: StorageLimitRepository
-    backups: BackupRepository
     restores: RestoreControl
     restart_restored: Callable[[], None]
     refused: RefusedRepository

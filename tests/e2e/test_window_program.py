@@ -146,7 +146,7 @@ from app.core.model import EndpointDraft
 from app.gui import run_window
 
 async def delete(told):
-    endpoints = told.window.services.endpoints
+    endpoints = told.window.services.store.endpoints
     for name in ("kept", "gone"):
         await endpoints.create(EndpointDraft(name=name, slug=name))
     await endpoints.delete(endpoints.by_slug("gone").id)

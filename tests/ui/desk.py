@@ -28,7 +28,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from tests import factories
-from tests.stored import store_request
+from tests.stored import store_request, store_with
 from tests.ui.tunnels import FakeTunnels
 from tests.ui.waiting import activate, settle
 
@@ -92,21 +92,10 @@ class Desk:
         )
         self.tunnels = FakeTunnels(self.bus)
         self.services = Services(
-            endpoints=self.store.endpoints,
-            captures=self.store.captures,
-            trash=self.store.trash,
+            store=self.store,
             deletes=self.store.trash,
-            activity=self.store.activity,
-            senders=self.store.senders,
-            deliveries=self.store.deliveries,
-            targets=self.store.targets,
-            response_pairs=self.store.response_pairs,
             replays=self.replays,
             tunnels=self.tunnels,
-            account=self.store.account,
-            retention=self.store.retention,
-            limits=self.store.limits,
-            backups=self.store.backups,
             restores=RestoreStaging(self.folder, lambda: self.settings.disk_reserve),
             restart_restored=self.restart_restored,
             refused=self.refused,
@@ -161,6 +150,10 @@ class Desk:
         """A window not yet shown, put together as the program does it."""
         with self.theme.deferred_styling():
             return MainWindow(self.services, self.theme, self.tasks, on_close, **more)
+
+    def with_parts(self, **parts: object) -> Services:
+        """With other parts of the store."""
+        return self.with_services(store=store_with(self.store, **parts))
 
     def with_services(self, **changed: object) -> Services:
         return replace(self.services, **changed)  # type: ignore[arg-type]

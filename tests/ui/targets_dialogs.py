@@ -61,10 +61,10 @@ class Shown:
 
 
 @asynccontextmanager
-async def dialog_of(folder: Path, *urls: str, **services: Any) -> AsyncIterator[Shown]:
+async def dialog_of(folder: Path, *urls: str, **parts: Any) -> AsyncIterator[Shown]:
     async with open_desk(folder) as desk:
-        if services:
-            desk.services = desk.with_services(**{name: make(desk) for name, make in services.items()})
+        if parts:
+            desk.services = desk.with_parts(**{name: make(desk) for name, make in parts.items()})
         endpoint = await desk.endpoint(name="Stripe", slug="stripe")
         for url in urls:
             await desk.store.targets.create(endpoint.id, TargetDraft(url=url))

@@ -69,7 +69,7 @@ async def opened(folder: Path) -> AsyncIterator[tuple[Desk, Held, OwnWindow]]:
         (endpoint,) = desk.store.endpoints.all()
         capture = await desk.capture(endpoint)
         captures: Any = Held(desk.store.captures)
-        desk.services = desk.with_services(captures=captures)
+        desk.services = desk.with_parts(captures=captures)
         (summary,) = await desk.store.captures.page(endpoint.id)
         window = OwnWindow(summary, desk.services, desk.theme, desk.tasks)
         window.show()
@@ -81,7 +81,7 @@ async def opened(folder: Path) -> AsyncIterator[tuple[Desk, Held, OwnWindow]]:
 
 async def test_counting_queued_deliveries_of_a_target_just_added(tmp_path: Path) -> None:
     async with dialog_of(tmp_path, deliveries=lambda desk: Held(desk.store.deliveries)) as shown:
-        held: Any = shown.desk.services.deliveries
+        held: Any = shown.desk.services.store.deliveries
         held.go.clear()
         shown.dialog.add()
         shown.type_url(A)
@@ -94,7 +94,7 @@ async def test_counting_queued_deliveries_of_a_target_just_added(tmp_path: Path)
 
 async def test_asking_before_a_target_is_removed(tmp_path: Path) -> None:
     async with dialog_of(tmp_path, A, deliveries=lambda desk: Held(desk.store.deliveries)) as shown:
-        held: Any = shown.desk.services.deliveries
+        held: Any = shown.desk.services.store.deliveries
         await shown.desk.capture(shown.endpoint)
         await until(lambda: not shown.desk.tasks.running())
         held.go.clear()

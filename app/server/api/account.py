@@ -28,17 +28,17 @@ class AccountCalls:
 
     async def read(self, request: web.Request) -> web.Response:
         """The plan, and the endpoints it allows."""
-        plan = self._services.account.plan
+        plan = self._services.store.account.plan
         return json_response(made(records.Account, None, plan=plan, endpoints=endpoint_usage(self._services, plan)))
 
     async def change(self, request: web.Request, patch: AccountPatch) -> web.Response:
         """Changes the plan; 409 while more endpoints exist than it allows."""
-        await self._services.account.set_plan(patch.plan)
+        await self._services.store.account.set_plan(patch.plan)
         return await self.read(request)
 
 
 def endpoint_usage(services: ApiServices, plan: Plan) -> records.EndpointUsage:
     """How many endpoints there are, and how many the plan allows."""
     return records.EndpointUsage(
-        held=len(services.endpoints.all()), limit=FREE_ENDPOINTS if plan is Plan.FREE else None
+        held=len(services.store.endpoints.all()), limit=FREE_ENDPOINTS if plan is Plan.FREE else None
     )

@@ -43,16 +43,16 @@ class BackupCalls:
         if "\0" in given.path or not path.is_absolute() or not path.name:
             message = f"path must be the absolute path of a file, not {given.path!r}."
             raise InvalidFieldsError([FieldError(field="path", message=message)])
-        return json_response(await self._services.backups.start(path, overwrite=given.overwrite), status=202)
+        return json_response(await self._services.store.backups.start(path, overwrite=given.overwrite), status=202)
 
     async def read(self, request: web.Request) -> web.Response:
         """The running backup, else the last one since the program started; 404 without one."""
-        latest = self._services.backups.latest
+        latest = self._services.store.backups.latest
         if latest is None:
             raise Problem(404, "not-found", "No backup was made since Hookline started.")
         return json_response(latest)
 
     async def cancel(self, request: web.Request) -> web.Response:
         """Ends the running backup and deletes what it wrote; harmless when it has ended. 404 without one."""
-        await self._services.backups.cancel()
+        await self._services.store.backups.cancel()
         return await self.read(request)

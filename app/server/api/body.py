@@ -11,7 +11,7 @@ from aiohttp import web
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
 from app.core.errors import DamagedBodyError, NotFoundError, StorageUnavailableError
 from app.core.model import PART_SIZE, Capture
-from app.core.repositories import CaptureRepository
+from app.core.store import CaptureRepository
 from app.server.api.problems import Problem
 
 log = logging.getLogger(__name__)

@@ -95,11 +95,11 @@ class ComparisonCalls:
     async def compare(self, request: web.Request) -> web.Response:
         """Requests that both targets have responded to, newest first. A page can have fewer items than `limit`, even
         none, and still a `next`."""
-        endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
+        endpoint = endpoint_named(self._services.store.endpoints, request.match_info["slug"])
         first, second = _targets_of(request, endpoint)
         ignored, limit, before = _ignored_of(request), limit_of(request), cursor_of(request, PageKey)
         only = ONLY.of(request)
-        found = await self._services.response_pairs.page(
+        found = await self._services.store.response_pairs.page(
             endpoint.id, first.id, second.id, before=before, limit=min(limit, PAIRS_MAX)
         )
         compared = await asyncio.to_thread(compare_pairs, found.pairs, ignored)

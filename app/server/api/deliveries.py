@@ -87,7 +87,7 @@ class DeliveryCalls:
         limit, reached, of_request = limit_of(request), cursor_of(request, int), REQUEST.of(request)
         if of_request is not None:
             of_request = (await stored_request(self._services, of_request))[0].id
-        endpoints, slug, state = self._services.endpoints, ENDPOINT.of(request), STATE.of(request)
+        endpoints, slug, state = self._services.store.endpoints, ENDPOINT.of(request), STATE.of(request)
         replays, replay_id = await self._replays(request)
         which = DeliveryFilter(
             endpoint_id=None if slug is None else endpoint_named(endpoints, slug).id,
@@ -100,7 +100,7 @@ class DeliveryCalls:
         )
         oldest = (ORDER.of(request) or ("newest" if of_request is None else "oldest")) == "oldest"
         place = {"after": reached or 0} if oldest else {"before": reached}
-        rows = await self._services.deliveries.page(which, **place, limit=limit + 1)
+        rows = await self._services.store.deliveries.page(which, **place, limit=limit + 1)
         following = cursor_text(rows[limit - 1][0]) if len(rows) > limit else None
         found = [(row, endpoints.by_id(row.endpoint_id)) for _, row in rows[:limit]]
         return json_response(Page(await self._out([(row, one) for row, one in found if one is not None]), following))
@@ -126,7 +126,7 @@ class DeliveryCalls:
         attempt = request.match_info["number"]
         if not is_number(attempt):
             raise Problem(404, "not-found", f"The delivery has no attempt {attempt!r}.")
-        body = await self._services.deliveries.response_body(delivery.id, int(attempt))
+        body = await self._services.store.deliveries.response_body(delivery.id, int(attempt))
         return web.Response(body=body, headers=attachment_headers(f"{delivery.id}-{int(attempt)}.bin"))
 
     async def retry(self, request: web.Request) -> web.Response:
@@ -134,7 +134,7 @@ class DeliveryCalls:
         delivery, _ = await self._stored(request)
         if reason := self._no_retry_reason(delivery):
             raise Problem(409, "cannot-retry", reason)
-        await self._services.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
+        await self._services.store.deliveries.retry(DeliveryFilter(delivery_ids=(delivery.id,)))
         return await self._full(*await self._stored(request))
 
     async def send_now(self, request: web.Request) -> web.Response:
@@ -143,21 +143,21 @@ class DeliveryCalls:
         delivery, endpoint = await self._stored(request)
         if reason := no_send_now(delivery, endpoint.target(delivery.target_id), now_us()):
             raise Problem(409, "cannot-send-now", reason)
-        await self._services.deliveries.send_now(delivery)
+        await self._services.store.deliveries.send_now(delivery)
         return await self._full(*await self._stored(request))
 
     async def retry_failed(self, request: web.Request, given: RetryIn) -> web.Response:
         """Queues failed deliveries again, of an endpoint, to a target, or all; not those that were not sent."""
         endpoint_id = None
         if given.endpoint is not None:
-            endpoint_id = endpoint_named(self._services.endpoints, given.endpoint).id
+            endpoint_id = endpoint_named(self._services.store.endpoints, given.endpoint).id
         if given.target is not None:
-            target = self._services.targets.by_id(given.target)
+            target = self._services.store.targets.by_id(given.target)
             if target is None or endpoint_id not in (None, target.endpoint_id):
                 of = "" if endpoint_id is None else f" of {given.endpoint!r}"
                 raise Problem(404, "not-found", f"No target{of} has the ID {given.target}.")
         which = DeliveryFilter(endpoint_id=endpoint_id, target_id=given.target)
-        return json_response(records.Retried(queued=await self._services.deliveries.retry(which)))
+        return json_response(records.Retried(queued=await self._services.store.deliveries.retry(which)))
 
     def _no_retry_reason(self, delivery: Delivery) -> str | None:
         if delivery.deleted:
@@ -166,24 +166,24 @@ class DeliveryCalls:
             return "It is part of a replay. Replay the request again instead."
         if delivery.state not in (DeliveryState.FAILED, DeliveryState.NOT_SENT):
             return f"Only a delivery that failed or was not sent can be retried; this one is {delivery.state.value}."
-        if delivery.target_id is None or self._services.targets.by_id(delivery.target_id) is None:
+        if delivery.target_id is None or self._services.store.targets.by_id(delivery.target_id) is None:
             return "Its target was removed."
         return None
 
     async def _stored(self, request: web.Request) -> tuple[Delivery, Endpoint]:
         """The delivery that the path names and its endpoint, or a 404 problem."""
         delivery_id = request.match_info["id"]
-        rows = await self._services.deliveries.page(DeliveryFilter(delivery_ids=(delivery_id,)), limit=1)
-        endpoint = self._services.endpoints.by_id(rows[0][1].endpoint_id) if rows else None
+        rows = await self._services.store.deliveries.page(DeliveryFilter(delivery_ids=(delivery_id,)), limit=1)
+        endpoint = self._services.store.endpoints.by_id(rows[0][1].endpoint_id) if rows else None
         if endpoint is None:
             raise Problem(404, "not-found", f"No delivery has the ID {delivery_id!r}.")
         return rows[0][1], endpoint
 
     async def _full(self, delivery: Delivery, endpoint: Endpoint) -> web.Response:
-        attempts = await self._services.deliveries.attempts(delivery.id)
+        attempts = await self._services.store.deliveries.attempts(delivery.id)
         return json_response(full_delivery_out(delivery, endpoint, attempts))
 
     async def _out(self, rows: Sequence[tuple[Delivery, Endpoint]]) -> tuple[records.Delivery, ...]:
         """`rows`, each with its endpoint."""
-        last = await self._services.deliveries.last_attempts([row.id for row, _ in rows])
+        last = await self._services.store.deliveries.last_attempts([row.id for row, _ in rows])
         return tuple(delivery_out(row, endpoint, last.get(row.id)) for row, endpoint in rows)

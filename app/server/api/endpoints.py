@@ -44,13 +44,13 @@ class EndpointCalls:
 
     async def list(self, request: web.Request) -> web.Response:
         """In the user's order, new ones last."""
-        counts = await self._services.deliveries.target_counts()
-        page, following = ordered_page(request, self._services.endpoints.all())
+        counts = await self._services.store.deliveries.target_counts()
+        page, following = ordered_page(request, self._services.store.endpoints.all())
         return json_response(Page(tuple(self._out(one, counts, place) for place, one in page), following))
 
     async def create(self, request: web.Request, draft: EndpointIn) -> web.Response:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
-        endpoint = await self._services.endpoints.create(draft)
+        endpoint = await self._services.store.endpoints.create(draft)
         return json_response(await self._read(endpoint), 201, location=f"/endpoints/{endpoint.slug}")
 
     async def read(self, request: web.Request) -> web.Response:
@@ -63,33 +63,33 @@ class EndpointCalls:
             endpoint, position = self._named(request), patch.position
             fields = msgspec.structs.replace(patch, position=UNSET)
             if position is not UNSET:  # before anything is changed
-                wrong = position_error(position, len(self._services.endpoints.all()))
+                wrong = position_error(position, len(self._services.store.endpoints.all()))
                 if wrong is not None:
                     raise InvalidFieldsError([FieldError(field="position", message=wrong)])
             if position is UNSET or fields != EndpointPatch():
-                endpoint = await self._services.endpoints.update(endpoint.id, merged(endpoint.draft(), fields))
+                endpoint = await self._services.store.endpoints.update(endpoint.id, merged(endpoint.draft(), fields))
             if position is not UNSET:
-                await self._services.endpoints.move(endpoint.id, position)
+                await self._services.store.endpoints.move(endpoint.id, position)
         return json_response(await self._read(endpoint))
 
     async def delete(self, request: web.Request) -> web.Response:
         """Deletes the endpoint and all its requests."""
-        await self._services.endpoints.delete(self._named(request).id)
+        await self._services.store.endpoints.delete(self._named(request).id)
         return done()
 
     def _named(self, request: web.Request) -> Endpoint:
-        return endpoint_named(self._services.endpoints, request.match_info["slug"])
+        return endpoint_named(self._services.store.endpoints, request.match_info["slug"])
 
     async def _read(self, endpoint: Endpoint) -> records.Endpoint:
-        return self._out(endpoint, await self._services.deliveries.target_counts() if endpoint.targets else {})
+        return self._out(endpoint, await self._services.store.deliveries.target_counts() if endpoint.targets else {})
 
     def _out(
         self, endpoint: Endpoint, of_targets: Mapping[int, TargetCounts], position: int | None = None
     ) -> records.Endpoint:
         services = self._services
         if position is None:
-            ids = [one.id for one in services.endpoints.all()]
+            ids = [one.id for one in services.store.endpoints.all()]
             position = ids.index(endpoint.id) + 1 if endpoint.id in ids else len(ids)  # deleted just now
-        counts, use = services.captures.counts(endpoint.id), services.limits.use_of(endpoint.id)
+        counts, use = services.store.captures.counts(endpoint.id), services.store.limits.use_of(endpoint.id)
         url, tunnel = services.endpoint_url(endpoint), services.tunnels.url_state
         return endpoint_out(endpoint, url, position, counts, use, tunnel=tunnel, of_targets=of_targets)

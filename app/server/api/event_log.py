@@ -29,7 +29,7 @@ from app.core.events import (
 )
 from app.core.model import Summary
 from app.core.record import Record
-from app.core.repositories import CapturePositions
+from app.core.store import CaptureRepository
 from app.server.api.serializers import made
 from hookline import records
 
@@ -82,7 +82,7 @@ class LoggedEvent(msgspec.Struct):
 class EventLog:
     """All methods are called on the loop's thread."""
 
-    def __init__(self, bus: Bus, captures: CapturePositions) -> None:
+    def __init__(self, bus: Bus, captures: CaptureRepository) -> None:
         self._bus, self._captures = bus, captures
         self._subscriptions = Subscriptions(bus)
         self._events: deque[LoggedEvent] = deque()

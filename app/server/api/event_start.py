@@ -28,7 +28,7 @@ async def start_of(services: ApiServices, name: str, text: str) -> Position:
     except ValueError:
         detail = f"{name} must be a position as events and the header Hookline-Position have it, or a request's ID."
         raise parameter_problem(name, detail) from None
-    stored = await services.positions.seq_of(capture_id)
+    stored = await services.store.captures.seq_of(capture_id)
     if stored is None:
         detail = f"No request has the ID {text!r}, so it is not known what is newer. A position stays known."
         raise Problem(404, "not-found", detail)

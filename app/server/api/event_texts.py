@@ -140,7 +140,7 @@ class EventTexts:
         """Whether it is of another endpoint, as far as that is known without writing it: of the frequent events."""
         match what:
             case Summary(endpoint_id=endpoint_id) | DeliveryChanged(delivery=Delivery(endpoint_id=endpoint_id)):
-                endpoint = self._services.endpoints.by_id(endpoint_id)
+                endpoint = self._services.store.endpoints.by_id(endpoint_id)
                 return endpoint is None or endpoint.slug != slug
         return False
 
@@ -160,10 +160,10 @@ class EventTexts:
         """The slug of the endpoint it is about, and its data; no data if that endpoint was deleted."""
         match what:
             case Summary():
-                endpoint = self._services.endpoints.by_id(what.endpoint_id)
+                endpoint = self._services.store.endpoints.by_id(what.endpoint_id)
                 return (endpoint.slug, summary_out(what, endpoint.slug)) if endpoint else _NOTHING
             case DeliveryChanged(delivery=delivery):
-                endpoint = self._services.endpoints.by_id(delivery.endpoint_id)
+                endpoint = self._services.store.endpoints.by_id(delivery.endpoint_id)
                 return (endpoint.slug, delivery_summary_out(delivery, endpoint)) if endpoint else _NOTHING
             case EndpointSaved(endpoint=endpoint, created=created):
                 return self._endpoint(endpoint, "created" if created else "changed")
@@ -171,10 +171,10 @@ class EventTexts:
                 return self._endpoint(endpoint, "deleted")
             case Refused(refusal=refusal):
                 slug = slug_of(refusal.target)
-                known = slug if slug and self._services.endpoints.by_slug(slug) is not None else None
+                known = slug if slug and self._services.store.endpoints.by_slug(slug) is not None else None
                 return known, refusal_out(refusal, known)
             case ReplayChanged(replay=replay):
-                replayed = replay_out(replay, self._services.endpoints)
+                replayed = replay_out(replay, self._services.store.endpoints)
                 return replayed.endpoint, replayed
             case TunnelChanged(tunnel=tunnel):
                 return None, made(records.TunnelChange, tunnel)

@@ -64,7 +64,7 @@ class EventCalls:
         of which some may be missing here, and the `reason`."""
         services, query, slug = self._services, query_of(request), ENDPOINT.of(request)
         types = TYPES.of(request) or (EVENT_TYPES if query is None else ("captured",))
-        endpoint = None if slug is None else endpoint_named(services.endpoints, slug)
+        endpoint = None if slug is None else endpoint_named(services.store.endpoints, slug)
         start = None
         for name, text in ((LAST_ID, request.headers.get(LAST_ID)), ("after", AFTER.of(request))):
             if text and start is None:
@@ -74,7 +74,7 @@ class EventCalls:
             await response.prepare(request)
             if request.method == "HEAD":
                 return response
-            captures = CaptureFilter(services.positions, None if endpoint is None else endpoint.id, query)
+            captures = CaptureFilter(services.store.captures, None if endpoint is None else endpoint.id, query)
             stream = EventStream(services, self._texts, captures, endpoint, types)
             # The caller left or was dropped, or the store is closed: it connects again, and continues where it was.
             with contextlib.suppress(ConnectionError, StorageUnavailableError):
@@ -144,7 +144,7 @@ class EventStream:
 
     async def _send_stored(self, follower: Follower, response: web.StreamResponse, upto: int) -> None:
         while self._position.capture < upto and not follower.ended:
-            batch = await self._services.positions.between(self._position.capture, upto, BATCH)
+            batch = await self._services.store.captures.between(self._position.capture, upto, BATCH)
             wanted = await self._captures.wanted(batch)
             parts: list[bytes] = []
             for summary in batch:

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from app.core.model import Summary
 from app.core.redaction.secret import SecretHeaders
-from app.core.repositories import CapturePositions
 from app.core.search.query import Query
+from app.core.store import CaptureRepository
 from app.server.api.event_log import EventLog, Position
 
 FIRST_BATCH, BATCH = 8, 500
@@ -22,7 +22,7 @@ class CaptureFilter:
 
     def __init__(
         self,
-        captures: CapturePositions,
+        captures: CaptureRepository,
         endpoint_id: int | None,
         query: Query | None,
         secret_headers: SecretHeaders | None = None,
@@ -45,7 +45,7 @@ class CaptureFilter:
 class NewCaptures:
     """Captures after `position`, which moves on with each batch."""
 
-    def __init__(self, log: EventLog, captures: CapturePositions, start: Position) -> None:
+    def __init__(self, log: EventLog, captures: CaptureRepository, start: Position) -> None:
         self._log, self._captures, self.position = log, captures, start
         self._batch = FIRST_BATCH
 

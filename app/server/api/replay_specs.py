@@ -26,10 +26,10 @@ from app.core.replay.spec import (
     ReplaySource,
     ReplaySpec,
 )
-from app.core.repositories import EndpointRepository
 from app.core.rules import FieldError
 from app.core.search.parse import parse
 from app.core.search.query import QueryError
+from app.core.store import EndpointRepository
 from app.server.api.inputs import EditIn, ReplayEndpointIn, ReplayIn, ReplayRequestIn
 from app.server.api.problems import query_problem
 from app.server.api.routes import endpoint_named

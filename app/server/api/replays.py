@@ -80,7 +80,7 @@ class ReplayCalls:
         ended = await self._services.replays.get(replay.id)
         if ended is not None and not ended.ended:
             raise Problem(409, "cannot-replay", "Hookline is closing, so the result is not known.")
-        deliveries = self._services.deliveries
+        deliveries = self._services.store.deliveries
         made = [one for one in await deliveries.of_capture(capture.id) if one.replay_id == replay.id]
         if not made:
             problem = ended.problem if ended is not None else None
@@ -90,25 +90,25 @@ class ReplayCalls:
 
     async def replay_endpoint(self, request: web.Request, given: ReplayEndpointIn) -> web.Response:
         """Begins to send an endpoint's requests again, oldest first: 202 with the replay."""
-        endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
+        endpoint = endpoint_named(self._services.store.endpoints, request.match_info["slug"])
         return self._accepted(await self._start(endpoint_spec(endpoint.id, given), endpoint))
 
     async def start(self, request: web.Request, given: ReplayIn) -> web.Response:
         """Begins to send the requests with these IDs, or those that match, again: 202 with the replay."""
-        endpoint = None if given.endpoint is None else self._services.endpoints.by_slug(given.endpoint)
-        return self._accepted(await self._start(full_spec(given, self._services.endpoints), endpoint))
+        endpoint = None if given.endpoint is None else self._services.store.endpoints.by_slug(given.endpoint)
+        return self._accepted(await self._start(full_spec(given, self._services.store.endpoints), endpoint))
 
     async def list(self, request: web.Request) -> web.Response:
         """Last started first."""
         limit, last = limit_of(request), cursor_of(request, str)
         rows = [one for one in await self._services.replays.latest(REPLAYS_KEPT) if last is None or one.id < last]
         following = cursor_text(rows[limit - 1].id) if len(rows) > limit else None
-        endpoints = self._services.endpoints
+        endpoints = self._services.store.endpoints
         return json_response(Page(tuple(replay_out(one, endpoints) for one in rows[:limit]), following))
 
     async def read(self, request: web.Request) -> web.Response:
         """One replay with its progress."""
-        return json_response(full_replay_out(await self._stored(request), self._services.endpoints))
+        return json_response(full_replay_out(await self._stored(request), self._services.store.endpoints))
 
     async def pause(self, request: web.Request) -> web.Response:
         """Sends no more until it is resumed; 409 unless it is running."""
@@ -132,13 +132,13 @@ class ReplayCalls:
             changed = await change(replay.id)
         except NotFoundError:
             raise Problem(409, "replay-state", f"{reason}; this one is {replay.state.value}.") from None
-        return json_response(full_replay_out(changed, self._services.endpoints))
+        return json_response(full_replay_out(changed, self._services.store.endpoints))
 
     async def _start(self, spec: ReplaySpec, endpoint: Endpoint | None, *, flat: bool = False) -> Replay:
         """Raises InvalidFieldsError, or a Problem. `endpoint` is the one whose targets it would go to, if just one."""
         to = spec.destination
         if isinstance(to, OtherEndpoint):
-            endpoint_named(self._services.endpoints, to.slug)
+            endpoint_named(self._services.store.endpoints, to.slug)
             if self._services.capture_url() is None:
                 text = "Hookline is not running, so no endpoint captures. Start it with hookline, or hookline serve."
                 raise Problem(409, "cannot-replay", text)
@@ -158,5 +158,5 @@ class ReplayCalls:
         return replay
 
     def _accepted(self, replay: Replay) -> web.Response:
-        shape = full_replay_out(replay, self._services.endpoints)
+        shape = full_replay_out(replay, self._services.store.endpoints)
         return json_response(shape, 202, location=f"/replays/{replay.id}")

@@ -112,17 +112,17 @@ class RequestCalls:
         services, limit, before = self._services, limit_of(request), _earlier(request)
         query, begins, after = query_of(request), BEGINNING.of(request), AFTER.of(request)
         slug, unexamined = ENDPOINT.of(request), list[int]()
-        secret_headers = secret_headers_of(request, services.endpoints.all())
-        endpoint_id = None if slug is None else endpoint_named(services.endpoints, slug).id
+        secret_headers = secret_headers_of(request, services.store.endpoints.all())
+        endpoint_id = None if slug is None else endpoint_named(services.store.endpoints, slug).id
         if query is None:
-            rows = await services.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=begins)
+            rows = await services.store.captures.page(endpoint_id, before=before, limit=limit + 1, beginning=begins)
         elif begins is not None:
-            matching = CaptureFilter(services.positions, endpoint_id, query, secret_headers)
+            matching = CaptureFilter(services.store.captures, endpoint_id, query, secret_headers)
             rows = await _matching_of(services, begins, matching, before, limit + 1)
         else:
             if after is not None:  # so that a search does not look further
                 query = replace(query, terms=(*query.terms, *parse(f"since:{rfc3339(after.received_at)}").terms))
-            found = services.captures.search(
+            found = services.store.captures.search(
                 query,
                 endpoint_id,
                 before=before,
@@ -138,7 +138,7 @@ class RequestCalls:
         following = None
         if len(rows) > limit:
             following = cursor_text(PageKey(received_at=page[-1].received_at, id=page[-1].id))
-        listed = ((row, services.endpoints.by_id(row.endpoint_id)) for row in page)
+        listed = ((row, services.store.endpoints.by_id(row.endpoint_id)) for row in page)
         items = [summary_out(row, endpoint.slug) for row, endpoint in listed if endpoint is not None]
         items = await described(services, items, secret_headers)
         return json_response(RequestPage(items=tuple(items), next=following, unexamined=sum(unexamined)))
@@ -151,7 +151,7 @@ class RequestCalls:
     async def change(self, request: web.Request, patch: RequestPatch) -> web.Response:
         """Sets or removes the given marks; all others stay. The body is not read, so `damaged` is null."""
         capture, _ = await stored_request(self._services, request.match_info["id"])
-        captures = self._services.captures
+        captures = self._services.store.captures
         if patch.note is not UNSET:  # first, as it alone may be refused
             await captures.set_note(capture.id, patch.note or "")
         if patch.starred is not UNSET:
@@ -167,26 +167,26 @@ class RequestCalls:
         decode = DECODED.of(request) or False
         capture, _ = await stored_request(self._services, request.match_info["id"])
         if not DAMAGED.of(request):
-            await self._services.captures.check_body(capture)
-        return await send_body(request, capture, self._services.captures, decode=decode)
+            await self._services.store.captures.check_body(capture)
+        return await send_body(request, capture, self._services.store.captures, decode=decode)
 
     async def delete(self, request: web.Request) -> web.Response:
         """Deletes one request with its body and deliveries."""
         capture, _ = await stored_request(self._services, request.match_info["id"])
-        await self._services.captures.delete([capture.id])
+        await self._services.store.captures.delete([capture.id])
         return done()
 
     async def read_all(self, request: web.Request) -> web.Response:
         """Marks all requests of an endpoint as read."""
-        endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
-        await self._services.captures.mark_all_read(endpoint.id)
+        endpoint = endpoint_named(self._services.store.endpoints, request.match_info["slug"])
+        await self._services.store.captures.mark_all_read(endpoint.id)
         return done()
 
     async def clear(self, request: web.Request) -> web.Response:
         """Deletes all requests of an endpoint, except those with a mark that `keep` names."""
         keep = KEEP.of(request) or frozenset()
-        endpoint = endpoint_named(self._services.endpoints, request.match_info["slug"])
-        await self._services.captures.clear(endpoint.id, keep)
+        endpoint = endpoint_named(self._services.store.endpoints, request.match_info["slug"])
+        await self._services.store.captures.clear(endpoint.id, keep)
         return done()
 
 
@@ -194,7 +194,7 @@ async def described(services: ApiServices, items: Sequence[S], secret_headers: S
     """Those that are still stored, described without secrets if there are `secret_headers`."""
     if secret_headers is None:
         return list(items)
-    found = await services.captures.descriptions([one.id for one in items], secret_headers)
+    found = await services.store.captures.descriptions([one.id for one in items], secret_headers)
     return [replace(one, event=found[one.id].event, gist=found[one.id].gist) for one in items if one.id in found]
 
 
@@ -210,7 +210,7 @@ async def _matching_of(
     """The newest matching requests with such IDs, at least `limit` if there are so many. Few requests have them."""
     found: list[Summary] = []
     while True:
-        rows = await services.captures.page(matching.endpoint_id, before=before, limit=BATCH, beginning=beginning)
+        rows = await services.store.captures.page(matching.endpoint_id, before=before, limit=BATCH, beginning=beginning)
         wanted = await matching.wanted(rows)
         found += [row for row in rows if row.id in wanted]
         if len(rows) < BATCH or len(found) >= limit:
@@ -220,8 +220,8 @@ async def _matching_of(
 
 async def full_request(services: ApiServices, capture_id: str, *, body: bool) -> records.RequestHead | None:
     """A request with its deliveries, and a short body if asked for; None if it was deleted."""
-    capture = await services.captures.get(capture_id)
-    endpoint = services.endpoints.by_id(capture.endpoint_id) if capture is not None else None
+    capture = await services.store.captures.get(capture_id)
+    endpoint = services.store.endpoints.by_id(capture.endpoint_id) if capture is not None else None
     if capture is None or endpoint is None:
         return None
     return await _in_full(services, capture, endpoint, body=body)
@@ -232,8 +232,8 @@ async def _in_full(
 ) -> records.RequestHead:
     """`body`: whether a short one is included; None: it is not even read."""
     has_deliveries = capture.delivery is not DeliveryState.NONE
-    deliveries = await services.deliveries.of_capture(capture.id) if has_deliveries else []
-    last = await services.deliveries.last_attempts([one.id for one in deliveries]) if deliveries else {}
-    data, damaged = (None, None) if body is None else await short_body(services.captures, capture)
+    deliveries = await services.store.deliveries.of_capture(capture.id) if has_deliveries else []
+    last = await services.store.deliveries.last_attempts([one.id for one in deliveries]) if deliveries else {}
+    data, damaged = (None, None) if body is None else await short_body(services.store.captures, capture)
     given = data if body and data is not None and len(data) <= INCLUDED_MAX else UNSET
     return request_out(capture, endpoint, deliveries, last, damaged=damaged, body=given)

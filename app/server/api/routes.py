@@ -11,7 +11,7 @@ import msgspec
 from aiohttp import web
 
 from app.core.model import Capture, Endpoint
-from app.core.repositories import EndpointRepository
+from app.core.store import EndpointRepository
 from app.server.api.parameters import Parameter, check_names
 from app.server.api.problems import Problem, decoded, json_text
 from app.server.api.services import ApiServices
@@ -138,8 +138,8 @@ def endpoint_named(endpoints: EndpointRepository, slug: str) -> Endpoint:
 
 async def stored_request(services: ApiServices, capture_id: str) -> tuple[Capture, Endpoint]:
     """The request and its endpoint, or a 404 problem."""
-    capture = await services.captures.get(capture_id)
-    endpoint = services.endpoints.by_id(capture.endpoint_id) if capture is not None else None
+    capture = await services.store.captures.get(capture_id)
+    endpoint = services.store.endpoints.by_id(capture.endpoint_id) if capture is not None else None
     if capture is None or endpoint is None:
         raise Problem(404, "not-found", f"No request has the ID {capture_id!r}.")
     return capture, endpoint

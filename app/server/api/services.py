@@ -7,18 +7,9 @@ from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.core.delivery_repositories import DeliveryRepository, ResponsePairRepository, TargetRepository
 from app.core.model import Endpoint
-from app.core.repositories import (
-    AccountRepository,
-    BackupRepository,
-    CapturePositions,
-    CaptureRepository,
-    EndpointRepository,
-    RetentionRepository,
-    StorageLimitRepository,
-)
 from app.core.settings import Settings
+from app.core.store import Store
 from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
@@ -32,20 +23,11 @@ REPLAYS_KEPT = 1_000
 class ApiServices:
     """The callables are called for each request, so that changed settings apply at once."""
 
-    endpoints: EndpointRepository
-    targets: TargetRepository
-    captures: CaptureRepository
-    positions: CapturePositions
+    store: Store
     events: EventLog
-    deliveries: DeliveryRepository
     replays: ReplayService
     tunnels: TunnelService
-    response_pairs: ResponsePairRepository
     refused: RefusedLog
-    account: AccountRepository
-    retention: RetentionRepository
-    limits: StorageLimitRepository
-    backups: BackupRepository
     version: str
     base_url: Callable[[], str]
     """What capture URLs start with: the tunnel's URL, the public base URL, or the capture port's own address."""

@@ -53,9 +53,9 @@ class StateCalls:
     async def status(self, request: web.Request) -> web.Response:
         """The program's status; works without a usable database too."""
         services = self._services
-        endpoints = services.endpoints.all()
-        counts = [services.captures.counts(endpoint.id) for endpoint in endpoints]
-        plan, problem = services.account.plan, services.retention.problem
+        endpoints = services.store.endpoints.all()
+        counts = [services.store.captures.counts(endpoint.id) for endpoint in endpoints]
+        plan, problem = services.store.account.plan, services.store.retention.problem
         size = await self._size()
         if problem is not None and size is not None:
             problem = msgspec.structs.replace(problem, expired=size.expired)
@@ -75,7 +75,7 @@ class StateCalls:
                     refused=services.refused.total,
                 ),
                 database_bytes=None if size is None else size.file_bytes,
-                stored=stored_out(services.limits.use(), services.limits.use_of_responses()),
+                stored=stored_out(services.store.limits.use(), services.store.limits.use_of_responses()),
                 uptime_seconds=round(services.uptime_s(), 3),
                 pid=os.getpid(),
                 storage=services.storage_trouble() or "ok",
@@ -86,12 +86,12 @@ class StateCalls:
 
     async def resume(self, request: web.Request) -> web.Response:
         """Accepts the clock, so that requests are deleted by age again; harmless when they are anyway."""
-        await self._services.retention.resume()
-        return json_response(retention_out(self._services.retention.problem))
+        await self._services.store.retention.resume()
+        return json_response(retention_out(self._services.store.retention.problem))
 
     async def _size(self) -> StorageSize | None:
         try:
-            return await self._services.retention.size()
+            return await self._services.store.retention.size()
         except StorageUnavailableError:
             return None
 
@@ -101,7 +101,7 @@ class StateCalls:
 
     async def _target_troubles(self) -> list[str]:
         try:
-            troubles = await self._services.deliveries.target_troubles()
+            troubles = await self._services.store.deliveries.target_troubles()
         except StorageUnavailableError:
             return []
         return [f"{trouble.text} {trouble.advice}" for trouble in troubles]
@@ -121,7 +121,7 @@ class StateCalls:
 
     def _slug(self, refusal: Refusal) -> str | None:
         slug = slug_of(refusal.target)
-        return slug if slug and self._services.endpoints.by_slug(slug) is not None else None
+        return slug if slug and self._services.store.endpoints.by_slug(slug) is not None else None
 
     async def raw(self, request: web.Request) -> web.Response:
         """A refused request as received, at most 64 KiB."""

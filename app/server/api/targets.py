@@ -46,7 +46,7 @@ class TargetCalls:
 
     async def list(self, request: web.Request) -> web.Response:
         """In the user's order, new ones last."""
-        counts = await self._services.deliveries.target_counts()
+        counts = await self._services.store.deliveries.target_counts()
         page, following = ordered_page(request, self._endpoint(request).targets)
         items = (target_out(one, place, counts) for place, one in page)
         return json_response(Page(tuple(items), following))
@@ -54,7 +54,7 @@ class TargetCalls:
     async def create(self, request: web.Request, draft: TargetIn) -> web.Response:
         """201 with the target; 422 for fields that break a rule."""
         endpoint = self._endpoint(request)
-        target = await self._services.targets.create(endpoint.id, draft)
+        target = await self._services.store.targets.create(endpoint.id, draft)
         location = f"/endpoints/{endpoint.slug}/targets/{target.id}"
         return json_response(await self._out(target), 201, location=location)
 
@@ -72,26 +72,26 @@ class TargetCalls:
                 if wrong is not None:
                     raise InvalidFieldsError([FieldError(field="position", message=wrong)])
             if position is UNSET or fields != TargetPatch():
-                target = await self._services.targets.update(target.id, merged(target.draft(), fields))
+                target = await self._services.store.targets.update(target.id, merged(target.draft(), fields))
             if position is not UNSET:
-                await self._services.targets.move(target.id, position)
+                await self._services.store.targets.move(target.id, position)
         return json_response(await self._out(target))
 
     async def delete(self, request: web.Request) -> web.Response:
         """Deletes the target; deliveries queued for it are not sent, and have failed if there was an attempt."""
-        await self._services.targets.delete(self._named(request).id)
+        await self._services.store.targets.delete(self._named(request).id)
         return done()
 
     async def pause(self, request: web.Request) -> web.Response:
         """Keeps deliveries to it queued."""
-        return json_response(await self._out(await self._services.targets.pause(self._named(request).id)))
+        return json_response(await self._out(await self._services.store.targets.pause(self._named(request).id)))
 
     async def resume(self, request: web.Request) -> web.Response:
         """Sends the queued deliveries."""
-        return json_response(await self._out(await self._services.targets.resume(self._named(request).id)))
+        return json_response(await self._out(await self._services.store.targets.resume(self._named(request).id)))
 
     def _endpoint(self, request: web.Request) -> Endpoint:
-        return endpoint_named(self._services.endpoints, request.match_info["slug"])
+        return endpoint_named(self._services.store.endpoints, request.match_info["slug"])
 
     def _named(self, request: web.Request) -> Target:
         text = request.match_info["id"]
@@ -102,8 +102,8 @@ class TargetCalls:
         raise Problem(404, "not-found", f"Endpoint {endpoint.slug!r} has no target {text!r}.")
 
     async def _out(self, target: Target) -> records.Target:
-        counts = await self._services.deliveries.target_counts()
-        endpoint = self._services.endpoints.by_id(target.endpoint_id)
+        counts = await self._services.store.deliveries.target_counts()
+        endpoint = self._services.store.endpoints.by_id(target.endpoint_id)
         ids = [one.id for one in endpoint.targets] if endpoint is not None else []
         position = ids.index(target.id) + 1 if target.id in ids else len(ids) + 1  # deleted just now
         return target_out(target, position, counts)

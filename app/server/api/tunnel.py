@@ -130,7 +130,7 @@ class TunnelCalls:
 
     async def updated(self, request: web.Request, given: TunnelUpdatedIn) -> web.Response:
         """The provider has the endpoint's new capture URL, so that the old one is no longer outdated."""
-        endpoint = endpoint_named(self._services.endpoints, given.endpoint)
+        endpoint = endpoint_named(self._services.store.endpoints, given.endpoint)
         await self._services.tunnels.updated(endpoint.id)
         return self._out(self._services.tunnels.tunnel)
 
@@ -144,7 +144,7 @@ class TunnelCalls:
         return json_response(shape, status)
 
     def _outdated_out(self, outdated: OutdatedUrl) -> records.OutdatedUrl | None:
-        endpoint = self._services.endpoints.by_id(outdated.endpoint_id)
+        endpoint = self._services.store.endpoints.by_id(outdated.endpoint_id)
         if endpoint is None:
             return None
         new_url = self._services.endpoint_url(endpoint) if self._services.tunnels.base else None

@@ -61,8 +61,8 @@ class WaitCalls:
         nothing comes twice."""
         services, query, timeout_s = self._services, query_of(request), TIMEOUT.of(request)
         slug, after, body = ENDPOINT.of(request), AFTER.of(request), BODY.of(request) or False
-        secret_headers = secret_headers_of(request, services.endpoints.all())
-        endpoint = None if slug is None else endpoint_named(services.endpoints, slug)
+        secret_headers = secret_headers_of(request, services.store.endpoints.all())
+        endpoint = None if slug is None else endpoint_named(services.store.endpoints, slug)
         newest = services.events.newest()
         start = newest if after is None else await start_of(services, "after", after)
         if start.capture > newest.capture:
@@ -70,9 +70,9 @@ class WaitCalls:
             raise Problem(409, "position-unknown", detail)
         until = asyncio.get_running_loop().time() + (TIMEOUT_DEFAULT_S if timeout_s is None else timeout_s)
         with self._followers.follow(request) as follower:
-            captures = NewCaptures(services.events, services.positions, start)
+            captures = NewCaptures(services.events, services.store.captures, start)
             endpoint_id = None if endpoint is None else endpoint.id
-            wanted = CaptureFilter(services.positions, endpoint_id, query, secret_headers)
+            wanted = CaptureFilter(services.store.captures, endpoint_id, query, secret_headers)
             found = await self._first(
                 follower, captures, wanted, endpoint, newest=newest.capture, until=until, body=body
             )
@@ -111,7 +111,7 @@ class WaitCalls:
             if follower.stopping:
                 detail = "Hookline is stopping; wait again when it runs."
                 raise Problem(503, "stopping", detail, headers={"Retry-After": str(RETRY_AFTER_S)})
-            if endpoint is not None and self._services.endpoints.by_id(endpoint.id) is None:
+            if endpoint is not None and self._services.store.endpoints.by_id(endpoint.id) is None:
                 raise Problem(404, "not-found", f"The endpoint {endpoint.slug!r} was deleted.")
             if not batch:
                 await follower.sleep(max(left_s, 0))

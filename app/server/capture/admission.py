@@ -8,7 +8,7 @@ from app.core.errors import StorageLimitError
 from app.core.model import METHODS, Endpoint
 from app.core.raw_request import slug_of
 from app.core.record import Headers
-from app.core.repositories import EndpointRepository
+from app.core.store import EndpointRepository
 from app.core.target import Target
 from app.server.capture import responses
 from app.server.capture.auth import CredentialCheck

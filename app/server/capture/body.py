@@ -6,7 +6,7 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from app.core.model import PART_SIZE
-from app.core.repositories import CaptureSink
+from app.core.store import CaptureRepository
 from app.server.capture.body_memory import PART_LEAST, BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.reader import Incoming
@@ -37,7 +37,7 @@ def read_small_body(request: Incoming, limit: int) -> Body | None:
 class BodyBuffer:
     """A body being received. Full parts are stored at once; while memory is short, also what has come of the next."""
 
-    def __init__(self, memory: BodyMemory, captures: CaptureSink, endpoint_id: int) -> None:
+    def __init__(self, memory: BodyMemory, captures: CaptureRepository, endpoint_id: int) -> None:
         self._memory, self._captures, self._endpoint_id = memory, captures, endpoint_id
         self._part = bytearray()
         """What has come since the last part was stored."""

@@ -18,7 +18,7 @@ from app.core.model import REFUSED_RAW_MAX, Capture, DeliveryState, Endpoint, Re
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.providers.contents import kind_of
 from app.core.record import Headers
-from app.core.repositories import CaptureSink, EndpointRepository
+from app.core.store import CaptureRepository, EndpointRepository
 from app.core.target import Target
 from app.server.capture import admission, responses
 from app.server.capture.admission import Admission, CaptureConfig, Rejection, rejection
@@ -68,7 +68,7 @@ class Handler:
     def __init__(
         self,
         endpoints: EndpointRepository,
-        captures: CaptureSink,
+        captures: CaptureRepository,
         refused: RefusedLog,
         *,
         body_limit: Callable[[], int],

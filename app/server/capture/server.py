@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from app.core.errors import HooklineError, PortInUseError
 from app.core.providers.catalogue import Identify, no_provider
-from app.core.repositories import CaptureSink, EndpointRepository
+from app.core.store import CaptureRepository, EndpointRepository
 from app.server.capture.admission import rejection
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
@@ -40,7 +40,7 @@ class CaptureServer:
     def __init__(  # noqa: PLR0917 - the parts it is made of, in this order
         self,
         endpoints: EndpointRepository,
-        captures: CaptureSink,
+        captures: CaptureRepository,
         refused: RefusedLog,
         body_limit: Callable[[], int],
         instance_id: str,

@@ -8,7 +8,6 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from app.core.attempt_text import result_text
-from app.core.delivery_repositories import DeliveryRepository, TargetRepository
 from app.core.events import (
     Bus,
     Captured,
@@ -23,7 +22,7 @@ from app.core.events import (
     TargetChanged,
 )
 from app.core.model import DeliveryState, Endpoint
-from app.core.repositories import CaptureRepository, EndpointRepository
+from app.core.store import CaptureRepository, DeliveryRepository, EndpointRepository, TargetRepository
 from app.core.target import PausedBy, Target
 from app.core.target_text import resume_advice
 from app.core.text import count_of

@@ -14,7 +14,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from app.core.delivery import Attempt, AttemptTrigger, QueuedDelivery, RequestEdit
-from app.core.repositories import CaptureRepository
+from app.core.store import CaptureRepository
 from app.core.target import Target
 
 if TYPE_CHECKING:

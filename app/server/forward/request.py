@@ -20,7 +20,7 @@ from app.core.forward_target import escapes_path, sendable, sub_path, target_bel
 from app.core.hop_by_hop import FRAMING, hop_by_hop
 from app.core.model import PART_SIZE, Capture
 from app.core.record import Headers
-from app.core.repositories import CaptureRepository
+from app.core.store import CaptureRepository
 from app.core.target import Target
 from app.server.forward.attempt_failure import AttemptError
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from app.core.clock import now_us
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind, QueuedDelivery, RequestEdit, Timing
 from app.core.record import Headers
-from app.core.repositories import CaptureRepository
+from app.core.store import CaptureRepository
 from app.core.target import Target
 from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
 from app.server.forward.exchange import Exchange, StaleConnectionError

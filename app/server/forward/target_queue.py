@@ -13,8 +13,8 @@ from typing import TypeVar
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, QueuedDelivery
-from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
+from app.core.store import DeliveryRepository
 from app.server.forward.delivery_result import Made
 
 log = logging.getLogger(__name__)

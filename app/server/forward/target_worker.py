@@ -13,9 +13,9 @@ from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, QueuedDelivery
-from app.core.delivery_repositories import DeliveryRepository, TargetRepository
 from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState
+from app.core.store import DeliveryRepository, TargetRepository
 from app.core.target import PausedBy, Target
 from app.server.forward.delivery_result import Made, after, internal_failure
 from app.server.forward.lazy_sender import LazySender

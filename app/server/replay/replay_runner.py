@@ -16,14 +16,13 @@ from msgspec.structs import replace
 from app.core.attempt_text import FAILURES, short_result
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, FailureKind, QueuedDelivery, ended_state
-from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState
 from app.core.replay.histogram import Histogram
 from app.core.replay.plan import PlannedSend, plan
 from app.core.replay.spec import BackToBack, EarlierResults, OneUrl, OtherEndpoint, OwnTargets, Replay, ReplayProgress
-from app.core.repositories import EndpointRepository
+from app.core.store import DeliveryRepository, EndpointRepository
 from app.core.target import Target
 from app.core.text import count_of
 from app.server.forward.lazy_sender import LazySender

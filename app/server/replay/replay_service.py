@@ -10,7 +10,6 @@ from contextlib import suppress
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.delivery_repositories import DeliveryRepository, ReplayRepository
 from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.events import Bus, ReplayChanged
 from app.core.ids import uuid7
@@ -26,8 +25,8 @@ from app.core.replay.spec import (
     ReplayState,
 )
 from app.core.replay.summary import replay_summary
-from app.core.repositories import CaptureRepository, EndpointRepository
 from app.core.rules import FieldError
+from app.core.store import CaptureRepository, DeliveryRepository, EndpointRepository, ReplayRepository
 from app.server.forward.lazy_sender import LazySender
 from app.server.replay.replay_runner import ReplayRunner
 from app.server.replay.selection import select

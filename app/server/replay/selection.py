@@ -8,8 +8,8 @@ from contextlib import aclosing
 from app.core.ids import first_id, uuid7_us
 from app.core.model import PageKey
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySource
-from app.core.repositories import CaptureRepository
 from app.core.search.parse import parse
+from app.core.store import CaptureRepository
 
 _ID_BYTES = 16
 _PAGE = 500

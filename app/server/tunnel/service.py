@@ -15,7 +15,7 @@ from app.core.clock import now_us
 from app.core.errors import HooklineError, NotFoundError, StorageUnavailableError
 from app.core.events import Bus, EndpointRemoved, EndpointSaved, Event, TunnelChanged
 from app.core.own_urls import CAPTURE_PATH
-from app.core.repositories import EndpointRepository, TunnelRepository
+from app.core.store import EndpointRepository, TunnelRepository
 from app.core.tunnel.options import saved_after, shown_values, values_to_run
 from app.core.tunnel.program import AddressHeader, FoundProgram
 from app.core.tunnel.spec import ProgramSpec

@@ -126,7 +126,7 @@ class ComparisonDialog(Dialog):
     @Slot()
     def follow_endpoint(self) -> None:
         """Show targets as they are now; close if there are no two any more."""
-        endpoint = self._services.endpoints.by_id(self._endpoint.id)
+        endpoint = self._services.store.endpoints.by_id(self._endpoint.id)
         if endpoint is None or compare_refusal(endpoint) is not None:
             self.reject()
             return

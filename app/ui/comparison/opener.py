@@ -26,7 +26,7 @@ class ComparisonOpener(QObject):
     @Slot(object)
     def open(self, endpoint: Endpoint) -> None:
         """Open it, or bring it to the front."""
-        current = self._services.endpoints.by_id(endpoint.id)
+        current = self._services.store.endpoints.by_id(endpoint.id)
         if current is None or compare_refusal(current) is not None:
             return
         dialog = self._open.get(endpoint.id)

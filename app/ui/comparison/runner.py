@@ -36,7 +36,7 @@ class ComparisonRunner(QObject):
 
     def __init__(self, endpoint_id: int, services: Services, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
-        self._endpoint_id, self._pairs = endpoint_id, services.response_pairs
+        self._endpoint_id, self._pairs = endpoint_id, services.store.response_pairs
         self._choice: ComparisonChoice | None = None
         self._all, self._new = Latest(tasks, "compare responses"), Latest(tasks, "compare new responses")
         self._next: PageKey | None = None

@@ -75,11 +75,11 @@ class DashboardPage(QWidget):
 
     @Slot()
     def refresh(self) -> None:
-        endpoints = self._services.endpoints.all()
+        endpoints = self._services.store.endpoints.all()
         self.rows.show_endpoints(endpoints)
         self._body.setCurrentIndex(1 if endpoints else 0)
         self.filter.setVisible(len(endpoints) > FREE_ENDPOINTS)
-        self.stats.show_plan(len(endpoints), self._services.account.plan)
+        self.stats.show_plan(len(endpoints), self._services.store.account.plan)
         self._actions.new.refresh()
         self.new_button.setVisible(bool(endpoints))
         self._refresh_place()
@@ -153,7 +153,7 @@ class DashboardPage(QWidget):
 
     def _contents(self, endpoint: Endpoint) -> RowContents:
         now = now_us()
-        counts = self._services.captures.counts(endpoint.id)
+        counts = self._services.store.captures.counts(endpoint.id)
         last = counts.last_received_at
         return RowContents(
             endpoint=endpoint,
@@ -163,7 +163,7 @@ class DashboardPage(QWidget):
             outcome=self._qt_events.session_stats.last_outcome(endpoint.id),
             activity=tuple(self._qt_events.session_stats.activity(endpoint.id, now)),
             last=ago(last, now) if last is not None else "none yet",
-            use=self._services.limits.use_of(endpoint.id),
+            use=self._services.store.limits.use_of(endpoint.id),
         )
 
     @Slot()
@@ -176,9 +176,9 @@ class DashboardPage(QWidget):
     def _refresh_counts(self) -> None:
         self.rows.refresh()
         self.stats.show_session_stats(self._qt_events.session_stats)
-        counts = self._services.captures.counts
-        kept = sum(counts(endpoint.id).total for endpoint in self._services.endpoints.all())
-        self.stats.show_kept(kept, self._services.limits.use())
+        counts = self._services.store.captures.counts
+        kept = sum(counts(endpoint.id).total for endpoint in self._services.store.endpoints.all())
+        self.stats.show_kept(kept, self._services.store.limits.use())
 
     def _refresh_place(self) -> None:
         place = self._services.listening()
@@ -198,6 +198,6 @@ class DashboardPage(QWidget):
             self._tasks.start(self._show_size(), "measure the store")
 
     async def _show_size(self) -> None:
-        size = await self._services.retention.size()
+        size = await self._services.store.retention.size()
         if isValid(self):
-            self.stats.show_size(size, waiting=self._services.retention.problem is not None)
+            self.stats.show_size(size, waiting=self._services.store.retention.problem is not None)

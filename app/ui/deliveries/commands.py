@@ -104,17 +104,17 @@ class DeliveryCommands(QObject):
         )
 
     def _can_retry(self, delivery: Delivery) -> bool:
-        return no_retry(delivery, self._services.targets.by_id) is None
+        return no_retry(delivery, self._services.store.targets.by_id) is None
 
     def _no_retry(self) -> str | None:
         """The reason of the first one, if none can be retried."""
         selected = self.selected()
         if any(self._can_retry(one) for one in selected):
             return None
-        return no_retry(selected[0], self._services.targets.by_id) if selected else "No delivery is selected."
+        return no_retry(selected[0], self._services.store.targets.by_id) if selected else "No delivery is selected."
 
     def _refusal_of_now(self, delivery: Delivery) -> str | None:
-        target = None if delivery.target_id is None else self._services.targets.by_id(delivery.target_id)
+        target = None if delivery.target_id is None else self._services.store.targets.by_id(delivery.target_id)
         return no_send_now(delivery, target, now_us())
 
     def _no_send_now(self) -> str | None:
@@ -139,7 +139,7 @@ class DeliveryCommands(QObject):
         selected = self.selected()
         if len(selected) == 1:
             target_id = selected[0].target_id
-            target = None if target_id is None else self._services.targets.by_id(target_id)
+            target = None if target_id is None else self._services.store.targets.by_id(target_id)
             self.copy(selected[0].request_url(target), "Copied the target URL.")
 
     @Slot()
@@ -151,7 +151,7 @@ class DeliveryCommands(QObject):
     def _send_now(self) -> None:
         for one in self.selected():
             if self._refusal_of_now(one) is None:
-                self._tasks.start(self._services.deliveries.send_now(one), "deliveries: send now")
+                self._tasks.start(self._services.store.deliveries.send_now(one), "deliveries: send now")
 
     @Slot()
     def _retry_all(self) -> None:
@@ -160,7 +160,7 @@ class DeliveryCommands(QObject):
     async def _retry_listed(self, listed: DeliveryFilter | None) -> None:
         """All (None) are retried only after a question: none of them is in view."""
         which = failed_of(listed or DeliveryFilter())
-        count = await self._services.deliveries.count(which)
+        count = await self._services.store.deliveries.count(which)
         if not count:
             self.announced.emit(NONE_FAILED_AT_ALL if listed in (None, DeliveryFilter()) else NONE_FAILED)
             return
@@ -177,7 +177,7 @@ class DeliveryCommands(QObject):
         await self._retry_deliveries(which)
 
     async def _retry_deliveries(self, which: DeliveryFilter) -> None:
-        count = await self._services.deliveries.retry(which)
+        count = await self._services.store.deliveries.retry(which)
         self.announced.emit(f"Retrying {count_of(count, 'delivery', 'deliveries')}." if count else NONE_FAILED)
 
     def show_menu(self, place: QPoint) -> None:

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from app.core.bodies.escape import escape
 from app.core.delivery import DeliveryFilter
 from app.core.model import DeliveryState
-from app.core.repositories import EndpointRepository
+from app.core.store import EndpointRepository
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button

@@ -48,7 +48,7 @@ class DeliveryPager(QObject):
         self, model: DeliveryModel, table: DeliveryTable, services: Services, tasks: Tasks, parent: QObject
     ) -> None:
         super().__init__(parent)
-        self.model, self._table, self._deliveries = model, table, services.deliveries
+        self.model, self._table, self._deliveries = model, table, services.store.deliveries
         self.filter = DeliveryFilter()
         self.at_end = False
         """Whether the oldest delivery is listed."""

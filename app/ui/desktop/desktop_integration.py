@@ -70,7 +70,7 @@ class Desktop(QObject):
         self._icon, self._icon_state = QIcon(), ("", False)
         self._has_tray, self._misses, self._awaiting_tray = False, 0, False
         self.choices = choices
-        self.unread = UnreadCount(services.endpoints, services.captures, qt_events, self)
+        self.unread = UnreadCount(services.store.endpoints, services.store.captures, qt_events, self)
         self.menu = TrayMenu(self.unread, pause, window)
         self.window_focus = WindowFocus(window, page, self)
         self.notifier = Notifier(tray, tasks, service, self)

@@ -91,7 +91,7 @@ class Notifications(QObject):
         self._began = now_us()
         self._batches: dict[int, NotificationBatch] = {}
         self._paused = {
-            target.id for one in services.endpoints.all() for target in one.targets if _paused_by_failures(target)
+            target.id for one in services.store.endpoints.all() for target in one.targets if _paused_by_failures(target)
         }
         subscriptions = Subscriptions(services.bus)
         subscriptions.add(Captured, self._captured)
@@ -109,7 +109,7 @@ class Notifications(QObject):
     @Slot(object)
     def dismissed(self, notice: Notice) -> None:
         """The user dismissed this notification."""
-        endpoint = self._services.endpoints.by_slug(notice.key)
+        endpoint = self._services.store.endpoints.by_slug(notice.key)
         if endpoint is not None and endpoint.id in self._batches:
             self._batches[endpoint.id].clear()
 
@@ -136,7 +136,7 @@ class Notifications(QObject):
             self._paused.discard(target.id)
         elif target.id not in self._paused:
             self._paused.add(target.id)
-            endpoint = self._services.endpoints.by_id(target.endpoint_id)
+            endpoint = self._services.store.endpoints.by_id(target.endpoint_id)
             if endpoint is not None and not self._window_focus.in_front():
                 self.notice_ready.emit(paused_notice(endpoint, target))
 
@@ -149,7 +149,7 @@ class Notifications(QObject):
             batch.add(summary)
 
     def _should_notify(self, endpoint_id: int) -> bool:
-        endpoint = self._services.endpoints.by_id(endpoint_id)
+        endpoint = self._services.store.endpoints.by_id(endpoint_id)
         when = self._choices.of(endpoint.slug) if endpoint else NotifyWhen.OFF
         if when is NotifyWhen.IN_BACKGROUND:
             return not self._window_focus.in_front()
@@ -157,7 +157,7 @@ class Notifications(QObject):
 
     @Slot(object)
     def _notify(self, batch: NotificationBatch) -> None:
-        endpoint = self._services.endpoints.by_id(batch.endpoint_id)
+        endpoint = self._services.store.endpoints.by_id(batch.endpoint_id)
         if endpoint is None or batch.newest is None or not self._should_notify(endpoint.id):
             batch.clear()
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QObject, Signal, Slot
 
 from app.core.model import Endpoint
-from app.core.repositories import CaptureRepository, EndpointRepository
+from app.core.store import CaptureRepository, EndpointRepository
 from app.ui.qt_events import QtEvents
 
 

@@ -59,10 +59,10 @@ class EndpointOrder(QObject):
             place = ids.index(endpoint_id) + 1
             target = max(1, min(len(ids), place + by if position is None else position))
             if target != place:
-                await self._services.endpoints.move(endpoint_id, target)
+                await self._services.store.endpoints.move(endpoint_id, target)
 
     def _ids(self) -> list[int]:
-        return [endpoint.id for endpoint in self._services.endpoints.all()]
+        return [endpoint.id for endpoint in self._services.store.endpoints.all()]
 
 
 FIRST_NAME = "My first endpoint"
@@ -104,7 +104,7 @@ class EndpointActions(QObject):
 
     def refusal(self) -> str | None:
         """Why no endpoint can be created now; None when one can."""
-        return create_refusal(self._services.account.plan, len(self._services.endpoints.all()))
+        return create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
 
     @Slot(str)
     def create_with_slug(self, slug: str) -> None:
@@ -124,7 +124,7 @@ class EndpointActions(QObject):
     @Slot(object)
     def edit(self, endpoint: Endpoint) -> None:
         """Open the form for `endpoint`."""
-        current = self._services.endpoints.by_id(endpoint.id)
+        current = self._services.store.endpoints.by_id(endpoint.id)
         if current is not None:
             self._open(current)
 
@@ -192,7 +192,7 @@ class EndpointActions(QObject):
         self.set_active(endpoint, not endpoint.active)
 
     def mark_all_read(self, endpoint: Endpoint) -> None:
-        self._tasks.start(self._services.captures.mark_all_read(endpoint.id), "mark all read")
+        self._tasks.start(self._services.store.captures.mark_all_read(endpoint.id), "mark all read")
 
     def clear(self, endpoint: Endpoint) -> None:
         """Ask, then delete all its requests."""
@@ -224,12 +224,12 @@ class EndpointActions(QObject):
         self._dialog = None
 
     async def _create_first(self) -> None:
-        self.created.emit(await self._services.endpoints.create(EndpointDraft(name=FIRST_NAME)))
+        self.created.emit(await self._services.store.endpoints.create(EndpointDraft(name=FIRST_NAME)))
 
     async def _delete(self, endpoint: Endpoint) -> None:
         try:
-            total = self._services.captures.counts(endpoint.id).total
-            marked = await self._services.captures.marked(endpoint.id)
+            total = self._services.store.captures.counts(endpoint.id).total
+            marked = await self._services.store.captures.marked(endpoint.id)
             title, text = endpoint_question(endpoint, total, marked)
             if await ask(self._window, self._theme, title, text, "Delete endpoint"):
                 await self._services.deletes.delete_endpoint(endpoint.id)
@@ -237,19 +237,19 @@ class EndpointActions(QObject):
             self._confirming.discard(endpoint.id)
 
     async def _clear(self, endpoint: Endpoint) -> None:
-        total = self._services.captures.counts(endpoint.id).total
-        marked = await self._services.captures.marked(endpoint.id)
+        total = self._services.store.captures.counts(endpoint.id).total
+        marked = await self._services.store.captures.marked(endpoint.id)
         question = partial(clear_question, endpoint, total, marked)
         keeps = await ask_keeping(question(), question(keep=True) if marked.any else None, self._theme, self._window)
         if keeps is not None:
             await self._services.deletes.clear(endpoint.id, ("starred", "noted") if keeps else ())
 
     async def _set_active(self, endpoint_id: int, active: bool) -> None:
-        endpoint = self._services.endpoints.by_id(endpoint_id)
+        endpoint = self._services.store.endpoints.by_id(endpoint_id)
         if endpoint is None:
             return
         try:
-            await self._services.endpoints.update(endpoint_id, replace(endpoint.draft(), active=active))
+            await self._services.store.endpoints.update(endpoint_id, replace(endpoint.draft(), active=active))
         except HooklineError:
             self.switch_refused.emit(endpoint)
             raise

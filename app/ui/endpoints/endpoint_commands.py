@@ -129,10 +129,10 @@ class EndpointCommands(QObject):
         self._actions.order.move_by(endpoint.id, by)
 
     def _none_unread(self, endpoint: Endpoint) -> str | None:
-        return None if self._services.captures.counts(endpoint.id).unread else "All requests are already read."
+        return None if self._services.store.captures.counts(endpoint.id).unread else "All requests are already read."
 
     def _is_empty(self, endpoint: Endpoint) -> str | None:
-        return None if self._services.captures.counts(endpoint.id).total else "The endpoint has no requests."
+        return None if self._services.store.captures.counts(endpoint.id).total else "The endpoint has no requests."
 
     def _is_first(self, endpoint: Endpoint) -> str | None:
         return None if self._actions.order.can_move(endpoint.id, -1) else "This endpoint is already first."
@@ -158,7 +158,7 @@ class EndpointMenus(QObject):
         menu = QMenu(self._window)
         menu.aboutToHide.connect(menu.deleteLater)
         menu.setToolTipsVisible(True)
-        current = partial(self._services.endpoints.by_id, endpoint.id)
+        current = partial(self._services.store.endpoints.by_id, endpoint.id)
         commands = EndpointCommands(current, self._services, self._actions, self._theme, menu)
         menu.addActions([commands.open, commands.copy_url, commands.show_qr, commands.copy_link, commands.send_test])
         menu.addSeparator()

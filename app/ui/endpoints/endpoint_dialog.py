@@ -46,7 +46,7 @@ class EndpointDialog(EditDialog):
         self._refused: dict[str, str] = {}
         self._busy = False
         self.form = EndpointForm(theme, self, with_slug=endpoint is None)
-        if services.retention.problem is not None:
+        if services.store.retention.problem is not None:
             days = self.form.retention.days.range_text()
             self.form.fields["retention_days"].set_help(f"{days}. {RETENTION_WAITS}")
         if endpoint is not None:
@@ -93,7 +93,7 @@ class EndpointDialog(EditDialog):
         errors += [
             e for e in endpoint_errors(draft, self._services.own_bases()) if e.field not in {o.field for o in errors}
         ]
-        if self._endpoint is None and draft.slug and self._services.endpoints.by_slug(draft.slug):
+        if self._endpoint is None and draft.slug and self._services.store.endpoints.by_slug(draft.slug):
             errors.append(FieldError(field="slug", message=f"Slug {draft.slug} is taken by another endpoint."))
         known = {error.field for error in errors}
         errors += [FieldError(field=f, message=m) for f, m in self._refused.items() if f not in known]
@@ -116,7 +116,7 @@ class EndpointDialog(EditDialog):
     @Slot()
     def open_targets(self) -> None:
         """Open the dialog of all targets above this one."""
-        current = self._services.endpoints.by_id(self._endpoint.id) if self._endpoint is not None else None
+        current = self._services.store.endpoints.by_id(self._endpoint.id) if self._endpoint is not None else None
         if current is not None:
             dialog = TargetsDialog(self._services, self.theme, self._tasks, self, current)
             dialog.finished.connect(self._targets_closed)
@@ -125,7 +125,7 @@ class EndpointDialog(EditDialog):
     @Slot()
     def _targets_closed(self) -> None:
         """Follow what was saved there of the first target; its fields here had no changes."""
-        current = self._services.endpoints.by_id(self._endpoint.id) if self._endpoint is not None else None
+        current = self._services.store.endpoints.by_id(self._endpoint.id) if self._endpoint is not None else None
         if current is not None:
             draft = current.draft()
             self.form.load_forward(draft)
@@ -148,12 +148,12 @@ class EndpointDialog(EditDialog):
     async def _save(self, draft: EndpointDraft) -> None:
         try:
             if self._endpoint is None:
-                endpoint = await self._services.endpoints.create(draft)
+                endpoint = await self._services.store.endpoints.create(draft)
             else:
-                use = self._services.limits.use_of(self._endpoint.id)
+                use = self._services.store.limits.use_of(self._endpoint.id)
                 if not await confirm_storage_limit(self, self.theme, use, draft.storage_limit, draft.when_full):
                     return
-                endpoint = await self._services.endpoints.update(self._endpoint.id, draft)
+                endpoint = await self._services.store.endpoints.update(self._endpoint.id, draft)
         except HooklineError as error:
             if not isValid(self):
                 raise
@@ -183,7 +183,7 @@ class EndpointDialog(EditDialog):
     def _draft(self) -> EndpointDraft:
         if self._endpoint is None:
             return self.form.draft()
-        current = self._services.endpoints.by_id(self._endpoint.id) or self._endpoint
+        current = self._services.store.endpoints.by_id(self._endpoint.id) or self._endpoint
         return replace(self.form.draft(current.active), slug=self._endpoint.slug)
 
     @Slot(str)
@@ -201,7 +201,7 @@ class EndpointDialog(EditDialog):
             field.set_error(messages.get(path) if path in self._touched else None)
         refusal = None
         if self._endpoint is None:
-            refusal = create_refusal(self._services.account.plan, len(self._services.endpoints.all()))
+            refusal = create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
         if refusal:
             self.problem.setText(refusal)
             self.problem.show()
@@ -213,7 +213,7 @@ class EndpointDialog(EditDialog):
     def _show_targets(self) -> None:
         if self._endpoint is None:
             return
-        current = self._services.endpoints.by_id(self._endpoint.id) or self._endpoint
+        current = self._services.store.endpoints.by_id(self._endpoint.id) or self._endpoint
         edited, loaded = self.form.draft(), self._loaded
         same = (edited.forward_url, edited.forward) == (loaded.forward_url, loaded.forward)
         valid = self.form.forwarding.timeout.problem() is None

@@ -44,7 +44,7 @@ class RefusedCommands(QObject):
     def endpoint_of(self, refusal: Refusal) -> Endpoint | None:
         """The endpoint that has the slug of the request now, if any."""
         slug = slug_of(refusal.target)
-        return self._services.endpoints.by_slug(slug) if slug else None
+        return self._services.store.endpoints.by_slug(slug) if slug else None
 
     def menu(self, selected: Sequence[Refusal]) -> QMenu:
         """It deletes itself when closed."""
@@ -105,7 +105,7 @@ class RefusedCommands(QObject):
         return None if self.endpoint_of(refusal) is not None else "No endpoint has this slug."
 
     def _plan_is_full(self, refusal: Refusal) -> str | None:
-        return create_refusal(self._services.account.plan, len(self._services.endpoints.all()))
+        return create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
 
     def _only(self) -> Refusal | None:
         selected = self.selected()
@@ -114,7 +114,7 @@ class RefusedCommands(QObject):
     def _free_slug(self, refusal: Refusal) -> str | None:
         """The slug in its target, if valid and unused."""
         slug = slug_of(refusal.target)
-        usable = slug and slug_error(slug) is None and self._services.endpoints.by_slug(slug) is None
+        usable = slug and slug_error(slug) is None and self._services.store.endpoints.by_slug(slug) is None
         return slug if usable else None
 
     def _curl_of(self, refusal: Refusal) -> str | None:

@@ -36,10 +36,10 @@ class EditorDestination(NamedTuple):
 
 async def load_request(capture_id: str, services: Services) -> EditableRequest | None:
     """None if it is no longer stored. Raises StorageUnavailableError."""
-    capture = await services.captures.get(capture_id)
+    capture = await services.store.captures.get(capture_id)
     if capture is None:
         return None
-    source = of_capture(capture, services.captures)
+    source = of_capture(capture, services.store.captures)
     codings = decompressor.codings(capture.headers)
     if decompressor.unsupported_reason(codings):
         return EditableRequest(capture, source, "This body is compressed in a way that Hookline does not know.", "")
@@ -52,7 +52,7 @@ async def load_request(capture_id: str, services: Services) -> EditableRequest |
 
 def destinations(capture: Capture, services: Services) -> list[EditorDestination]:
     """The targets of its endpoint that are switched on, if any, come first; of several all, then each alone."""
-    endpoint = services.endpoints.by_id(capture.endpoint_id)
+    endpoint = services.store.endpoints.by_id(capture.endpoint_id)
     targets = [target for target in (endpoint.targets if endpoint else ()) if target.active]
     urls = [target.request_url(capture.target) for target in targets]
     found: list[EditorDestination] = []
@@ -64,7 +64,7 @@ def destinations(capture: Capture, services: Services) -> list[EditorDestination
             name = f"Only {target.url.partition('://')[2]}"
             found.append(EditorDestination(name, OwnTargets(target_id=target.id), url, fixed=False))
     found.append(EditorDestination("Another URL", None, urls[0] if urls else "", fixed=False))
-    for other in services.endpoints.all():
+    for other in services.store.endpoints.all():
         if endpoint is None or other.id != endpoint.id:
             url = forwarded_url(services.capture_url(other), capture.target)
             found.append(EditorDestination(f"Endpoint “{other.name}”", OtherEndpoint(slug=other.slug), url, fixed=True))

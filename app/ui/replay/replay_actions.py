@@ -44,7 +44,7 @@ class ReplayActions:
         if only is not None:
             await self._replay_one(only)
             return
-        if not any(self._targets(endpoint.id) for endpoint in self._services.endpoints.all()):
+        if not any(self._targets(endpoint.id) for endpoint in self._services.store.endpoints.all()):
             self.open_many(ids, say=NO_TARGET)
             return
         many = count_of(len(ids), "request")
@@ -78,7 +78,7 @@ class ReplayActions:
             dialog.destination.select(URL)
 
     def _targets(self, endpoint_id: int) -> int:
-        endpoint = self._services.endpoints.by_id(endpoint_id)
+        endpoint = self._services.store.endpoints.by_id(endpoint_id)
         return sum(target.active for target in endpoint.targets) if endpoint is not None else 0
 
     async def _replay_one(self, only: Summary) -> None:

@@ -59,7 +59,7 @@ class ReplayManyDialog(Dialog):
         self.times = TimesField(scope.received_after or end - _DAY_US, end, self)
         self.incomplete = QCheckBox("Also send incomplete requests", self)
         self.incomplete.setToolTip("Those whose sender disconnected before the end of the body")
-        self.destination = DestinationField(services.endpoints.all(), "Their targets", self._targets(), self)
+        self.destination = DestinationField(services.store.endpoints.all(), "Their targets", self._targets(), self)
         self.pace = PaceSection(self)
         self.faults = FaultsSection(theme, self)
         self.fields = {**self.times.fields, **self.destination.fields, **self.pace.fields, **self.faults.fields}
@@ -129,7 +129,7 @@ class ReplayManyDialog(Dialog):
 
     def _requests_field(self) -> Segmented:
         scope = self._scope
-        endpoint = self._services.endpoints.by_id(scope.endpoint_id) if scope.endpoint_id is not None else None
+        endpoint = self._services.store.endpoints.by_id(scope.endpoint_id) if scope.endpoint_id is not None else None
         name = escape(endpoint.name) if endpoint is not None else ""
         everything = f"All of “{name[:24]}{'…' if len(name) > 24 else ''}”" if endpoint else "All requests"
         selected = f"Selected ({len(scope.ids):,})"
@@ -144,7 +144,7 @@ class ReplayManyDialog(Dialog):
 
     def _targets(self) -> list[str]:
         """The targets, switched on, of the endpoints that may be concerned."""
-        endpoints = list(self._services.endpoints.all())
+        endpoints = list(self._services.store.endpoints.all())
         if self._scope.endpoint_id is not None:
             endpoints = [one for one in endpoints if one.id == self._scope.endpoint_id]
         return [target.url for endpoint in endpoints for target in endpoint.targets if target.active]
@@ -208,9 +208,9 @@ class ReplayManyDialog(Dialog):
         try:
             count = await count_requests(
                 spec.source,
-                services.captures,
-                services.activity,
-                services.endpoints,
+                services.store.captures,
+                services.store.activity,
+                services.store.endpoints,
                 lambda: self._counting.superseded,
             )
         except QueryError as error:
@@ -272,7 +272,7 @@ class ReplayManyDialog(Dialog):
         source = spec.source
         if not isinstance(source, MatchingRequests):
             return "selected in the list"
-        endpoint = self._services.endpoints.by_id(source.endpoint_id) if source.endpoint_id is not None else None
+        endpoint = self._services.store.endpoints.by_id(source.endpoint_id) if source.endpoint_id is not None else None
         where = f"of “{escape(endpoint.name)}”" if endpoint is not None else "of all endpoints"
         query = f" that match “{source.query.strip()}”" if source.query.strip() else ""
         times = " in the time range" if source.received_after is not None or source.received_before is not None else ""

@@ -7,8 +7,8 @@ from contextlib import aclosing
 
 from app.core.record import Record
 from app.core.replay.spec import ChosenRequests, MatchingRequests, ReplaySource
-from app.core.repositories import ActivityRepository, CaptureRepository, EndpointRepository
 from app.core.search.parse import parse
+from app.core.store import ActivityRepository, CaptureRepository, EndpointRepository
 
 SELECTED, MATCHING, ALL, RANGE = "selected", "matching", "all", "range"
 _NO_LIMIT = 2**31

@@ -207,7 +207,7 @@ class ReplaysDialog(Dialog):
     def _requests(self, replay: Replay) -> str:
         source = replay.spec.source
         endpoint_id = source.endpoint_id if isinstance(source, MatchingRequests) else None
-        endpoint = self._services.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
+        endpoint = self._services.store.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
         return escape(source_text(source, endpoint.name if endpoint is not None else None))
 
     def _fill_footer(self, footer: QHBoxLayout) -> None:

@@ -95,7 +95,7 @@ class ResponsePane(QWidget):
         attempt = result.attempt
         body = b""
         if attempt.response_size:
-            body = await self._services.deliveries.response_body(result.delivery.id, attempt.number)
+            body = await self._services.store.deliveries.response_body(result.delivery.id, attempt.number)
         text, json = await asyncio.get_running_loop().run_in_executor(None, _body_text, body, attempt)
         if not self._latest.superseded:
             head = f"HTTP/{attempt.http_version or '1.1'} {attempt.status}\n{header_lines(attempt.response_headers)}"

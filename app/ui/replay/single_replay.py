@@ -44,8 +44,8 @@ async def replay_and_wait(spec: ReplaySpec, services: Services) -> ReplayResult:
             changed.clear()
     finally:
         subscription.end()
-    deliveries = await services.deliveries.of_capture(spec.source.ids[0])
+    deliveries = await services.store.deliveries.of_capture(spec.source.ids[0])
     own = [delivery for delivery in deliveries if delivery.replay_id == replay.id]
-    attempts = await services.deliveries.last_attempts([delivery.id for delivery in own])
+    attempts = await services.store.deliveries.last_attempts([delivery.id for delivery in own])
     sends = tuple(SendResult(delivery=one, attempt=attempts[one.id]) for one in own if one.id in attempts)
     return ReplayResult(replay=ended[replay.id], sends=sends)

@@ -67,12 +67,12 @@ class DeletionWatcher(QObject):
             self._tasks.start(self._check_restored(self._deleted), "detail: is it stored again")
 
     async def _check_restored(self, capture: Capture) -> None:
-        if await self._services.captures.get(capture.id) is not None and self._deleted is capture:
+        if await self._services.store.captures.get(capture.id) is not None and self._deleted is capture:
             self.undone.emit()
 
     def _reason(self, capture: Capture, at: int) -> str:
         """Retention and storage limits publish the same event; the request's age tells them apart."""
-        endpoint = self._services.endpoints.by_id(capture.endpoint_id)
+        endpoint = self._services.store.endpoints.by_id(capture.endpoint_id)
         if endpoint is None or at - capture.received_at < endpoint.retention_days * DAY_US:
             return FOR_SPACE
         return f"This request was deleted by retention: it was kept for {count_of(endpoint.retention_days, 'day')}."
@@ -81,7 +81,7 @@ class DeletionWatcher(QObject):
         self._tasks.start(self._check_stored(capture, reason), "detail: is it stored")
 
     async def _check_stored(self, capture: Capture, reason: str) -> None:
-        if await self._services.captures.get(capture.id) is None and self._watched is capture:
+        if await self._services.store.captures.get(capture.id) is None and self._watched is capture:
             self._report(reason)
 
     def _report(self, reason: str) -> None:

@@ -141,7 +141,7 @@ class RequestPane(QFrame):
 
     @cached_property
     def raw(self) -> RawTab:
-        return self._add_page(RawTab(self._services.captures, self._theme, self._tasks, self._pages))
+        return self._add_page(RawTab(self._services.store.captures, self._theme, self._tasks, self._pages))
 
     @cached_property
     def info(self) -> InfoTab:
@@ -199,7 +199,7 @@ class RequestPane(QFrame):
     def mark_read(self) -> None:
         """Mark the request read that is open, or being opened."""
         if self._capture_id is not None and not self.deleted:
-            self._tasks.start(self._services.captures.mark_read([self._capture_id]), "detail: mark read")
+            self._tasks.start(self._services.store.captures.mark_read([self._capture_id]), "detail: mark read")
 
     def clear(self) -> None:
         """Show no request."""
@@ -264,7 +264,7 @@ class RequestPane(QFrame):
         outer.addWidget(self._stack)
 
     async def _load(self, capture_id: str, mark_read: bool) -> None:
-        capture = await self._services.captures.get(capture_id)
+        capture = await self._services.store.captures.get(capture_id)
         if self._latest.superseded:
             return
         if capture is None:
@@ -275,11 +275,11 @@ class RequestPane(QFrame):
             return
         self._show(capture)
         if not capture.read and mark_read:
-            await self._services.captures.mark_read([capture_id])
+            await self._services.store.captures.mark_read([capture_id])
 
     def _show(self, capture: Capture) -> None:
         self._capture = capture
-        self._source = source = of_capture(capture, self._services.captures)
+        self._source = source = of_capture(capture, self._services.store.captures)
         self._empty_tabs()
         self._forget_deletion()
         self._deletion.watch(capture)
@@ -393,7 +393,7 @@ class RequestPane(QFrame):
             self._tasks.start(self._load_sender(self._capture), "detail: sender")
 
     async def _load_sender(self, current: Capture) -> None:
-        capture = await self._services.captures.get(current.id)
+        capture = await self._services.store.captures.get(current.id)
         if capture is not None and self._capture is current:
             self.header.show_capture(capture, self._services.providers)
             if INFO in self._filled:

@@ -27,7 +27,7 @@ class AccountSection(SettingsSection):
         self.choice = ChoiceField([f"Free: up to {FREE_ENDPOINTS} endpoints", "Pro: unlimited endpoints"], self)
         self.rows["plan"] = SettingsRow("Plan", "", self.choice, self)
         self.column.addWidget(self.rows["plan"])
-        self.choice.setCurrentIndex(_PLANS.index(services.account.plan))
+        self.choice.setCurrentIndex(_PLANS.index(services.store.account.plan))
         self.choice.currentIndexChanged.connect(self._plan_selected)
         self.refresh()
 
@@ -36,11 +36,11 @@ class AccountSection(SettingsSection):
 
     def has_changes(self) -> bool:
         """Whether the selected plan differs from the current one."""
-        return self.value() is not self._services.account.plan
+        return self.value() is not self._services.store.account.plan
 
     def problems(self) -> dict[str, str | None]:
         """Why the account cannot change to the selected plan."""
-        count = len(self._services.endpoints.all())
+        count = len(self._services.store.endpoints.all())
         return {"plan": self._refused or (plan_refusal(self.value(), count) if self.has_changes() else None)}
 
     def refuse(self, message: str) -> None:
@@ -49,7 +49,7 @@ class AccountSection(SettingsSection):
 
     def refresh(self) -> None:
         """Show how many endpoints there are, and whether the selection is unsaved."""
-        text = f"{count_of(len(self._services.endpoints.all()), 'endpoint')} in use."
+        text = f"{count_of(len(self._services.store.endpoints.all()), 'endpoint')} in use."
         self.rows["plan"].text.setText(f"{text} The plan changes when you save." if self.has_changes() else text)
 
     @Slot()

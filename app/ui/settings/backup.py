@@ -89,7 +89,7 @@ class BackupRows(QWidget):
         self.backup_progress.cancel.clicked.connect(self._cancel_backup)
         self.restore_progress.cancel.clicked.connect(self._cancel_restore)
         self.show_button.clicked.connect(self._show_in_folder)
-        if services.backups.latest is not None and services.backups.latest.state == "running":
+        if services.store.backups.latest is not None and services.store.backups.latest.state == "running":
             self._start_following()
 
     def _lay_out(self) -> None:
@@ -121,7 +121,7 @@ class BackupRows(QWidget):
         self._tell(None)
         try:
             # The file dialog has asked before it replaces a file.
-            await self._services.backups.start(path, overwrite=True)
+            await self._services.store.backups.start(path, overwrite=True)
         except HooklineError as error:
             if isValid(self):
                 self.backup_row.set_error(str(error))
@@ -135,7 +135,7 @@ class BackupRows(QWidget):
 
     @Slot()
     def _follow(self) -> None:
-        backup = self._services.backups.latest
+        backup = self._services.store.backups.latest
         if backup is not None and backup.state == "running":
             self.back_up.set_refusal("A backup is being written.")
             self.backup_progress.show_step(backup.step, backup.done_bytes, backup.total_bytes)
@@ -155,11 +155,11 @@ class BackupRows(QWidget):
 
     @Slot()
     def _cancel_backup(self) -> None:
-        self._tasks.start(self._services.backups.cancel(), "cancel the backup")
+        self._tasks.start(self._services.store.backups.cancel(), "cancel the backup")
 
     @Slot()
     def _show_in_folder(self) -> None:
-        backup = self._services.backups.latest
+        backup = self._services.store.backups.latest
         if backup is not None:
             self.backup_row.set_error(open_folder(Path(backup.path).parent))
 

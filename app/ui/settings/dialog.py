@@ -144,15 +144,15 @@ class SettingsDialog(EditDialog):
             super().keyPressEvent(event)
 
     async def _save(self, edited: Settings, plan: Plan, kept: Collection[str]) -> None:
-        old, old_plan = self._services.settings(), self._services.account.plan
+        old, old_plan = self._services.settings(), self._services.store.account.plan
         try:
-            use = self._services.limits.use()
+            use = self._services.store.limits.use()
             if not await confirm_storage_limit(self, self.theme, use, edited.storage_limit, edited.when_full):
                 return
             if edited != old or kept:
                 await self._services.apply_settings(edited, kept)
             if plan is not old_plan:
-                await self._services.account.set_plan(plan)
+                await self._services.store.account.set_plan(plan)
         except HooklineError as error:
             if not isValid(self):
                 raise
@@ -161,7 +161,7 @@ class SettingsDialog(EditDialog):
             if isValid(self):
                 self.window_section.keep()
                 self._say(changes_text(old, edited, old_plan, plan, kept), "success")
-                self.storage.limit.show_use(self._services.limits.use())
+                self.storage.limit.show_use(self._services.store.limits.use())
         finally:
             if isValid(self):
                 self._busy = False

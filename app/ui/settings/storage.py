@@ -120,7 +120,7 @@ class StorageSettings(SettingsSection):
         self.column.addLayout(place)
         self.backup = BackupRows(services, theme, tasks, self)
         self.column.addWidget(self.backup)
-        self.limit.show_use(services.limits.use())
+        self.limit.show_use(services.store.limits.use())
         self._timer = QTimer(self)
         self._timer.setInterval(REFRESH_MS)
         self._timer.timeout.connect(self._measure)
@@ -155,7 +155,7 @@ class StorageSettings(SettingsSection):
         self._tasks.start(self._show_size(), "measure the store")
 
     async def _run(self, resume: bool) -> None:
-        retention = self._services.retention
+        retention = self._services.store.retention
         try:
             if resume:
                 await retention.resume()
@@ -166,15 +166,15 @@ class StorageSettings(SettingsSection):
         await self._show_size()
 
     def _show_responses(self) -> None:
-        used = size_text(self._services.limits.use_of_responses().used)
+        used = size_text(self._services.store.limits.use_of_responses().used)
         self.response_row.text.setText(f"{meta('response_limit').description} {used} used.")
 
     async def _show_size(self) -> None:
-        size = await self._services.retention.size()
+        size = await self._services.store.retention.size()
         if isValid(self):
             self._show_responses()
-            self.limit.show_use(self._services.limits.use())
-            retention = self._services.retention
+            self.limit.show_use(self._services.store.limits.use())
+            retention = self._services.store.retention
             self.run_button.setText(RUN if retention.problem is None else RESUME)
             self.size_row.title.setText(f"{size_text(size.file_bytes)} on disk")
             words = storage_text(

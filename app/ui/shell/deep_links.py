@@ -75,7 +75,7 @@ class DeepLinks(QObject):
                 dialog.reject()
 
     async def _open_request(self, capture_id: str) -> None:
-        capture = await self._services.captures.get(capture_id)
+        capture = await self._services.store.captures.get(capture_id)
         if self._latest.superseded:
             return
         if capture is None:
@@ -87,7 +87,7 @@ class DeepLinks(QObject):
         self._window.requests.go_to(capture)
 
     def _open_endpoint(self, slug: str) -> None:
-        endpoint = self._services.endpoints.by_slug(slug)
+        endpoint = self._services.store.endpoints.by_slug(slug)
         if endpoint is None:
             self._post_not_found(f"The endpoint “{slug}” no longer exists.", "It was deleted with its requests.")
             return

@@ -75,11 +75,11 @@ class MainWindow(QMainWindow):
         self.setMinimumSize(*MINIMUM)
         self.qt_events = QtEvents(services.bus, tasks.messages, self)
         self._retention_notice = RetentionNotice(services, tasks, self)
-        for endpoint, use in services.limits.reached():
+        for endpoint, use in services.store.limits.reached():
             self.qt_events.show_limit_message(endpoint, use)
         self.pause = Pause(self)
-        endpoints = [endpoint.id for endpoint in services.endpoints.all()]
-        tasks.start(self.qt_events.load_history(services.activity, endpoints), "dashboard: the last hour")
+        endpoints = [endpoint.id for endpoint in services.store.endpoints.all()]
+        tasks.start(self.qt_events.load_history(services.store.activity, endpoints), "dashboard: the last hour")
         self.endpoint_actions = EndpointActions(services, theme, tasks, self)
         self.about = AboutOpener(services, theme, tasks, self)
         self.comparison = ComparisonOpener(services, theme, tasks, self)
@@ -142,7 +142,7 @@ class MainWindow(QMainWindow):
 
     @Slot(object)
     def show_endpoint(self, endpoint_id: int) -> None:
-        if self._services.endpoints.by_id(endpoint_id) is None:
+        if self._services.store.endpoints.by_id(endpoint_id) is None:
             return
         self._endpoint_id, self._deleted_endpoint_id = endpoint_id, None
         self.commands.show(None, endpoint_id)
@@ -220,7 +220,7 @@ class MainWindow(QMainWindow):
         opened by that.
         """
         page, slug = self._window_state.page()
-        endpoint = self._services.endpoints.by_slug(slug) if slug else None
+        endpoint = self._services.store.endpoints.by_slug(slug) if slug else None
         self.show_page(page if not slug and page in (*self._page_widgets, TUNNEL) else DASHBOARD)
         if endpoint is not None:
             self.show_endpoint(endpoint.id)
@@ -231,7 +231,7 @@ class MainWindow(QMainWindow):
             focus_first(current)
 
     def _save_window_state(self) -> None:
-        current = self._services.endpoints.by_id(self._endpoint_id) if self._endpoint_id is not None else None
+        current = self._services.store.endpoints.by_id(self._endpoint_id) if self._endpoint_id is not None else None
         page = self.pages.currentWidget()
         names = (name for name, widget in self._page_widgets.items() if widget is page)
         name = ENDPOINT if current else next(names, DASHBOARD)
@@ -367,9 +367,8 @@ class MainWindow(QMainWindow):
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.state == "undone":
-            self._tasks.start(
-                self.qt_events.reload_history(self._services.activity, event.endpoint_ids), "dashboard: the last hour"
-            )
+            history = self.qt_events.reload_history(self._services.store.activity, event.endpoint_ids)
+            self._tasks.start(history, "dashboard: the last hour")
 
     @Slot(str)
     def _say(self, text: str) -> None:

@@ -170,7 +170,7 @@ class PaletteSources(QObject):
     def entries(self) -> list[PaletteEntry]:
         return [
             *command_entries(self._registry),
-            *endpoint_entries(self._services.endpoints.all(), self.endpoint_requested.emit, self._endpoint_keys),
+            *endpoint_entries(self._services.store.endpoints.all(), self.endpoint_requested.emit, self._endpoint_keys),
             *filter_entries(self._page.filter.bar.saved.filters.all(), self._filter),
         ]
 
@@ -205,7 +205,7 @@ class PaletteSources(QObject):
         self.open_request(capture_id)
 
     async def _open_request(self, capture_id: str) -> None:
-        capture = await self._services.captures.get(capture_id)
+        capture = await self._services.store.captures.get(capture_id)
         if self._latest.superseded:
             return
         if capture is None:

@@ -148,7 +148,7 @@ class Sidebar(QFrame):
     @Slot()
     def refresh(self) -> None:
         """Update endpoints, plan and status."""
-        endpoints = self._services.endpoints.all()
+        endpoints = self._services.store.endpoints.all()
         if self.list.show_endpoints(endpoints):
             order_tabs(self)
         self.filter.offer(len(endpoints))
@@ -260,13 +260,13 @@ class Sidebar(QFrame):
     @Slot()
     def _refresh_counts(self) -> None:
         for endpoint_id, row in self.list.rows.items():
-            row.set_count(self._services.captures.counts(endpoint_id).unread, "unread requests")
+            row.set_count(self._services.store.captures.counts(endpoint_id).unread, "unread requests")
         self._pages[REFUSED].set_count(len(self._services.refused.newest()), "refused requests")
 
     @Slot()
     def _refresh_plan(self) -> None:
-        count = len(self._services.endpoints.all())
-        free = self._services.account.plan is Plan.FREE
+        count = len(self._services.store.endpoints.all())
+        free = self._services.store.account.plan is Plan.FREE
         self._plan.setText(f"{count} of {FREE_ENDPOINTS} · Free" if free else f"{count_of(count, 'endpoint')} · Pro")
         self._meter.set_use(count, FREE_ENDPOINTS if free else 0)
         self._meter.setVisible(free)

@@ -195,18 +195,18 @@ class WindowCommands(QObject):
             command.setIconVisibleInMenu(False)
 
     def _open_number(self, number: int) -> None:
-        for endpoint in self._services.endpoints.all()[number - 1 : number]:
+        for endpoint in self._services.store.endpoints.all()[number - 1 : number]:
             self.endpoint_requested.emit(endpoint.id)
 
     def _is_shown(self, page: str) -> str | None:
         return "This page is already open." if page == self._page else None
 
     def _no_endpoints(self) -> str | None:
-        return None if self._services.endpoints.all() else "There are no endpoints."
+        return None if self._services.store.endpoints.all() else "There are no endpoints."
 
     def _step(self, by: int) -> None:
         """Go to the next or previous endpoint, wrapping around; from another page to the first or last."""
-        ids = [endpoint.id for endpoint in self._services.endpoints.all()]
+        ids = [endpoint.id for endpoint in self._services.store.endpoints.all()]
         if self._endpoint_id is not None and self._endpoint_id in ids:
             self.endpoint_requested.emit(ids[(ids.index(self._endpoint_id) + by) % len(ids)])
         elif ids:

@@ -98,7 +98,7 @@ class TunnelNotices(QObject):
 
     def _tell_outdated(self, tunnel: Tunnel) -> None:
         """Name the endpoints whose URL was copied before the change."""
-        known = (self._services.endpoints.by_id(one.endpoint_id) for one in tunnel.outdated)
+        known = (self._services.store.endpoints.by_id(one.endpoint_id) for one in tunnel.outdated)
         names = [f"“{escape(endpoint.name)}”" for endpoint in known if endpoint is not None]
         if names:
             more = f" and {len(names) - NAMES_MAX} more" if len(names) > NAMES_MAX else ""

@@ -116,7 +116,7 @@ class OutdatedRows(QWidget):
 
     def show_tunnel(self, tunnel: Tunnel) -> bool:
         """Show the outdated URLs of endpoints that still exist; whether anything changed."""
-        known = [(one, self._services.endpoints.by_id(one.endpoint_id)) for one in tunnel.outdated]
+        known = [(one, self._services.store.endpoints.by_id(one.endpoint_id)) for one in tunnel.outdated]
         there = [(url, endpoint) for url, endpoint in known if endpoint is not None]
         shown = (tunnel.state in CONNECTED, *((url, endpoint.name) for url, endpoint in there))
         if shown == self._shown:

@@ -72,7 +72,8 @@ class PendingDelete(QObject):
 
     def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
-        self._trash, self._captures, self._bus, self._tasks = services.trash, services.captures, services.bus, tasks
+        self._trash, self._captures = services.store.trash, services.store.captures
+        self._bus, self._tasks = services.bus, tasks
         self._numbers = count(1)
         self._waiting: tuple[WaitingDelete, ...] = ()
         self._finishing: dict[int, asyncio.Task[None]] = {}

@@ -55,20 +55,11 @@ class Desk:
 
     def services(self) -> ApiServices:
         return ApiServices(
-            endpoints=self.store.endpoints,
-            targets=self.store.targets,
-            captures=self.store.captures,
-            positions=self.store.captures,
+            store=self.store,
             events=self.events,
-            deliveries=self.store.deliveries,
             replays=self.replays,
             tunnels=self.tunnels,
-            response_pairs=self.store.response_pairs,
             refused=self.refused,
-            account=self.store.account,
-            retention=self.store.retention,
-            limits=self.store.limits,
-            backups=self.store.backups,
             version="1.2.3",
             base_url=lambda: self.base,
             capture_url=lambda: self.capture_url,

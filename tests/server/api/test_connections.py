@@ -18,6 +18,7 @@ from app.core.model import StorageSize
 from app.server.api import ApiServer
 from tests.server.api.conftest import TOKEN, Desk
 from tests.server.capture.support import Rig
+from tests.stored import store_with
 
 HEAD = f"Host: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n"
 
@@ -104,7 +105,7 @@ async def test_a_caller_may_leave_in_mid_response(desk: Desk, how: str) -> None:
 @pytest.mark.parametrize("how", ["close", "reset", "half"])
 async def test_a_caller_may_leave_while_it_waits(desk: Desk, how: str) -> None:
     slow = SlowRetention()
-    server = ApiServer(replace(desk.services(), retention=slow), TOKEN)
+    server = ApiServer(replace(desk.services(), store=store_with(desk.store, retention=slow)), TOKEN)
     await server.start("127.0.0.1", 0)
     _, writer = await asyncio.open_connection(*server.address)
     writer.write(f"GET /api/v1/status HTTP/1.1\r\n{HEAD}\r\n".encode())

@@ -11,9 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.delivery import Attempt, Delivery, QueuedDelivery
-from app.core.delivery_repositories import DeliveryRepository
 from app.core.events import Bus, DeliveryChanged
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
+from app.core.store import DeliveryRepository
 from app.core.target import RetryRule
 from app.db.store import Store
 from app.server.capture import CaptureServer

@@ -12,7 +12,7 @@ from typing import Any, cast
 from app.core.delivery import Attempt, AttemptTrigger, RequestEdit
 from app.core.errors import NotFoundError
 from app.core.model import Capture
-from app.core.repositories import CaptureRepository
+from app.core.store import CaptureRepository
 from app.server.forward.sender import AttemptSender
 from tests import factories
 from tests.server.forward.targets import OK, Received, _read

@@ -11,7 +11,7 @@ from typing import Any, cast
 import pytest
 
 from app.core.delivery import QueuedDelivery
-from app.core.delivery_repositories import DeliveryRepository
+from app.core.store import DeliveryRepository
 from app.server.forward import forwarder
 from app.server.forward.tls import client_context
 from tests.server.forward.conftest import Stage

@@ -11,9 +11,9 @@ import pytest
 from msgspec.structs import replace
 
 from app.core.delivery import Attempt, Delivery, FailureKind
-from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState, Endpoint
+from app.core.store import DeliveryRepository
 from app.core.target import RetryRule
 from app.server.forward import forwarder, target_queue
 from tests.db.helpers import query

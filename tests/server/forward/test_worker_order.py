@@ -10,8 +10,8 @@ from typing import Any, cast
 import pytest
 
 from app.core.delivery import Attempt, Delivery, FailureKind
-from app.core.delivery_repositories import DeliveryRepository
 from app.core.model import DeliveryState
+from app.core.store import DeliveryRepository
 from app.server.forward import forwarder
 from tests.db.helpers import query
 from tests.server.forward.conftest import Stage

@@ -131,7 +131,7 @@ class TestSaving:
         window.show()
         async with open_desk(tmp_path) as desk:
             error = InvalidFieldsError([FieldError(field="response.status", message="Not today.")])
-            desk.services = desk.with_services(endpoints=Refusing(desk.store.endpoints, error))
+            desk.services = desk.with_parts(endpoints=Refusing(desk.store.endpoints, error))
             dialog = open_dialog(desk, window)
             QTest.keyClicks(dialog.form.name, "Kept text")
             dialog.submit()
@@ -150,7 +150,7 @@ class TestSaving:
         qtbot.addWidget(window)
         async with open_desk(tmp_path) as desk:
             error = StorageUnavailableError("The disk is full.")
-            desk.services = desk.with_services(endpoints=Refusing(desk.store.endpoints, error))
+            desk.services = desk.with_parts(endpoints=Refusing(desk.store.endpoints, error))
             dialog = open_dialog(desk, window)
             QTest.keyClicks(dialog.form.name, "Kept text")
             dialog.submit()
@@ -167,7 +167,7 @@ class TestSaving:
         async with open_desk(tmp_path) as desk:
             error = StorageUnavailableError("The disk is full.")
             closed = asyncio.Event()
-            desk.services = desk.with_services(endpoints=Refusing(desk.store.endpoints, error, closed))
+            desk.services = desk.with_parts(endpoints=Refusing(desk.store.endpoints, error, closed))
             dialog = open_dialog(desk, window)
             QTest.keyClicks(dialog.form.name, "x")
             dialog.submit()

@@ -241,7 +241,7 @@ class TestErrors:
             assert not shown.dialog.save_button.isEnabled()
             shown.type_url(C)
             assert shown.errors() == {}
-            shown.desk.services.targets.error = StorageUnavailableError("The disk is full.")  # type: ignore[attr-defined]
+            shown.desk.services.store.targets.error = StorageUnavailableError("The disk is full.")  # type: ignore[attr-defined]
             shown.dialog.save_button.click()
             await until(shown.dialog.problem.text)
             assert shown.dialog.problem.text() == "The disk is full."
@@ -303,7 +303,7 @@ async def test_saving_waits_for_no_one_twice(tmp_path: Path) -> None:
         shown.dialog.submit()
         shown.dialog.submit()
         assert not shown.dialog.has_changes()
-        slow: Any = shown.desk.services.targets
+        slow: Any = shown.desk.services.store.targets
         await until(lambda: slow.creates)
         slow.go.set()
         await until(lambda: shown.stored == [A])

@@ -134,7 +134,7 @@ class TestKeys:
                 assert window.focusWidget() is window.sidebar.row(heir)
                 press(window, "Space")
                 await settle()
-                assert all(endpoint.active for endpoint in window.services.endpoints.all())
+                assert all(endpoint.active for endpoint in window.services.store.endpoints.all())
 
     async def test_after_a_delete_from_elsewhere_too(self, tmp_path: Path) -> None:
         async with shown(tmp_path, endpoints=4) as (desk, window):

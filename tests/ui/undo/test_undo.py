@@ -134,7 +134,7 @@ async def expire(desk: Desk, capture: Capture) -> None:
 
 
 def in_window(window: MainWindow, endpoint: Endpoint) -> int:
-    return window.services.captures.counts(endpoint.id).total
+    return window.services.store.captures.counts(endpoint.id).total
 
 
 async def test_a_request_is_hidden_at_once_and_back_with_undo(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ async def test_a_request_is_hidden_at_once_and_back_with_undo(tmp_path: Path) ->
         assert rows(window) == [name for name in before if name != gone]
         assert (bar.isVisible(), bar.text.text(), bar.left.text()) == (True, "Request deleted.", "10 s")
         assert (stored(desk, endpoint), in_window(window, endpoint)) == (30, 29)
-        assert await window.services.captures.get(gone) is None
+        assert await window.services.store.captures.get(gone) is None
         await until(lambda: window.requests.footer.text().startswith("29 requests"))
         await undo(window)
         assert rows(window) == before
@@ -561,8 +561,8 @@ async def test_an_endpoint_is_hidden_everywhere_captures_nothing_and_comes_back(
         assert "6 requests?" in asked
         assert window.pages.currentWidget() is window.dashboard
         assert window.undo_bar.text.text() == f"“{endpoint.name}” deleted with 6 requests."
-        assert [one.id for one in window.services.endpoints.all()] == [other.id]
-        assert window.services.endpoints.by_slug(endpoint.slug) is None
+        assert [one.id for one in window.services.store.endpoints.all()] == [other.id]
+        assert window.services.store.endpoints.by_slug(endpoint.slug) is None
         assert window.sidebar._plan.text().startswith("1 of 10")
         assert window.dashboard.rows.row(endpoint.id) is None
         assert not desk.store.endpoints.capturing(endpoint.slug).active, "it goes on capturing"
@@ -571,7 +571,7 @@ async def test_an_endpoint_is_hidden_everywhere_captures_nothing_and_comes_back(
         assert rows(window) == []
         window.show_page(DASHBOARD)
         await undo(window)
-        await until(lambda: [one.id for one in window.services.endpoints.all()] == [endpoint.id, other.id])
+        await until(lambda: [one.id for one in window.services.store.endpoints.all()] == [endpoint.id, other.id])
         assert desk.store.endpoints.capturing(endpoint.slug).active
         assert window.sidebar._plan.text().startswith("2 of 10")
         await until(lambda: window.dashboard.rows.row(endpoint.id) is not None)
@@ -596,7 +596,7 @@ async def test_an_endpoint_that_was_off_stays_off(desk: Desk, window: MainWindow
     endpoint = await desk.endpoint(active=False)
     await delete_endpoint(window, endpoint)
     await undo(window)
-    assert window.services.endpoints.by_id(endpoint.id) is not None
+    assert window.services.store.endpoints.by_id(endpoint.id) is not None
     assert not desk.store.endpoints.by_id(endpoint.id).active
 
 
@@ -605,20 +605,20 @@ async def test_an_eleventh_endpoint_has_room_where_one_waits_to_be_deleted(tmp_p
         doomed = desk.store.endpoints.all()[4]
         await delete_endpoint(window, doomed)
         assert window.endpoint_actions.refusal() is None
-        made = await window.services.endpoints.create(doomed.draft())
+        made = await window.services.store.endpoints.create(doomed.draft())
         assert made.slug == doomed.slug
         assert doomed.id not in {one.id for one in desk.store.endpoints.all()}
         assert window.pending.newest is None
-        await window.services.account.set_plan(Plan.PRO)
+        await window.services.store.account.set_plan(Plan.PRO)
         await desk.endpoint()
         await delete_endpoint(window, made)
-        await window.services.account.set_plan(Plan.FREE)
+        await window.services.store.account.set_plan(Plan.FREE)
         assert len(desk.store.endpoints.all()) == 10
 
 
 async def test_one_that_is_in_nobodys_way_can_be_undone_after_another_was_made(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=10) as (desk, window):
-        endpoints, account = window.services.endpoints, window.services.account
+        endpoints, account = window.services.store.endpoints, window.services.store.account
         first, second = desk.store.endpoints.all()[2:4]
         await delete_endpoint(window, first)
         await delete_endpoint(window, second)
@@ -649,7 +649,7 @@ async def test_a_script_finds_no_deleted_endpoint_and_it_is_back_as_it_was(tmp_p
 async def test_what_is_back_is_as_unread_as_it_was(tmp_path: Path) -> None:
     async with shown(tmp_path, endpoints=1) as (desk, window):
         endpoint, captures = await fill(desk, window, 6)
-        seen, deletes = window.services.captures, window.services.deletes
+        seen, deletes = window.services.store.captures, window.services.deletes
         await deletes.delete([one.id for one in captures[:2]])
         await seen.mark_all_read(endpoint.id)
         await desk.capture(endpoint)

@@ -72,7 +72,7 @@ class QueuedCounts(QObject):
 
     async def _read(self) -> None:
         async with self._counting:
-            found = await self._services.deliveries.target_counts()
+            found = await self._services.store.deliveries.target_counts()
             counts = {number: found.get(number, TargetCounts()) for number in self._watched}
             if isValid(self) and counts != self.counts:
                 self.counts = {number: count for number, count in counts.items() if number in self._watched}

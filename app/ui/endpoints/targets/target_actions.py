@@ -55,7 +55,7 @@ class TargetActions(QObject):
 
     def edit(self, endpoint: Endpoint) -> None:
         """Open the dialog of its targets."""
-        current = self._services.endpoints.by_id(endpoint.id)
+        current = self._services.store.endpoints.by_id(endpoint.id)
         if self._dialog is not None:
             self._dialog.raise_()
         elif current is not None:
@@ -75,14 +75,14 @@ class TargetActions(QObject):
 
     async def _pause(self, endpoint: Endpoint) -> None:
         targets = running_targets(endpoint)
-        paused = [await self._services.targets.pause(target.id) for target in targets]
+        paused = [await self._services.store.targets.pause(target.id) for target in targets]
         if paused:
             self.announced.emit(paused_text(paused, None))
 
     async def _resume(self, endpoint: Endpoint) -> None:
         targets = paused_targets(endpoint)
         for target in targets:
-            await self._services.targets.resume(target.id)
+            await self._services.store.targets.resume(target.id)
         if targets:
             where = targets[0].url if len(targets) == 1 else count_of(len(targets), "target")
             self.announced.emit(f"Forwarding to {where} again.")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from app.core.delivery_repositories import TargetRepository
 from app.core.errors import NotFoundError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, target_errors
+from app.core.store import TargetRepository
 from app.core.target import Target, TargetDraft
 
 _ORDER = (

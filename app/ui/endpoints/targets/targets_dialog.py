@@ -155,7 +155,7 @@ class TargetsDialog(EditDialog):
         try:
             if not await self._confirm_removal():
                 return
-            await self.edits.save(self._services.targets)
+            await self.edits.save(self._services.store.targets)
         except HooklineError as error:
             if not isValid(self):
                 raise
@@ -164,7 +164,7 @@ class TargetsDialog(EditDialog):
         finally:
             if isValid(self):
                 self._set_busy(False)
-                self._follow(self._services.endpoints.by_id(self.edits.endpoint.id))
+                self._follow(self._services.store.endpoints.by_id(self.edits.endpoint.id))
         if isValid(self):
             self.saved.emit()
             self.accept()
@@ -175,7 +175,7 @@ class TargetsDialog(EditDialog):
         waiting = 0
         for target in removed:
             which = DeliveryFilter(target_id=target.id, state=DeliveryState.QUEUED)
-            waiting += await self._services.deliveries.count(which)
+            waiting += await self._services.store.deliveries.count(which)
         if not waiting:
             return True
         title = f"Remove {escape(removed[0].url)}?" if len(removed) == 1 else f"Remove {len(removed)} targets?"
@@ -217,7 +217,7 @@ class TargetsDialog(EditDialog):
     @Slot(bool)
     def _pause(self, on: bool) -> None:
         if self.selected is not None and self.selected.stored is not None:
-            targets, number = self._services.targets, self.selected.stored.id
+            targets, number = self._services.store.targets, self.selected.stored.id
             self._tasks.start(targets.pause(number) if on else targets.resume(number), "pause or resume a target")
 
     @Slot(int, int)

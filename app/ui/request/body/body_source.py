@@ -10,12 +10,11 @@ from functools import partial
 from app.core.bodies import decompressor
 from app.core.bodies.body_reader import CHUNK
 from app.core.delivery import Attempt
-from app.core.delivery_repositories import DeliveryRepository
 from app.core.errors import DamagedBodyError
 from app.core.model import PART_SIZE, Capture
 from app.core.raw_request import head_bytes, trailer_bytes
 from app.core.record import Headers
-from app.core.repositories import CaptureRepository
+from app.core.store import CaptureRepository, DeliveryRepository
 from app.ui.latest_only import Latest
 
 READ = 1024 * 1024

@@ -205,7 +205,7 @@ class AttemptPane(QWidget):
             self.headers.set_rows(headers)
             self._shown.setCurrentWidget(self.headers)
         elif received:
-            self._show_body(of_attempt(attempt, self._services.deliveries), "The response has no body")
+            self._show_body(of_attempt(attempt, self._services.store.deliveries), "The response has no body")
         else:
             self._shown.setCurrentWidget(self._blank)
             self._latest_body.run(partial(self._read_sent, delivery, attempt, capture))
@@ -226,7 +226,7 @@ class AttemptPane(QWidget):
             self._show_body(source, "The request has no body" if attempt.size == capture.size else "No body was sent")
 
     async def _sent(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> BodySource | None:
-        return await sent_body(attempt, delivery, capture, self._services.captures, self._services.replays)
+        return await sent_body(attempt, delivery, capture, self._services.store.captures, self._services.replays)
 
     @Slot()
     def _copy(self) -> None:
@@ -236,7 +236,8 @@ class AttemptPane(QWidget):
     async def _copy_attempt(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> None:
         source = await self._sent(delivery, attempt, capture)
         sent = await _body_text(source) if source is not None else ""
-        received = await _body_text(of_attempt(attempt, self._services.deliveries)) if attempt.response_size else ""
+        body = of_attempt(attempt, self._services.store.deliveries)
+        received = await _body_text(body) if attempt.response_size else ""
         if self._latest_copy.superseded:
             return
         QGuiApplication.clipboard().setText(attempt_as_text(attempt, sent, received))

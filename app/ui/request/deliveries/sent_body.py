@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from app.core.delivery import Attempt, Delivery
 from app.core.model import Capture
-from app.core.repositories import CaptureRepository
+from app.core.store import CaptureRepository
 from app.ui.request.body.body_source import BodySource, of_bytes, of_capture
 from app.ui.services import ReplayControl
 

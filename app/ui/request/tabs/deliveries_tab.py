@@ -132,7 +132,7 @@ class DeliveriesTab(QWidget):
         capture = self._capture
         if capture is None:
             return
-        deliveries = self._services.deliveries
+        deliveries = self._services.store.deliveries
         found = await deliveries.of_capture(capture.id)
         known = {one.id: len(self._attempts.get(one.id, ())) for one in found}
         for delivery in found[:LOADED_MAX]:
@@ -166,7 +166,8 @@ class DeliveriesTab(QWidget):
         self._fit()
 
     def _endpoint_targets(self) -> tuple[Target, ...]:
-        endpoint = self._services.endpoints.by_id(self._capture.endpoint_id) if self._capture is not None else None
+        endpoints, capture = self._services.store.endpoints, self._capture
+        endpoint = endpoints.by_id(capture.endpoint_id) if capture is not None else None
         return endpoint.targets if endpoint is not None else ()
 
     def _target(self, target_id: int) -> Target | None:
@@ -234,13 +235,13 @@ class DeliveriesTab(QWidget):
 
     async def _read_attempts(self, row: Row) -> None:
         with suppress(NotFoundError):  # Deleted meanwhile, but the request stays open.
-            self._attempts[row.delivery.id] = await self._services.deliveries.attempts(row.delivery.id)
+            self._attempts[row.delivery.id] = await self._services.store.deliveries.attempts(row.delivery.id)
         if any(one.id == row.delivery.id for one in self._listed):
             self._show(self._listed)
 
     @Slot()
     def _retry(self) -> None:
-        row, deliveries = self.list.current_row(), self._services.deliveries
+        row, deliveries = self.list.current_row(), self._services.store.deliveries
         if row is None:
             return
         if row.delivery.state is DeliveryState.QUEUED:
@@ -252,7 +253,7 @@ class DeliveriesTab(QWidget):
     def _resume(self) -> None:
         paused = self._paused()
         if paused is not None:
-            self._tasks.start(self._services.targets.resume(paused.id), "deliveries: resume the target")
+            self._tasks.start(self._services.store.targets.resume(paused.id), "deliveries: resume the target")
 
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:

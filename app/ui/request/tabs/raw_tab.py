@@ -10,7 +10,7 @@ from app.core.bodies.decompressor import codings
 from app.core.bodies.lines import Line
 from app.core.model import Capture
 from app.core.raw_request import is_chunked
-from app.core.repositories import CaptureRepository
+from app.core.store import CaptureRepository
 from app.core.text import size_text
 from app.ui.request.body.body_source import of_raw
 from app.ui.request.body.find.find_bar import FilterMarks, FindBar

@@ -23,7 +23,7 @@ from app.core.events import (
 )
 from app.core.ids import uuid7_ms
 from app.core.model import DeliveryState
-from app.core.repositories import ActivityRepository
+from app.core.store import ActivityRepository
 from app.ui.tasks import Tasks
 from app.ui.throttle import Throttle
 from app.ui.undo.pending_delete import DeleteChanged

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from app.core.activity import Span, period_text
 from app.core.clock import now_us
 from app.core.events import Bus
-from app.core.repositories import ActivityRepository
+from app.core.store import ActivityRepository
 from app.ui.requests.activity.chart import ActivityChart
 from app.ui.requests.activity.source import ActivitySource
 from app.ui.tasks import Tasks

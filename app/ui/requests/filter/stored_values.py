@@ -46,7 +46,7 @@ class StoredValues(QObject):
 
     async def _read(self, endpoint_id: int | None) -> None:
         try:
-            found = await self._services.senders.lately(endpoint_id)
+            found = await self._services.store.senders.lately(endpoint_id)
         finally:
             self._reading = False
         if endpoint_id != self._endpoint_id:

@@ -22,8 +22,8 @@ from app.core.events import (
 )
 from app.core.ids import first_id
 from app.core.model import DeliveryState, PageKey, Summary
-from app.core.repositories import CaptureRepository
 from app.core.search.query import Query
+from app.core.store import CaptureRepository
 from app.ui.requests.list.model import RequestModel
 from app.ui.requests.list.new_requests import NewRequestCounter
 from app.ui.requests.list.pager import PAGE, Pager, TimeRange

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 
 from app.core.model import PageKey, Summary
-from app.core.repositories import CaptureRepository
+from app.core.store import CaptureRepository
 from app.ui.pause import Pause
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics

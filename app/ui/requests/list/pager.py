@@ -11,7 +11,7 @@ from PySide6.QtCore import QObject, Signal
 from app.core.ids import first_id
 from app.core.model import PageKey, Summary
 from app.core.record import Record
-from app.core.repositories import CaptureRepository
+from app.core.store import CaptureRepository
 from app.ui.requests.list.model import RequestModel
 from app.ui.tasks import Tasks
 

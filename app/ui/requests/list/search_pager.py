@@ -11,8 +11,8 @@ from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
 from app.core.ids import uuid7_ms
 from app.core.model import PageKey, Summary
-from app.core.repositories import CaptureRepository
 from app.core.search.query import Choice, Filter, Query, TimePoint, flatten
+from app.core.store import CaptureRepository
 from app.core.text import count_of
 from app.ui.requests.list.model import MAX_ROWS, RequestModel
 from app.ui.requests.list.pager import PAGE, TimeRange, just_above

@@ -36,7 +36,7 @@ class TargetResults(QObject):
 
     def __init__(self, rows: RequestList, model: RequestModel, services: Services, tasks: Tasks) -> None:
         super().__init__(rows)
-        self._rows, self._model, self._deliveries = rows, model, services.deliveries
+        self._rows, self._model, self._deliveries = rows, model, services.store.deliveries
         self._texts: dict[str, str] = {}
         self._reading: str | None = None
         self._latest = Latest(tasks, "list: deliveries of a row")

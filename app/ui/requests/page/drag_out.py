@@ -43,7 +43,8 @@ class DragFiles:
 
     async def mime(self, summaries: Sequence[Summary]) -> QMimeData:
         """Each body that is not empty as a file, named as Save names it; as text a curl command, or several URLs."""
-        captures = [capture for one in summaries if (capture := await self._services.captures.get(one.id)) is not None]
+        stored = self._services.store.captures
+        captures = [capture for one in summaries if (capture := await stored.get(one.id)) is not None]
         paths = await self._write([capture for capture in captures if capture.size])
         data = QMimeData()
         if paths:
@@ -59,7 +60,7 @@ class DragFiles:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _url(self, capture: Capture) -> str:
-        endpoint = self._services.endpoints.by_id(capture.endpoint_id)
+        endpoint = self._services.store.endpoints.by_id(capture.endpoint_id)
         base = self._services.capture_url(endpoint).partition("/catch/")[0] if endpoint else ""
         return base + capture.target
 
@@ -71,7 +72,7 @@ class DragFiles:
         folder = await asyncio.to_thread(self._new_folder, self._drags)
         paths: list[Path] = []
         for capture in captures:
-            source = of_capture(capture, self._services.captures)
+            source = of_capture(capture, self._services.store.captures)
             await source.check()  # a file that was dropped somewhere cannot say that it is damaged
             path = _free(folder / file_name(source), paths)
             await write_body(source, path)

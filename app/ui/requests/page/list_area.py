@@ -147,9 +147,9 @@ class ListArea(QStackedWidget):
     @Slot()
     def refresh(self) -> None:
         endpoint_id = self._feed.endpoint_id
-        endpoints = self._services.endpoints.all() if endpoint_id is None else ()
+        endpoints = self._services.store.endpoints.all() if endpoint_id is None else ()
         ids = [endpoint_id] if endpoint_id is not None else [endpoint.id for endpoint in endpoints]
-        counts = [self._services.captures.counts(number) for number in ids]
+        counts = [self._services.store.captures.counts(number) for number in ids]
         total, unread = sum(one.total for one in counts), sum(one.unread for one in counts)
         in_range = self._count_in_time_range()
         count = f"{in_range} of {count_of(total, 'request')} in this range" if in_range else count_of(total, "request")
@@ -186,6 +186,6 @@ class ListArea(QStackedWidget):
 
     def _fit_names(self, endpoints: Iterable[Endpoint]) -> None:
         """Endpoints without requests have no row that would show their names."""
-        counts = self._services.captures.counts
+        counts = self._services.store.captures.counts
         if self._list.request_delegate.fit_names({one.id for one in endpoints if counts(one.id).total}):
             self._list.viewport().update()

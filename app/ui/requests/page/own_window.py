@@ -49,7 +49,7 @@ class OwnWindow(QWidget):
         self._summary, self._services, self._tasks = summary, services, tasks
         file = QSettings(str(Path(services.data_folder) / "window.ini"), QSettings.Format.IniFormat)
         self.geometry_stored = StoredGeometry(file, "request")
-        endpoint = services.endpoints.by_id(summary.endpoint_id)
+        endpoint = services.store.endpoints.by_id(summary.endpoint_id)
         of = f" · {escape(endpoint.name)}" if endpoint else ""
         self.setWindowTitle(f"{name_of(summary)[:TITLE_MAX]}{of}")
         self.detail = RequestPane(services, theme, tasks, self)

@@ -68,13 +68,13 @@ class RequestsPage(QWidget):
         self._services = services
         self._endpoint: Endpoint | None = None
         self.endpoint_commands = EndpointCommands(self._current_endpoint, services, endpoint_actions, theme, self)
-        self.feed = RequestFeed(services.captures, services.bus, tasks, self)
+        self.feed = RequestFeed(services.store.captures, services.bus, tasks, self)
         self.header = EndpointHeader(self.endpoint_commands, endpoint_actions.notify, theme, self)
         self.endpoint_commands.add_keys(self)
         resume = self.endpoint_commands.resume_forwarding
         self.paused_notice = PausedNotice(services, tasks, resume, theme, self.header)
         self.header.add_notice(self.paused_notice)
-        self.activity = ActivityStrip(services.activity, services.bus, theme, tasks, self)
+        self.activity = ActivityStrip(services.store.activity, services.bus, theme, tasks, self)
         self.list = RequestList(self.feed, theme, self)
         self.list.request_delegate.show_providers(services.providers, services.provider_marks)
         self._target_results = TargetResults(self.list, self.feed.model, services, tasks)
@@ -144,7 +144,7 @@ class RequestsPage(QWidget):
         request that was open there is opened again.
         """
         stays = endpoint_id == self.endpoint_id and self.isVisible()
-        self._endpoint = self._services.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
+        self._endpoint = self._services.store.endpoints.by_id(endpoint_id) if endpoint_id is not None else None
         self.opener.leave(self.endpoint_id)
         self.filter.show_endpoint(endpoint_id)
         self.activity.show_endpoint(endpoint_id)
@@ -298,7 +298,7 @@ class RequestsPage(QWidget):
     def _current_endpoint(self) -> Endpoint | None:
         """As it is now; None while the page is hidden."""
         opened = self._endpoint if self.isVisible() else None
-        return self._services.endpoints.by_id(opened.id) if opened is not None else None
+        return self._services.store.endpoints.by_id(opened.id) if opened is not None else None
 
     def _show_header(self) -> None:
         endpoint = self._endpoint
@@ -307,7 +307,7 @@ class RequestsPage(QWidget):
         self.header.show_endpoint(endpoint, url or "", mark)
         self.paused_notice.show_endpoint(endpoint)
         self.list_area.empty.show_endpoint(url, endpoint is None or endpoint.active, mark)
-        names = {one.id: escape(one.name) for one in self._services.endpoints.all()}
+        names = {one.id: escape(one.name) for one in self._services.store.endpoints.all()}
         self.list.request_delegate.names = names if self.endpoint_id is None else None
         self.list.viewport().update()
 

@@ -39,8 +39,8 @@ class RequestActions:
 
     async def delete(self, requests: SelectedRequests) -> None:
         """Delete these requests, after asking; those with marks are kept if the user chooses so."""
-        marked = requests.among(await self._services.captures.marked(None))
-        question = partial(delete_question, requests, marked, self._services.endpoints.by_id, now_us())
+        marked = requests.among(await self._services.store.captures.marked(None))
+        question = partial(delete_question, requests, marked, self._services.store.endpoints.by_id, now_us())
         keeping = question(keep=True) if marked.any and requests.only is None else None
         keeps = await ask_keeping(question(), keeping, self._theme, self._over)
         if keeps is None:
@@ -53,14 +53,14 @@ class RequestActions:
 
     async def set_read(self, requests: SelectedRequests, read: bool) -> None:
         """Mark these requests read or unread."""
-        mark = partial(self._services.captures.mark_read, read=read)
+        mark = partial(self._services.store.captures.mark_read, read=read)
         done = await self.batch.run("Marking", requests.ids, mark)
         if requests.count > 1:
             self._report(f"Marked {count_of(done, 'request')} {'read' if read else 'unread'}.", done, requests)
 
     async def star(self, requests: SelectedRequests, starred: bool) -> None:
         """Star these requests, or remove their stars."""
-        mark = partial(self._services.captures.star, starred=starred)
+        mark = partial(self._services.store.captures.star, starred=starred)
         done = await self.batch.run("Starring" if starred else "Removing stars from", requests.ids, mark)
         if requests.count > 1:
             what = f"Starred {count_of(done, 'request')}." if starred else f"{count_of(done, 'star')} removed."
@@ -68,13 +68,13 @@ class RequestActions:
 
     async def set_note(self, capture_id: str, note: str) -> None:
         """Save the request's note; an empty one removes it."""
-        await self._services.captures.set_note(capture_id, note)
+        await self._services.store.captures.set_note(capture_id, note)
         self._toast.say("Note saved." if note.strip() else "Note removed.")
 
     async def curl_of(self, capture: Capture) -> tuple[str, bool]:
         """The command that sends this request again, and whether it holds the body or names a file for it."""
-        body = await self._services.captures.body(capture.id) if capture.size <= PASTE_MAX else None
-        endpoint = self._services.endpoints.by_id(capture.endpoint_id)
+        body = await self._services.store.captures.body(capture.id) if capture.size <= PASTE_MAX else None
+        endpoint = self._services.store.endpoints.by_id(capture.endpoint_id)
         base = self._services.capture_url(endpoint).partition("/catch/")[0] if endpoint else ""
         # For a long body this takes too long for the GUI thread.
         command = await asyncio.get_running_loop().run_in_executor(None, curl_command, capture, body, base)
@@ -82,7 +82,7 @@ class RequestActions:
 
     async def copy_curl(self, summary: Summary) -> None:
         """Put the curl command that sends this request again on the clipboard."""
-        capture = await self._services.captures.get(summary.id)
+        capture = await self._services.store.captures.get(summary.id)
         if capture is None:
             self._toast.say("This request is no longer stored.")
             return

@@ -20,8 +20,8 @@ from app.core.events import (
 )
 from app.core.model import PageKey, Summary
 from app.core.record import Record
-from app.core.repositories import CaptureRepository
 from app.core.search.query import Query
+from app.core.store import CaptureRepository
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.pager import TimeRange, just_above
 from app.ui.requests.list.search_pager import bounds
@@ -140,8 +140,8 @@ class SelectAll(QObject):
         if self._feed.query is not None or self._feed.pager.time_range is not None:
             return None
         shown = self._feed.endpoint_id
-        ids = [shown] if shown is not None else [endpoint.id for endpoint in self._services.endpoints.all()]
-        total = sum(self._services.captures.counts(number).total for number in ids)
+        ids = [shown] if shown is not None else [endpoint.id for endpoint in self._services.store.endpoints.all()]
+        total = sum(self._services.store.captures.counts(number).total for number in ids)
         return total - (self._feed.new_count if self._feed.model.at_head else 0)
 
     @property
@@ -181,7 +181,7 @@ class SelectAll(QObject):
         before = just_above(newest) if newest is not None and self._feed.model.at_head else None
         self._batch.begin("Selecting", self.number or 0)
         try:
-            async with aclosing(_read_all(self._services.captures, self._scope, before)) as batches:
+            async with aclosing(_read_all(self._services.store.captures, self._scope, before)) as batches:
                 async for batch in batches:
                     reading.add(batch)
                     self._batch.report(len(reading))

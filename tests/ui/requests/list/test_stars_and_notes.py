@@ -246,7 +246,7 @@ async def test_a_note_that_the_store_cannot_take_is_there_to_be_saved_again(
         note.start()
         note.text.setPlainText("kept")
         with monkeypatch.context() as patch:
-            patch.setattr(shown.services.captures, "set_note", refuse)
+            patch.setattr(shown.services.store.captures, "set_note", refuse)
             note.save()
             await until(lambda: note.writing)
             assert note.text.toPlainText() == "kept"
@@ -267,7 +267,7 @@ async def test_a_note_that_the_store_cannot_take_is_there_to_be_saved_again(
 @pytest.mark.parametrize("own", [False, True])
 async def test_a_note_being_written_as_the_program_ends_is_saved(tmp_path: Path, own: bool) -> None:
     async with shown_window(tmp_path, endpoints=1) as (desk, window):
-        endpoint = desk.services.endpoints.all()[0]
+        endpoint = desk.services.store.endpoints.all()[0]
         capture = await desk.capture(endpoint)
         window.show_endpoint(endpoint.id)
         page = window.requests

@@ -1,4 +1,4 @@
-"""The store as server, API and window see it, one protocol for each kind of record.
+"""What a store promises: one protocol for each kind of record, and `Store` that has them all.
 
 All methods are called on the loop's thread. Those that read or write the database raise StorageUnavailableError while
 that is not possible; those marked "From memory" never do.
@@ -13,7 +13,9 @@ from typing import Protocol
 from app.core.activity import Bar
 from app.core.backup import Backup
 from app.core.clock_problem import ClockProblem
+from app.core.comparison.compared_request import ResponsePairs
 from app.core.deletion import Deletion, Mark, MarkedIds
+from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.model import (
     Capture,
     Counts,
@@ -29,10 +31,13 @@ from app.core.model import (
     StorageSize,
     StorageUse,
     Summary,
+    WhenFull,
 )
 from app.core.redaction.secret import SecretHeaders
+from app.core.replay.spec import EarlierResults, Replay
 from app.core.search.query import Query
-from app.core.target import Target
+from app.core.target import Target, TargetCounts, TargetDraft
+from app.core.target_text import TargetTrouble
 from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
 
 
@@ -71,38 +76,6 @@ class EndpointRepository(Protocol):
         ...
 
 
-class CaptureSink(Protocol):
-    """Stores requests for the capture server. `add` and `add_part` raise StorageUnavailableError, and StorageLimitError
-    if a storage limit is reached."""
-
-    def check_room(self, endpoint_id: int, size: int) -> None:
-        """Raises StorageLimitError if a body of `size` bytes would not be stored. From memory."""
-        ...
-
-    async def add(
-        self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()
-    ) -> int:
-        """Store `capture`, durable on return, and return its number. `tail` is its body, or with a `body_key` what
-        follows the parts that are stored; a delivery to each of `targets` is queued.
-
-        Raises NotFoundError if the endpoint was deleted.
-        """
-        ...
-
-    async def add_part(self, body_key: int | None, offset: int, data: bytes, *, endpoint_id: int | None = None) -> int:
-        """Store a part of a body whose capture follows, at most `PART_SIZE` bytes from `offset` on. Returns the body's
-        key, which is None for the first part."""
-        ...
-
-    async def drop_parts(self, body_key: int) -> None:
-        """Delete the parts stored so far, of a request that will not be stored. Raises StorageUnavailableError."""
-        ...
-
-    def responded(self, seq: int, ms: float) -> None:
-        """Record that the response was sent, `ms` milliseconds after the request's head was read."""
-        ...
-
-
 class TrashRepository(Protocol):
     """Deletes what can be restored until it is purged: it is hidden from everybody at once, and counts towards storage
     limits until then. Every coroutine raises StorageUnavailableError."""
@@ -131,6 +104,33 @@ class TrashRepository(Protocol):
 
 class CaptureRepository(Protocol):
     """The stored requests. Every coroutine, and iterating `search`, raises StorageUnavailableError."""
+
+    def check_room(self, endpoint_id: int, size: int) -> None:
+        """Raises StorageLimitError if a body of `size` bytes would not be stored. From memory."""
+        ...
+
+    async def add(
+        self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()
+    ) -> int:
+        """Store `capture`, durable on return, and return its number. `tail` is its body, or with a `body_key` what
+        follows the parts that are stored; a delivery to each of `targets` is queued.
+
+        Raises NotFoundError if the endpoint was deleted, and StorageLimitError.
+        """
+        ...
+
+    async def add_part(self, body_key: int | None, offset: int, data: bytes, *, endpoint_id: int | None = None) -> int:
+        """Store a part of a body whose capture follows, at most `PART_SIZE` bytes from `offset` on. Returns the body's
+        key, which is None for the first part. Raises StorageLimitError."""
+        ...
+
+    async def drop_parts(self, body_key: int) -> None:
+        """Delete the parts stored so far, of a request that will not be stored. Raises StorageUnavailableError."""
+        ...
+
+    def responded(self, seq: int, ms: float) -> None:
+        """Record that the response was sent, `ms` milliseconds after the request's head was read."""
+        ...
 
     async def page(
         self,
@@ -216,15 +216,6 @@ class CaptureRepository(Protocol):
         """Those of these requests that are stored."""
         ...
 
-    def counts(self, endpoint_id: int) -> Counts:
-        """From memory."""
-        ...
-
-
-class CapturePositions(Protocol):
-    """The stored requests in the order of storing, for those who follow new ones. Every coroutine raises
-    StorageUnavailableError."""
-
     @property
     def newest_seq(self) -> int:
         """The number of the newest stored request; later ones have higher numbers, also after a restart. Ids do not
@@ -243,6 +234,10 @@ class CapturePositions(Protocol):
         self, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
     ) -> set[str]:
         """Which of these requests match the query; `secret_headers` as in a search."""
+        ...
+
+    def counts(self, endpoint_id: int) -> Counts:
+        """From memory."""
         ...
 
 
@@ -301,6 +296,11 @@ class AccountRepository(Protocol):
     """The one account of the data folder."""
 
     @property
+    def instance_id(self) -> str:
+        """Random, and stays the same for this data folder. From memory."""
+        ...
+
+    @property
     def plan(self) -> Plan:
         """From memory."""
         ...
@@ -312,6 +312,10 @@ class AccountRepository(Protocol):
 
 class RetentionRepository(Protocol):
     """Deletes requests by age. `problem`: why it is waiting. Every coroutine raises StorageUnavailableError."""
+
+    def start(self) -> None:
+        """Purge now and then from now on."""
+        ...
 
     @property
     def problem(self) -> ClockProblem | None: ...
@@ -338,7 +342,13 @@ class RetentionRepository(Protocol):
 
 
 class StorageLimitRepository(Protocol):
-    """How much of the storage limits is used. From memory."""
+    """The storage limits, and how much of them is used. From memory."""
+
+    def set_limit(self, limit: int | None, when_full: WhenFull) -> None:
+        """Of all endpoints together, in bytes; None: no limit."""
+        ...
+
+    def set_response_limit(self, limit: int) -> None: ...
 
     def use(self) -> StorageUse: ...
 
@@ -366,8 +376,188 @@ class BackupRepository(Protocol):
         one is running."""
         ...
 
+    def clean_up(self) -> None:
+        """Delete what an interrupted backup left."""
+        ...
+
     async def cancel(self) -> Backup | None:
         """End the running backup, if any; returns the latest."""
+        ...
+
+
+class TargetRepository(Protocol):
+    """The targets of endpoints. Changes publish EndpointSaved, then TargetChanged.
+
+    Every coroutine raises NotFoundError if the endpoint or target is gone, and StorageUnavailableError.
+    """
+
+    def by_id(self, target_id: int) -> Target | None:
+        """From memory."""
+        ...
+
+    async def create(self, endpoint_id: int, draft: TargetDraft) -> Target:
+        """Raises InvalidFieldsError too."""
+        ...
+
+    async def update(self, target_id: int, draft: TargetDraft) -> Target:
+        """Raises InvalidFieldsError too."""
+        ...
+
+    async def move(self, target_id: int, position: int) -> None:
+        """Move it to this position among its endpoint's targets, counted from 1. Raises InvalidFieldsError too."""
+        ...
+
+    async def delete(self, target_id: int) -> None:
+        """End what is queued for it: not sent, or failed if there was an attempt. Those that ended stay."""
+        ...
+
+    async def pause(self, target_id: int) -> Target:
+        """Keep deliveries to it queued."""
+        ...
+
+    async def resume(self, target_id: int) -> Target: ...
+
+
+class DeliveryRepository(Protocol):
+    """Queued and ended deliveries with their attempts. Every coroutine raises StorageUnavailableError."""
+
+    async def queued(
+        self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
+    ) -> list[QueuedDelivery]:
+        """A target's queued deliveries, first queued first, except those in `without`; only those due at `due_at`
+        unless it is None. Fewer than `limit` if their bodies are large."""
+        ...
+
+    async def next_due_at(self, target_id: int, *, without: Collection[str] = ()) -> int | None:
+        """When the earliest of a target's queued deliveries, except those in `without`, is due; None without any."""
+        ...
+
+    async def targets_with_queued(self) -> set[int]: ...
+
+    async def begin(self, delivery_ids: Sequence[str]) -> set[str]:
+        """Mark deliveries as being sent; returns those that are still stored and queued.
+
+        If Hookline ends before `finish`, the next start stores the attempt as interrupted.
+        """
+        ...
+
+    async def release(self, delivery_ids: Sequence[str]) -> None:
+        """Undo `begin` of deliveries that were not sent."""
+        ...
+
+    async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
+        """Store an attempt without a response, which another one follows at once: `finish` ends both. If Hookline ends
+        before that, only the other one is stored as interrupted."""
+        ...
+
+    async def finish(
+        self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]], *, then_begin: str | None = None
+    ) -> bool:
+        """Store attempts, each with its response's body, and the delivery's new state; and begin the next delivery, all
+        in one commit. If the delivery `responded`, its status becomes the request's response.
+
+        Publishes DeliveryChanged, and TargetChanged if the failure paused the target. Returns whether `then_begin` has
+        begun. Stores nothing of a delivery whose request was deleted meanwhile.
+        """
+        ...
+
+    async def finish_all(
+        self, ended: Sequence[tuple[Delivery, Sequence[tuple[Attempt, bytes]]]], *, then_begin: Sequence[str] = ()
+    ) -> set[str]:
+        """`finish` for several different deliveries: all of it is stored, or nothing. Returns which of `then_begin`
+        begun."""
+        ...
+
+    async def add_replays(self, deliveries: Sequence[Delivery]) -> set[str]:
+        """Store deliveries that a replay is about to send, as begun; returns those whose request is still stored."""
+        ...
+
+    async def requests(self, capture_ids: Sequence[str]) -> dict[str, tuple[Capture, bytes | None]]:
+        """Those of these requests that are stored, each with its body (None if it is long)."""
+        ...
+
+    async def retry(self, which: DeliveryFilter) -> int:
+        """Queue failed deliveries of targets again, at once and in order; returns how many. Those that were not sent
+        only if `which` has their ids. Publishes DeliveriesQueued."""
+        ...
+
+    async def send_now(self, delivery: Delivery) -> None:
+        """Make a delivery that waits for its retry due at once. Publishes DeliveryDue, unless it was sent meanwhile."""
+        ...
+
+    async def of_capture(self, capture_id: str) -> list[Delivery]:
+        """A request's deliveries, oldest first."""
+        ...
+
+    async def page(
+        self, which: DeliveryFilter, *, before: int | None = None, after: int | None = None, limit: int = 100
+    ) -> list[tuple[int, Delivery]]:
+        """At most `limit` deliveries, each with its number: those numbered below `before`, the last queued first; or
+        those above `after`, the first queued first."""
+        ...
+
+    async def count(self, which: DeliveryFilter) -> int: ...
+
+    async def target_counts(self) -> dict[int, TargetCounts]:
+        """By target; those whose counts are 0 are missing."""
+        ...
+
+    async def target_troubles(self) -> list[TargetTrouble]:
+        """The targets that are paused, or to which the last delivery failed."""
+        ...
+
+    async def attempts(self, delivery_id: str) -> list[Attempt]:
+        """In order. Raises NotFoundError."""
+        ...
+
+    async def last_attempts(self, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
+        """The last attempt of each of these deliveries that has one."""
+        ...
+
+    async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:
+        """The stored part of the target's response body, of the last attempt (None) or this one. Raises
+        NotFoundError."""
+        ...
+
+
+class ResponsePairRepository(Protocol):
+    """What two targets of an endpoint responded to the same requests. Every coroutine raises
+    StorageUnavailableError."""
+
+    async def page(
+        self,
+        endpoint_id: int,
+        first_target: int,
+        second_target: int,
+        *,
+        before: PageKey | None = None,
+        limit: int = 100,
+        capture_ids: Sequence[str] | None = None,
+    ) -> ResponsePairs:
+        """At most `limit` requests older than `before` with ended deliveries to both targets, newest first; fewer if
+        their responses are large, or if most requests went to one of the targets only. Only `capture_ids`, unless None.
+
+        A replay's delivery counts like any other, so the newest response is compared, unless the replay changed the
+        request or cut connections off on purpose.
+        """
+        ...
+
+
+class ReplayRepository(Protocol):
+    """The replays that were started. Every coroutine raises StorageUnavailableError."""
+
+    async def save(self, replay: Replay) -> None:
+        """Store a new replay, or what changed."""
+        ...
+
+    async def get(self, replay_id: str) -> Replay | None: ...
+
+    async def latest(self, limit: int = 50) -> list[Replay]:
+        """The last started first."""
+        ...
+
+    async def results(self, replay_id: str) -> EarlierResults:
+        """What came of its deliveries so far."""
         ...
 
 
@@ -386,3 +576,64 @@ class RefusedRepository(Protocol):
         ...
 
     def clear(self) -> None: ...
+
+
+class IntegrityCheck(Protocol):
+    """Looks for damage in the database in the background."""
+
+    @property
+    def sound(self) -> bool:
+        """Whether the check has ended and found no damage."""
+        ...
+
+    def start(self) -> None:
+        """Check, unless that was begun a short time ago; damage is published as DatabaseDamaged."""
+        ...
+
+
+class Store(Protocol):
+    """All that is stored of one data folder. The last three are abilities of a store whose database is a file there."""
+
+    @property
+    def endpoints(self) -> EndpointRepository: ...
+    @property
+    def targets(self) -> TargetRepository: ...
+    @property
+    def captures(self) -> CaptureRepository: ...
+    @property
+    def trash(self) -> TrashRepository: ...
+    @property
+    def deliveries(self) -> DeliveryRepository: ...
+    @property
+    def replays(self) -> ReplayRepository: ...
+    @property
+    def response_pairs(self) -> ResponsePairRepository: ...
+    @property
+    def tunnels(self) -> TunnelRepository: ...
+    @property
+    def activity(self) -> ActivityRepository: ...
+    @property
+    def senders(self) -> ProviderStatsRepository: ...
+    @property
+    def account(self) -> AccountRepository: ...
+    @property
+    def retention(self) -> RetentionRepository: ...
+    @property
+    def limits(self) -> StorageLimitRepository: ...
+
+    def begin_shutdown(self) -> None:
+        """Stop waiting for a lock that another program holds: Hookline is about to exit."""
+        ...
+
+    async def close(self) -> None:
+        """Stop background work, write what is queued, close all connections. Twice is harmless."""
+        ...
+
+    @property
+    def backups(self) -> BackupRepository: ...
+    @property
+    def integrity(self) -> IntegrityCheck: ...
+
+    def keep_reserve(self) -> None:
+        """Create the disk reserve's file; a command that opens the store only briefly needs none."""
+        ...
