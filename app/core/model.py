@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
+from app.core.fields import Field
 from app.core.record import Headers, Record
+from app.core.sizes import GIB, MIB
 from app.core.target import Target
 
 METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
@@ -13,6 +15,9 @@ METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "HEAD")
 
 WhenFull = Literal["delete_oldest", "stop_capturing"]
 """What happens at a storage limit."""
+
+STORAGE_LIMIT_MAX = 1024 * 1024 * GIB
+"""Bytes, of one endpoint or of all."""
 
 PART_SIZE = 1024 * 1024
 """Bodies are read and forwarded in parts of this many bytes; only the last one can be shorter."""
@@ -48,18 +53,40 @@ class ResponseSettings(Record, frozen=True):
     `from_target`: the sender gets the first target's response instead, if that comes within `wait_ms`.
     """
 
-    status: int = 200
-    headers: Headers = ()
-    body: str | None = None
-    delay_ms: int = 0
-    from_target: bool = False
-    wait_ms: int = 10_000
+    status: Annotated[int, Field(title="Response status", help="Status of the response.", low=200, high=599)] = 200
+    headers: Annotated[Headers, Field(title="Response headers", help="Header of the response.")] = ()
+    body: Annotated[str | None, Field(title="Response body", help="Body of the response.")] = None
+    delay_ms: Annotated[
+        int,
+        Field(title="Response delay", help="Wait this long before responding.", low=0, high=30_000, unit="ms"),
+    ] = 0
+    from_target: Annotated[
+        bool,
+        Field(
+            title="Respond with the target's response",
+            help="Respond with what the first target responds; the response set here is sent only if none comes in"
+            " time.",
+        ),
+    ] = False
+    wait_ms: Annotated[
+        int,
+        Field(
+            title="Wait for the target's response",
+            help="How long to wait for the target's response.",
+            low=100,
+            high=30_000,
+            unit="ms",
+        ),
+    ] = 10_000
 
 
 class Forward(Record, frozen=True):
     """The first target's time limit, as the endpoint's form has it: `timeout_ms` limits a whole attempt."""
 
-    timeout_ms: int = 10_000
+    timeout_ms: Annotated[
+        int,
+        Field(title="Forward timeout", help="Maximum time for one delivery.", low=100, high=600_000, unit="ms"),
+    ] = 10_000
 
 
 class Auth(Record, frozen=True):
@@ -67,42 +94,61 @@ class Auth(Record, frozen=True):
 
     kind: Literal["none", "basic", "bearer", "header"] = "none"
     name: str = ""
-    secret: str = ""
+    secret: Annotated[str, Field(title="Secret", secret=True)] = ""
 
 
-class EndpointDraft(Record, frozen=True):
-    """What the user can set on an endpoint.
+class EndpointSettings(Record, frozen=True):
+    """What the user can set on an endpoint itself, each a column of its table. `storage_limit` None: no limit of its
+    own."""
 
-    `slug=None` generates one; the slug is fixed once created. `storage_limit` is in bytes; None: the endpoint has no
-    limit of its own. `forward_url` and `forward` are the first target's; None removes that target.
-    """
-
-    name: str
-    description: str = ""
-    retention_days: int = 7
-    storage_limit: int | None = None
-    when_full: WhenFull = "delete_oldest"
-    forward_url: str | None = None
-    slug: str | None = None
+    name: Annotated[str, Field(title="Name", help="A label.", low=1, high=100)]
+    description: Annotated[str, Field(title="Description", help="What the endpoint is for.", low=0, high=2_000)] = ""
+    retention_days: Annotated[
+        int, Field(title="Retention", help="How many days to keep requests.", low=1, high=90, unit="days")
+    ] = 7
+    storage_limit: Annotated[
+        int | None,
+        Field(
+            title="Storage limit",
+            help="How much it may store.",
+            low=MIB,
+            high=STORAGE_LIMIT_MAX,
+            unit="bytes",
+        ),
+    ] = None
+    when_full: Annotated[
+        WhenFull,
+        Field(
+            title="When full",
+            help="At its storage limit: delete its oldest requests, starred ones too, or stop capturing (senders get"
+            " 503).",
+        ),
+    ] = "delete_oldest"
     active: bool = True
     response: ResponseSettings = ResponseSettings()
-    forward: Forward = Forward()
     auth: Auth = Auth()
 
 
-class Endpoint(Record, frozen=True):
+class EndpointDraft(EndpointSettings, frozen=True):
+    """What the user can set on an endpoint and its first target, whose are `forward_url` and `forward`; None removes
+    it. `slug=None` generates one; the slug is fixed once created."""
+
+    forward_url: Annotated[
+        str | None,
+        Field(
+            title="Forward URL",
+            help="Forward each request to this URL, such as localhost:3000: the first target's, if there are several.",
+        ),
+    ] = None
+    slug: Annotated[str | None, Field(title="Slug", low=3, high=64)] = None
+    forward: Forward = Forward()
+
+
+class Endpoint(EndpointSettings, frozen=True, kw_only=True):
     """A stored endpoint: a capture URL and its configuration."""
 
     id: int
     slug: str
-    name: str
-    description: str
-    retention_days: int
-    storage_limit: int | None
-    when_full: WhenFull
-    active: bool
-    response: ResponseSettings
-    auth: Auth
     created_at: int
     targets: tuple[Target, ...] = ()
 
@@ -121,19 +167,7 @@ class Endpoint(Record, frozen=True):
 
     def draft(self) -> EndpointDraft:
         """The settable part, to be changed with `msgspec.structs.replace` and saved."""
-        return EndpointDraft(
-            name=self.name,
-            description=self.description,
-            retention_days=self.retention_days,
-            storage_limit=self.storage_limit,
-            when_full=self.when_full,
-            forward_url=self.forward_url,
-            slug=self.slug,
-            active=self.active,
-            response=self.response,
-            forward=self.forward,
-            auth=self.auth,
-        )
+        return EndpointDraft(**{name: getattr(self, name) for name in EndpointDraft.__struct_fields__})
 
 
 class Summary(Record, frozen=True):

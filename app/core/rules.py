@@ -3,35 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from unicodedata import category
 from urllib.parse import urlsplit
 
+from app.core.fields import fields_of
 from app.core.forward_target import full_url
-from app.core.model import Auth, EndpointDraft, Forward, Plan, ResponseSettings
+from app.core.model import Auth, EndpointDraft, Plan
 from app.core.own_urls import CAPTURE_PATH, own_base_of
 from app.core.record import Headers, Record
-from app.core.sizes import GIB, MIB, exact_size
 from app.core.target import RETRY_ON, TargetDraft, is_retry_on
 
-NAME_MAX = 100
-DESCRIPTION_MAX = 2_000
+NAME_MAX = fields_of(EndpointDraft)["name"].bounds[1]
 NOTE_MAX = 2_000
-SLUG_MIN, SLUG_MAX = 3, 64
+SLUG_MIN, SLUG_MAX = fields_of(EndpointDraft)["slug"].bounds
 FORWARD_URL_MAX = 2_000
-RETENTION_MIN, RETENTION_MAX, RETENTION_DEFAULT = 1, 90, 7
-STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX = MIB, 1024 * 1024 * GIB
-"""Bytes, for one endpoint."""
-STATUS_MIN, STATUS_MAX = 200, 599
-DELAY_MAX_MS = 30_000
-WAIT_MIN_MS, WAIT_MAX_MS = 100, 30_000
-TIMEOUT_MIN_MS, TIMEOUT_MAX_MS = 100, 600_000
-PARALLEL_MAX = 64
-PAUSE_AFTER_MAX = 10_000
-RATE_LIMIT_MIN, RATE_LIMIT_MAX = 0.01, 1_000
-"""Requests a second."""
-RETRIES_MAX = 50
-RETRY_DELAY_MAX_MS, RETRY_TOTAL_MAX_MS = 24 * 3_600_000, 7 * 24 * 3_600_000
 RESPONSE_BODY_MAX = 1_048_576
 HEADER_MAX = 8_192
 FREE_ENDPOINTS = 10
@@ -54,6 +40,22 @@ class FieldError(Record, frozen=True):
     message: str
 
 
+def field_errors(record: Record, others: Mapping[str, str | None], within: str = "") -> Iterator[FieldError]:
+    """The declared bounds that `record` breaks, and `others`, what rules of their own say of fields by their paths,
+    in the order of the fields."""
+    declared = fields_of(type(record))
+    for name in record.__struct_fields__:
+        path, value = f"{within}{name}", getattr(record, name)
+        if isinstance(value, Record):
+            yield from field_errors(value, others, f"{path}.")
+            continue
+        message = declared[name].error(value) if name in declared else None
+        if path in others:
+            message = others[path]  # a rule of its own includes the bounds
+        if message:
+            yield FieldError(field=path, message=message)
+
+
 def name_error(name: str) -> str | None:
     """A name is 1 to 100 characters after trimming, on one line."""
     length = len(name.strip())
@@ -71,13 +73,6 @@ def _is_allowed_in_name(char: str) -> bool:
     return char.isprintable() or char in _JOINERS or category(char) == "Zs"
 
 
-def description_error(description: str) -> str | None:
-    """A description is at most 2,000 characters."""
-    if len(description) > DESCRIPTION_MAX:
-        return f"Description can have at most {DESCRIPTION_MAX:,} characters, not {len(description):,}."
-    return None
-
-
 def trimmed_note(note: str) -> str | None:
     """The note as stored; None if it is empty, which removes the note."""
     return note.strip() or None
@@ -92,29 +87,6 @@ def note_error(note: str) -> str | None:
     if broken is not None:
         return f"Note cannot contain the character {broken!a}: it cannot be stored."
     return None
-
-
-def retention_error(days: int) -> str | None:
-    """Retention is 1 to 90 whole days."""
-    if not RETENTION_MIN <= days <= RETENTION_MAX:
-        return f"Retention must be {RETENTION_MIN} to {RETENTION_MAX} days, not {days}."
-    return None
-
-
-def storage_limit_error(limit: int) -> str | None:
-    """An endpoint's storage limit is 1 MiB to 1024 TiB."""
-    if STORAGE_LIMIT_MIN <= limit <= STORAGE_LIMIT_MAX:
-        return None
-    return f"Storage limit must be {size_bounds(STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX)}, not {given_size(limit)}."
-
-
-def size_bounds(low: int, high: int) -> str:
-    """`1 MiB to 1024 TiB`."""
-    return f"{exact_size(low)} to {exact_size(high)}"
-
-
-def given_size(size: int) -> str:
-    return exact_size(size) if size > 0 else str(size)
 
 
 def position_error(position: int, count: int) -> str | None:
@@ -176,26 +148,6 @@ def _has_ipv6_address(netloc: str) -> bool:
         return False
 
 
-def response_errors(response: ResponseSettings) -> Iterator[FieldError]:
-    """A response has a status of 200 to 599, valid headers, at most 1 MiB of body and 0 to 30 s of delay; it waits 0.1
-    to 30 s for a target's."""
-    if not STATUS_MIN <= response.status <= STATUS_MAX:
-        text = f"Response status must be {STATUS_MIN} to {STATUS_MAX}, not {response.status}."
-        yield FieldError(field="response.status", message=text)
-    if not 0 <= response.delay_ms <= DELAY_MAX_MS:
-        text = f"Response delay must be 0 to {DELAY_MAX_MS:,} ms, not {response.delay_ms:,}."
-        yield FieldError(field="response.delay_ms", message=text)
-    if response.body is not None and len(response.body.encode("utf-8", "surrogatepass")) > RESPONSE_BODY_MAX:
-        text = f"Response body can have at most {RESPONSE_BODY_MAX:,} bytes."
-        yield FieldError(field="response.body", message=text)
-    message = headers_error(response.headers)
-    if message:
-        yield FieldError(field="response.headers", message=message)
-    message = _range_error("Wait for the target's response", response.wait_ms, WAIT_MIN_MS, WAIT_MAX_MS, " ms")
-    if message:
-        yield FieldError(field="response.wait_ms", message=message)
-
-
 def headers_error(headers: Headers, label: str = "Response headers", own: frozenset[str] = OWN_HEADERS) -> str | None:
     """Headers that the user sets: names are tokens, values one line of Latin-1 without control characters but tabs, at
     most 8 KiB each; those in `own` are set by Hookline."""
@@ -212,48 +164,26 @@ def headers_error(headers: Headers, label: str = "Response headers", own: frozen
     return None
 
 
-def forward_errors(forward: Forward) -> Iterator[FieldError]:
-    """The time limit of a delivery is 0.1 to 120 s."""
-    if not TIMEOUT_MIN_MS <= forward.timeout_ms <= TIMEOUT_MAX_MS:
-        text = f"Forward timeout must be {TIMEOUT_MIN_MS:,} to {TIMEOUT_MAX_MS:,} ms, not {forward.timeout_ms:,}."
-        yield FieldError(field="forward.timeout_ms", message=text)
-
-
 def target_errors(draft: TargetDraft, own_bases: Sequence[str] = ()) -> list[FieldError]:
-    """All rules that a target breaks, in the order of the form's fields."""
-    retry, removed = draft.retry, tuple((name, "") for name in draft.remove_headers)
-    checks: list[tuple[str, str | None]] = [
-        ("url", forward_url_error(full_url(draft.url), own_bases, "Target URL")),
-        ("set_headers", headers_error(draft.set_headers, "Set headers", DELIVERY_HEADERS)),
-        ("add_headers", headers_error(draft.add_headers, "Add headers", DELIVERY_HEADERS)),
-        ("remove_headers", headers_error(removed, "Remove headers", DELIVERY_HEADERS | {"host"})),
-        ("timeout_ms", _range_error("Timeout", draft.timeout_ms, TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, " ms")),
-        (
-            "parallel",
-            None if draft.parallel is None else _range_error("Parallel deliveries", draft.parallel, 1, PARALLEL_MAX),
-        ),
-        (
-            "attempt_header",
-            headers_error(((draft.attempt_header, ""),), "Attempt header", DELIVERY_HEADERS | {"host"})
-            if draft.attempt_header is not None
-            else None,
-        ),
-        (
-            "rate_limit",
-            None if draft.rate_limit is None else _rate_limit_error(draft.rate_limit),
-        ),
-        ("pause_after", _range_error("Pause after", draft.pause_after, 0, PAUSE_AFTER_MAX)),
-        ("retry.retries", _range_error("Retries", retry.retries, 0, RETRIES_MAX)),
-        ("retry.on", _retry_on_error(retry.on)),
-        ("retry.first_delay_ms", _range_error("First delay", retry.first_delay_ms, 0, RETRY_DELAY_MAX_MS, " ms")),
-        ("retry.longest_delay_ms", _range_error("Longest delay", retry.longest_delay_ms, 0, RETRY_DELAY_MAX_MS, " ms")),
-        ("retry.total_ms", _range_error("Total time", retry.total_ms, 0, RETRY_TOTAL_MAX_MS, " ms")),
-        (
-            "client_key",
-            "Client key needs a client certificate." if draft.client_key and not draft.client_certificate else None,
-        ),
-    ]
-    return [FieldError(field=field, message=message) for field, message in checks if message]
+    """All rules that a target breaks, in the order of its fields."""
+    others = {
+        "url": forward_url_error(full_url(draft.url), own_bases, "Target URL"),
+        "set_headers": headers_error(draft.set_headers, "Set headers", DELIVERY_HEADERS),
+        "add_headers": headers_error(draft.add_headers, "Add headers", DELIVERY_HEADERS),
+        "remove_headers": _names_error(draft.remove_headers, "Remove headers"),
+        "attempt_header": None
+        if draft.attempt_header is None
+        else _names_error((draft.attempt_header,), "Attempt header"),
+        "retry.on": _retry_on_error(draft.retry.on),
+        "client_key": "Client key needs a client certificate."
+        if draft.client_key and not draft.client_certificate
+        else None,
+    }
+    return list(field_errors(draft, others))
+
+
+def _names_error(names: Sequence[str], label: str) -> str | None:
+    return headers_error(tuple((name, "") for name in names), label, DELIVERY_HEADERS | {"host"})
 
 
 def _retry_on_error(names: Sequence[str]) -> str | None:
@@ -263,48 +193,38 @@ def _retry_on_error(names: Sequence[str]) -> str | None:
     return f"Retry on: {wrong!r} is not a result. Use {', '.join(RETRY_ON)}, or a status from 300 to 599."
 
 
-def _rate_limit_error(rate: float) -> str | None:
-    if RATE_LIMIT_MIN <= rate <= RATE_LIMIT_MAX:
-        return None
-    return f"Rate limit must be {RATE_LIMIT_MIN:g} to {RATE_LIMIT_MAX:,} requests a second, not {rate:g}."
-
-
-def _range_error(label: str, value: int, least: int, most: int, unit: str = "") -> str | None:
-    if least <= value <= most:
-        return None
-    return f"{label} must be {least:,} to {most:,}{unit}, not {value:,}."
-
-
-def auth_errors(auth: Auth) -> Iterator[FieldError]:
+def auth_errors(auth: Auth) -> dict[str, str]:
     """Credentials need a secret; basic needs a user without colon, header a header's name."""
+    errors: dict[str, str] = {}
     if auth.kind == "none":
-        return
+        return errors
     if not auth.secret or not auth.secret.isprintable():
-        yield FieldError(field="auth.secret", message="Security: the secret is required, on one line.")
+        errors["auth.secret"] = "Security: the secret is required, on one line."
     if auth.kind == "basic" and (not auth.name or ":" in auth.name):
-        yield FieldError(field="auth.name", message="Security: Basic needs a user name without a colon.")
+        errors["auth.name"] = "Security: Basic needs a user name without a colon."
     if auth.kind == "header" and not _TOKEN.fullmatch(auth.name):
-        yield FieldError(field="auth.name", message=f"Security: {auth.name!r} is not a header name.")
+        errors["auth.name"] = f"Security: {auth.name!r} is not a header name."
+    return errors
 
 
 def endpoint_errors(draft: EndpointDraft, own_bases: Sequence[str] = ()) -> list[FieldError]:
-    """All rules that `draft` breaks, in the order of the form's fields."""
-    checks: list[tuple[str, str | None]] = [
-        ("name", name_error(draft.name)),
-        ("description", description_error(draft.description)),
-        ("retention_days", retention_error(draft.retention_days)),
-        ("storage_limit", storage_limit_error(draft.storage_limit) if draft.storage_limit is not None else None),
-        (
-            "forward_url",
-            forward_url_error(full_url(draft.forward_url), own_bases) if draft.forward_url is not None else None,
-        ),
-        ("slug", slug_error(draft.slug) if draft.slug is not None else None),
-    ]
-    errors = [FieldError(field=field, message=message) for field, message in checks if message]
-    errors.extend(response_errors(draft.response))
-    errors.extend(forward_errors(draft.forward))
-    errors.extend(auth_errors(draft.auth))
-    return errors
+    """All rules that `draft` breaks, in the order of its fields."""
+    url = draft.forward_url
+    others = {
+        "name": name_error(draft.name),
+        "forward_url": None if url is None else forward_url_error(full_url(url), own_bases),
+        "slug": None if draft.slug is None else slug_error(draft.slug),
+        "response.headers": headers_error(draft.response.headers),
+        "response.body": _body_error(draft.response.body),
+        **auth_errors(draft.auth),
+    }
+    return list(field_errors(draft, others))
+
+
+def _body_error(body: str | None) -> str | None:
+    if body is None or len(body.encode("utf-8", "surrogatepass")) <= RESPONSE_BODY_MAX:
+        return None
+    return f"Response body can have at most {RESPONSE_BODY_MAX:,} bytes."
 
 
 def create_refusal(plan: Plan, endpoint_count: int) -> str | None:

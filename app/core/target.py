@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
+from app.core.fields import Field
 from app.core.forward_target import forwarded_url
 from app.core.record import Headers, Record
 
 RETRY_ON = ("connection", "timeout", "tls", "protocol", "3xx", "4xx", "5xx")
 """The results that a retry rule can name, besides single statuses from 300 to 599."""
 RETRY_ON_PATTERN = f"^(?:{'|'.join(RETRY_ON)}|[345][0-9]{{2}})$"
+RETRY_DELAY_MAX_MS = 24 * 3_600_000
 _RETRY_ON = re.compile(RETRY_ON_PATTERN)
 
 
@@ -24,11 +26,52 @@ class RetryRule(Record, frozen=True):
     waits between them take at most `total_ms`, until the last one starts.
     """
 
-    retries: int = 4
-    on: tuple[str, ...] = ("connection",)
-    first_delay_ms: int = 1_000
-    longest_delay_ms: int = 30_000
-    total_ms: int = 600_000
+    retries: Annotated[
+        int,
+        Field(
+            title="Retries",
+            help="How often a failed attempt is repeated; those that could not connect do not count.",
+            low=0,
+            high=50,
+        ),
+    ] = 4
+    on: Annotated[
+        tuple[str, ...],
+        Field(
+            title="Retry on",
+            help=f"What is repeated, separated by commas: {', '.join(RETRY_ON)}, or statuses such as 503.",
+        ),
+    ] = ("connection",)
+    first_delay_ms: Annotated[
+        int,
+        Field(
+            title="First delay",
+            help="Longest delay before the first retry, doubled for each other one.",
+            low=0,
+            high=RETRY_DELAY_MAX_MS,
+            unit="ms",
+        ),
+    ] = 1_000
+    longest_delay_ms: Annotated[
+        int,
+        Field(
+            title="Longest delay",
+            help="What the delay is doubled to at most.",
+            low=0,
+            high=RETRY_DELAY_MAX_MS,
+            unit="ms",
+        ),
+    ] = 30_000
+    total_ms: Annotated[
+        int,
+        Field(
+            title="Total time",
+            help="How long a delivery is retried, its waits included.",
+            low=0,
+            high=7 * 24 * 3_600_000,
+            unit="ms",
+        ),
+    ] = 600_000
 
 
 def is_retry_on(name: str) -> bool:
@@ -48,26 +91,88 @@ class TargetDraft(Record, frozen=True):
     `auto_resume` the first one that waits is then tried again from time to time, and resumes the target.
     """
 
-    url: str
+    url: Annotated[str, Field(title="Target URL")]
     active: bool = True
-    append_path: bool = True
-    keep_query: bool = True
-    set_headers: Headers = ()
-    add_headers: Headers = ()
-    remove_headers: tuple[str, ...] = ()
-    attempt_header: str | None = None
-    host: Literal["target", "sender"] = "target"
-    timeout_ms: int = 10_000
-    verify_tls: bool = True
-    client_certificate: str | None = None
-    client_key: str | None = None
-    ca_certificate: str | None = None
-    follow_redirects: bool = False
+    append_path: Annotated[
+        bool, Field(title="Append path", help="Add the captured path below the slug to the URL.")
+    ] = True
+    keep_query: Annotated[bool, Field(title="Keep query", help="Add the captured query to the URL.")] = True
+    set_headers: Annotated[
+        Headers,
+        Field(title="Set headers", help="Send this header; replaces all the sender's headers of that name."),
+    ] = ()
+    add_headers: Annotated[
+        Headers, Field(title="Add headers", help="Send this header in addition to the sender's.")
+    ] = ()
+    remove_headers: Annotated[
+        tuple[str, ...], Field(title="Remove headers", help="Leave out the sender's headers of this name.")
+    ] = ()
+    attempt_header: Annotated[
+        str | None,
+        Field(
+            title="Attempt header",
+            help="Send the number of the attempt in this header, such as X-Hookline-Attempt.",
+        ),
+    ] = None
+    host: Annotated[
+        Literal["target", "sender"],
+        Field(title="Host", help="The Host header: the target's own, or the sender's."),
+    ] = "target"
+    timeout_ms: Annotated[
+        int, Field(title="Timeout", help="Maximum time for one attempt.", low=100, high=600_000, unit="ms")
+    ] = 10_000
+    verify_tls: Annotated[bool, Field(title="Verify TLS", help="Verify the target's certificate.")] = True
+    client_certificate: Annotated[
+        str | None,
+        Field(title="Client certificate", help="Present the certificate in this PEM file.", unit="file"),
+    ] = None
+    client_key: Annotated[
+        str | None,
+        Field(title="Client key", help="The key of the certificate, unless it is in the same file.", unit="file"),
+    ] = None
+    ca_certificate: Annotated[
+        str | None,
+        Field(title="CA certificate", help="Also trust the authorities in this PEM file.", unit="file"),
+    ] = None
+    follow_redirects: Annotated[
+        bool, Field(title="Follow redirects", help="Follow redirects within the time limit.")
+    ] = False
     retry: RetryRule = RetryRule()
-    parallel: int | None = None
-    rate_limit: float | None = None
-    pause_after: int = 10
-    auto_resume: bool = False
+    parallel: Annotated[
+        int | None,
+        Field(
+            title="Parallel deliveries",
+            help="Send so many at once; while one waits for its retry, the others go on.",
+            low=1,
+            high=64,
+        ),
+    ] = None
+    rate_limit: Annotated[
+        float | None,
+        Field(
+            title="Rate limit",
+            help="Send at most so many.",
+            low=0.01,
+            high=1_000,
+            unit="requests a second",
+        ),
+    ] = None
+    pause_after: Annotated[
+        int,
+        Field(
+            title="Pause after",
+            help="Pause the target after this many failed deliveries in a row; 0: never.",
+            low=0,
+            high=10_000,
+        ),
+    ] = 10
+    auto_resume: Annotated[
+        bool,
+        Field(
+            title="Resume by itself",
+            help="After such a pause, try the first delivery again from time to time, and resume once it is delivered.",
+        ),
+    ] = False
 
     @property
     def own_headers(self) -> frozenset[str]:

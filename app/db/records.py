@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar, get_origin
 
 import msgspec
 from peewee import Field
 
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, Timing
-from app.core.model import Auth, Capture, DeliveryState, Endpoint, EndpointDraft, ResponseSettings, Summary
+from app.core.fields import types_of
+from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft, EndpointSettings, Summary
 from app.core.record import Headers
 from app.core.target import PausedBy, Target, TargetDraft
 from app.db.insert import decode_headers
@@ -162,24 +163,30 @@ def to_attempt(row: AttemptModel, delivery_id: str) -> Attempt:
     )
 
 
-_PLAIN = ("description", "retention_days", "storage_limit", "when_full", "active")
-"""Columns of an endpoint that hold a field of its draft unchanged."""
-_AS_JSON: dict[str, type[msgspec.Struct]] = {"response": ResponseSettings, "auth": Auth}
-"""Columns that hold a field of its draft as JSON."""
+_SETTINGS = types_of(EndpointSettings)
+"""Columns of an endpoint, each with a field's value; those of no plain type hold it as JSON."""
 
 
 def to_endpoint(row: EndpointModel, targets: tuple[Target, ...]) -> Endpoint:
-    fields: dict[str, Any] = {name: getattr(row, name) for name in ("id", "slug", "name", "created_at", *_PLAIN)}
-    for name, kind in _AS_JSON.items():
-        fields[name] = msgspec.json.decode(getattr(row, name), type=kind)
-    return Endpoint(**fields, targets=targets)
+    fields = {
+        name: msgspec.json.decode(getattr(row, name), type=kind) if _is_json(kind) else getattr(row, name)
+        for name, kind in _SETTINGS.items()
+    }
+    return Endpoint(id=row.id, slug=row.slug, created_at=row.created_at, targets=targets, **fields)
 
 
 def from_draft(draft: EndpointDraft) -> dict[str, Any]:
     """The columns that a draft sets, except the slug."""
-    plain = {name: getattr(draft, name) for name in _PLAIN}
-    encoded = {name: msgspec.json.encode(getattr(draft, name)).decode() for name in _AS_JSON}
-    return {"name": draft.name.strip(), **plain, **encoded}
+    values = {
+        name: msgspec.json.encode(getattr(draft, name)).decode() if _is_json(kind) else getattr(draft, name)
+        for name, kind in _SETTINGS.items()
+    }
+    return values | {"name": draft.name.strip()}
+
+
+def _is_json(kind: Any) -> bool:
+    """Whether a column holds a field of this type as JSON."""
+    return kind not in (int, str, bool) and get_origin(kind) is not Literal
 
 
 _TARGET_COLUMNS = ("url", "active")

@@ -20,8 +20,8 @@ from app.core.clock import DAY_US
 from app.core.clock_problem import ClockProblem
 from app.core.errors import StorageUnavailableError
 from app.core.events import Event, Purged, RetentionWaiting
+from app.core.fields import fields_of
 from app.core.model import Endpoint, PurgeReport, StorageSize
-from app.core.rules import RETENTION_MAX
 from app.db.background_worker import BackgroundWorker
 from app.db.cleanup import Cleanup, Reclaim
 from app.db.clock_check import ClockCheck
@@ -39,6 +39,7 @@ from app.db.writer_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
 
+_LONGEST_DAYS = fields_of(Endpoint)["retention_days"].bounds[1]
 ROW_OVERHEAD = 400
 """Bytes that a request takes besides its body, headers and target, about: its row, its index entries."""
 
@@ -262,7 +263,7 @@ def expired_size(database: SqliteDatabase, endpoint_id: int, before: int) -> tup
 
 def forget_misdated(database: SqliteDatabase, now: int) -> None:
     """Delete records of misdated requests that have expired under any retention."""
-    limit = now - (RETENTION_MAX + 1) * DAY_US
+    limit = now - (_LONGEST_DAYS + 1) * DAY_US
     MisdatedModel.delete().where(MisdatedModel.counted_from < limit).execute(database)
 
 

@@ -26,19 +26,9 @@ from peewee import (
     TextField,
 )
 
-from app.core.model import DeliveryState
-from app.core.rules import (
-    DESCRIPTION_MAX,
-    FREE_ENDPOINTS,
-    NAME_MAX,
-    NOTE_MAX,
-    RETENTION_MAX,
-    RETENTION_MIN,
-    SLUG_MAX,
-    SLUG_MIN,
-    STORAGE_LIMIT_MAX,
-    STORAGE_LIMIT_MIN,
-)
+from app.core.fields import choices_of, fields_of, types_of
+from app.core.model import DeliveryState, EndpointDraft
+from app.core.rules import FREE_ENDPOINTS, NOTE_MAX
 from app.db.raw_sql import raw
 
 KEYS_PER_BODY = 1 << 32
@@ -78,6 +68,15 @@ class _FlagField(BooleanField):
         if default is not None:
             constraints.insert(0, SQL(f"DEFAULT {default:d}"))
         super().__init__(constraints=constraints, default=default)
+
+
+def _declared(column: str) -> list[Any]:
+    """What the declaration of an endpoint's field asks of its column."""
+    if choices := choices_of(EndpointDraft, column):
+        return [Check(f"{column} IN ({', '.join(map(repr, choices))})")]
+    low, high = fields_of(EndpointDraft)[column].bounds
+    value = f"length({column})" if types_of(EndpointDraft)[column] is str else column
+    return [Check(f"{value} BETWEEN {low} AND {high}")]
 
 
 class StoreModel(Model):
@@ -122,22 +121,18 @@ class EndpointModel(StoreModel):
     """
 
     id = _NumberField()
-    slug = TextField(constraints=[Check(f"length(slug) BETWEEN {SLUG_MIN} AND {SLUG_MAX}")])
-    name = TextField(constraints=[Check(f"length(name) BETWEEN 1 AND {NAME_MAX}")])
-    description = TextField(constraints=[Check(f"length(description) <= {DESCRIPTION_MAX}")])
-    retention_days = IntegerField(constraints=[Check(f"retention_days BETWEEN {RETENTION_MIN} AND {RETENTION_MAX}")])
+    slug = TextField(constraints=_declared("slug"))
+    name = TextField(constraints=_declared("name"))
+    description = TextField(constraints=_declared("description"))
+    retention_days = IntegerField(constraints=_declared("retention_days"))
     active = _FlagField("active")
     response = TextField(constraints=[Check("json_valid(response)")])
     auth = TextField(constraints=[Check("json_valid(auth)")])
     created_at = IntegerField()
     trashed = IntegerField(null=True)
     removed = _FlagField("removed", default=False)
-    storage_limit = IntegerField(
-        null=True, constraints=[Check(f"storage_limit BETWEEN {STORAGE_LIMIT_MIN} AND {STORAGE_LIMIT_MAX}")]
-    )
-    when_full = TextField(
-        constraints=[SQL("DEFAULT 'delete_oldest'"), Check("when_full IN ('delete_oldest', 'stop_capturing')")]
-    )
+    storage_limit = IntegerField(null=True, constraints=_declared("storage_limit"))
+    when_full = TextField(constraints=[SQL("DEFAULT 'delete_oldest'"), *_declared("when_full")])
     position = IntegerField(null=True)
 
     class Meta:

@@ -10,7 +10,7 @@ from shutil import disk_usage
 import msgspec
 
 from app.core.errors import DataFolderError
-from app.core.settings import Settings, bounds, check, first_storage_limit
+from app.core.settings import Settings, check, field_of, first_storage_limit
 from app.db.disk_reserve import empty_for_small_file
 
 FILE_NAME = "settings.json"
@@ -93,7 +93,7 @@ def _settings(file: Path, given: dict[str, object]) -> Settings:
         if key not in Settings.__struct_fields__:
             raise _bad(file, f"there is no setting {key!r} (its value is {value!r})")
     # All at once, because the ports have to differ from each other, not from the defaults.
-    numbers = {key: value for key, value in given.items() if isinstance(value, int) and bounds(key) is not None}
+    numbers = {key: value for key, value in given.items() if isinstance(value, int) and field_of(key).low is not None}
     for broken in check(msgspec.structs.replace(Settings(), **numbers)):
         raise _bad(file, f"{broken.field}: {broken.message.rstrip('.')}")
     for key, value in given.items():

@@ -65,7 +65,7 @@ def test_a_setting_is_changed_saved_and_printed_as_it_is_typed(run: Run, folder:
         ("when_full", "explode", "delete_oldest or stop_capturing"),
         ("theme", "pink", "system, light or dark"),
         ("port", "8k", "a whole number"),
-        ("port", "70000", "between 1 and 65535"),
+        ("port", "70000", "1 to 65535, not 70000"),
         ("port", "none", "a whole number"),
         ("host", "nowhere", "IP address"),
     ],

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from app.core.events import Bus, PlanChanged, StorageTrouble, Subscriptions
-from app.core.settings import Settings, check, meta
+from app.core.settings import Settings, check, field_of
 
 
 def test_handlers_get_their_kind_in_order_until_their_subscription_ends() -> None:
@@ -73,5 +73,5 @@ def test_values_out_of_bounds_are_named(values: dict[str, object], field: str) -
 def test_defaults_keep_their_own_rules_and_every_setting_is_explained() -> None:
     assert check(Settings()) == []
     for field in Settings.__struct_fields__:
-        assert meta(field).title
-        assert meta(field).description
+        assert field_of(field).title
+        assert field_of(field).help

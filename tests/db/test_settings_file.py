@@ -42,7 +42,7 @@ def test_the_default_port_of_one_is_free_for_the_other(tmp_path: Path) -> None:
     ("text", "named"),
     [
         ('{"port": "80"}', ["port", "'80'"]),
-        ('{"port": 0}', ["port", "Capture port", "between 1 and 65535", "0"]),
+        ('{"port": 0}', ["port", "Capture port", "1 to 65535", "0"]),
         ('{"body_limit": 7}', ["body_limit", "Largest body", "7"]),
         ('{"theme": "pink"}', ["theme", "'pink'"]),
         ('{"colour": 3}', ["colour", "3"]),

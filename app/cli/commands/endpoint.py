@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import whole_number
 from app.cli.call import Call
-from app.cli.commands.endpoint_fields import add_fields, changed_fields, given_fields
+from app.cli.commands.endpoint_fields import add_endpoint_fields, changed_fields, given_endpoint_fields
 from app.cli.commands.target_text import CODES, state_text, worst_state
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
+from app.cli.field_options import PREFIX
 from app.cli.identifiers import SLUG_HELP, slug_given
 from app.cli.noun import Noun
 from app.cli.output import DIM, GREEN, RED, Output
 from app.cli.table import Column, Row
 from app.cli.text import when_text
+from app.core.fields import fields_of
+from app.core.model import EndpointDraft
 from app.core.rules import NAME_MAX
 from app.core.text import count_of, ms_text, size_text, use_text
 from app.core.tunnel.tunnel import marked_url
@@ -58,10 +61,9 @@ EXAMPLES: dict[str, tuple[tuple[str, str], ...]] = {
     "rm": (("Delete an endpoint in a script", "hookline endpoint rm stripe --yes"),),
 }
 FIELD_NAMES = {
-    "retention_days": "retention",
-    "storage_limit": "storage limit",
+    **{name: field.title[0].lower() + field.title[1:] for name, field in fields_of(EndpointDraft).items()},
     "when_full": "what happens at the storage limit",
-    "forward_url": "forward URL",
+    "response": "response",
     "forward": "forward timeout",
     "auth": "credentials",
 }
@@ -82,15 +84,17 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     verb("list", list_all, "list all endpoints", which=False)
     add = verb("add", make, "create an endpoint and print its URL", which=False)
     add.set_defaults(creates=True)
-    add.add_argument("name", metavar="NAME", help=NAME_HELP)
-    add.add_argument("--slug", help="the slug; a random one that is hard to guess if omitted")
+    add.add_argument(f"{PREFIX}name", metavar="NAME", help=NAME_HELP)
+    add.add_argument(
+        "--slug", dest=f"{PREFIX}slug", metavar="SLUG", help="the slug; a random one that is hard to guess if omitted"
+    )
     add.add_argument("--ensure", action="store_true", default=False, help=ENSURE_HELP)
-    add_fields(add)
+    add_endpoint_fields(add)
     verb("show", show, "show one endpoint")
     edit = verb("edit", change, "change an endpoint; options you leave out change nothing")
-    edit.add_argument("--name", help=NAME_HELP)
-    edit.add_argument("--position", type=whole_number, metavar="N", help=POSITION_HELP)
-    add_fields(edit)
+    edit.add_argument("--name", dest=f"{PREFIX}name", metavar="NAME", help=NAME_HELP)
+    edit.add_argument("--position", dest=f"{PREFIX}position", type=whole_number, metavar="N", help=POSITION_HELP)
+    add_endpoint_fields(edit)
     verb("on", switch_on, "switch an endpoint on: requests are captured again")
     verb("off", switch_off, "switch an endpoint off: senders get 503, stored requests are kept")
     add_yes(verb("rm", remove, "delete an endpoint and all its requests"))
@@ -113,7 +117,7 @@ async def _rows(found: AsyncIterator[Endpoint]) -> AsyncIterator[Row]:
 
 async def make(call: Call) -> int:
     """Create an endpoint, or with `--ensure` change an existing one."""
-    fields = given_fields(call.options)
+    fields = given_endpoint_fields(call.options)
     ensured = call.options.ensure
     call.show(
         await (_ensured(call, fields) if ensured else call.api.answer(call.api.endpoints.asked.create(**fields))),
@@ -161,7 +165,7 @@ async def show(call: Call) -> int:
 
 
 async def change(call: Call) -> int:
-    fields = given_fields(call.options)
+    fields = given_endpoint_fields(call.options)
     if not fields:
         raise CliError("Nothing to change. See hookline endpoint edit --help for the options.", Exit.USAGE)
     return await _update(call, **fields)

@@ -17,9 +17,9 @@ from app.cli.argument_types import (
     whole_number,
     whole_number_between,
 )
-from app.cli.commands.endpoint_fields import header_of
 from app.cli.commands.requests import QUERY_HELP
 from app.cli.errors import CliError, Exit
+from app.cli.field_options import header_of
 from app.core.hop_by_hop import end_to_end
 from app.core.replay.replay_rules import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX
 

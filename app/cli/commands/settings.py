@@ -10,7 +10,7 @@ from app.cli.call import Call
 from app.cli.errors import CliError, Exit
 from app.cli.table import Column, Table
 from app.core.resources import tunnel_ids
-from app.core.settings import Settings, is_size, meta, override_text
+from app.core.settings import Settings, field_of, override_text
 from app.core.sizes import exact_size, parse_size
 
 HELP = "list, show and change settings"
@@ -37,7 +37,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 def keys() -> list[tuple[str, str]]:
     """Every setting with its title."""
-    return [(key, meta(key).title or "") for key in Settings.__struct_fields__]
+    return [(key, field_of(key).title) for key in Settings.__struct_fields__]
 
 
 def values(key: str) -> list[tuple[str, str]]:
@@ -77,7 +77,7 @@ async def settings(call: Call) -> int:
 def _list(call: Call, now: dict[str, Any]) -> None:
     with Table(call.out, COLUMNS) as table:
         for key in Settings.__struct_fields__:
-            meaning = meta(key).description or ""
+            meaning = field_of(key).help
             if key in now["overridden"]:
                 meaning = f"{meaning} {_override(key, now)}"
             table.row(key, text_of(key, now[key]), meaning)
@@ -94,12 +94,12 @@ def text_of(key: str, value: Any) -> str:
         return NONE
     if isinstance(value, bool):
         return "on" if value else "off"
-    return exact_size(value) if is_size(key) else str(value)
+    return exact_size(value) if field_of(key).unit == "bytes" else str(value)
 
 
 def parse_value(key: str, text: str) -> Any:
     """The value of `text`; CliError when it is invalid. The API checks the bounds."""
-    (kind, or_none), title = _kind(key), meta(key).title
+    (kind, or_none), title = _kind(key), field_of(key).title
     if or_none and text == NONE:
         return None
     if get_origin(kind) is Literal:
@@ -113,9 +113,9 @@ def parse_value(key: str, text: str) -> Any:
         return SWITCH[text.lower()]
     if kind is not int:
         return text
-    number = parse_size(text) if is_size(key) else _whole(text)
+    number = parse_size(text) if field_of(key).unit == "bytes" else _whole(text)
     if number is None:
-        what = "a size, such as 500 MB or 20 GiB" if is_size(key) else "a whole number"
+        what = "a size, such as 500 MB or 20 GiB" if field_of(key).unit == "bytes" else "a whole number"
         raise CliError(f"{title} must be {what}, not {text!r}.", Exit.USAGE)
     return number
 

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import whole_number
 from app.cli.call import Call
-from app.cli.commands.target_fields import add_fields, given_fields
+from app.cli.commands.target_fields import add_target_fields
 from app.cli.commands.target_text import described, retry_text, state_code, state_text
 from app.cli.confirm import add_yes, confirm_delete
 from app.cli.errors import CliError, Exit
+from app.cli.field_options import PREFIX, given_fields
 from app.cli.identifiers import SLUG_HELP, TARGET_HELP, slug_given, target_named
 from app.cli.noun import Noun
 from app.cli.output import Output
@@ -61,13 +62,13 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     verb = Noun(commands, "target", HELP, shared, examples=EXAMPLES, which=("TARGET", TARGET_HELP)).verb
     add = verb("add", make, "add a target to an endpoint", which=False)
     add.add_argument("which", metavar="SLUG", help=SLUG_HELP)
-    add.add_argument("url", metavar="URL", help="where to forward each request")
-    add_fields(add)
+    add.add_argument(f"{PREFIX}url", metavar="URL", help="where to forward each request")
+    add_target_fields(add)
     verb("show", show, "show one target")
     edit = verb("edit", change, "change a target; options you leave out change nothing")
-    edit.add_argument("--url", metavar="URL", help="where to forward each request")
-    edit.add_argument("--position", type=whole_number, metavar="N", help=POSITION_HELP)
-    add_fields(edit)
+    edit.add_argument("--url", dest=f"{PREFIX}url", metavar="URL", help="where to forward each request")
+    edit.add_argument("--position", dest=f"{PREFIX}position", type=whole_number, metavar="N", help=POSITION_HELP)
+    add_target_fields(edit)
     verb("on", switch_on, "switch a target on: new requests are queued for it again")
     verb("off", switch_off, "switch a target off: nothing new is queued for it")
     verb("pause", pause, "pause a target: deliveries to it stay queued")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from app.core.fields import Field, fields_of, types_of
 from app.core.hop_by_hop import FRAMING
 from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings
 from app.core.record import Record
@@ -24,34 +25,15 @@ from app.core.replay.replay_rules import (
 )
 from app.core.replay.spec import Faults
 from app.core.rules import (
-    DELAY_MAX_MS,
     DELIVERY_HEADERS,
-    DESCRIPTION_MAX,
     FORWARD_URL_MAX,
     HEADER_NAME_PATTERN,
     NAME_MAX,
     NOTE_MAX,
     OWN_HEADERS,
-    PARALLEL_MAX,
-    PAUSE_AFTER_MAX,
-    RATE_LIMIT_MAX,
-    RATE_LIMIT_MIN,
     RESPONSE_BODY_MAX,
-    RETENTION_MAX,
-    RETENTION_MIN,
-    RETRIES_MAX,
-    RETRY_DELAY_MAX_MS,
-    RETRY_TOTAL_MAX_MS,
-    STATUS_MAX,
-    STATUS_MIN,
-    STORAGE_LIMIT_MAX,
-    STORAGE_LIMIT_MIN,
-    TIMEOUT_MAX_MS,
-    TIMEOUT_MIN_MS,
-    WAIT_MAX_MS,
-    WAIT_MIN_MS,
 )
-from app.core.settings import Settings, bounds, meta
+from app.core.settings import Settings
 from app.core.target import RETRY_ON_PATTERN, RetryRule, TargetDraft
 from app.server.api.inputs import (
     BackupIn,
@@ -119,41 +101,23 @@ _REPLAY = {
 OF_RECORDS: dict[type[Record], dict[str, Keywords]] = {
     EndpointDraft: {
         "name": _trimmed(".", 1, NAME_MAX),
-        "description": {"maxLength": DESCRIPTION_MAX},
-        "retention_days": _range(RETENTION_MIN, RETENTION_MAX),
-        "storage_limit": _range(STORAGE_LIMIT_MIN, STORAGE_LIMIT_MAX),
         "forward_url": _URL,
         "slug": _SLUG,
         "position": _POSITION,
     },
     ResponseSettings: {
-        "status": _range(STATUS_MIN, STATUS_MAX),
         "headers": _headers(OWN_HEADERS),
         "body": {"maxLength": RESPONSE_BODY_MAX},
-        "delay_ms": _range(0, DELAY_MAX_MS),
-        "wait_ms": _range(WAIT_MIN_MS, WAIT_MAX_MS),
     },
-    Forward: {"timeout_ms": _range(TIMEOUT_MIN_MS, TIMEOUT_MAX_MS)},
-    Auth: {},
     TargetDraft: {
         "url": _URL,
         "set_headers": _headers(DELIVERY_HEADERS),
         "add_headers": _headers(DELIVERY_HEADERS),
         "remove_headers": _header_name({*DELIVERY_HEADERS, "host"}),
-        "timeout_ms": _range(TIMEOUT_MIN_MS, TIMEOUT_MAX_MS),
-        "parallel": _range(1, PARALLEL_MAX),
         "attempt_header": _header_name({*DELIVERY_HEADERS, "host"}),
-        "rate_limit": {"minimum": RATE_LIMIT_MIN, "maximum": RATE_LIMIT_MAX},
-        "pause_after": _range(0, PAUSE_AFTER_MAX),
         "position": _POSITION,
     },
-    RetryRule: {
-        "retries": _range(0, RETRIES_MAX),
-        "on": {"pattern": RETRY_ON_PATTERN},
-        "first_delay_ms": _range(0, RETRY_DELAY_MAX_MS),
-        "longest_delay_ms": _range(0, RETRY_DELAY_MAX_MS),
-        "total_ms": _range(0, RETRY_TOTAL_MAX_MS),
-    },
+    RetryRule: {"on": {"pattern": RETRY_ON_PATTERN}},
     BackupIn: {"path": {"pattern": r"^(?:/|[A-Za-z]:[\\/]|\\\\)[^\x00]*$"}},
     RequestPatch: {"note": _trimmed(r"[^\x00]", 0, NOTE_MAX)},
     ReplayRequestIn: {**_SENT, "to_endpoint": _SLUG},
@@ -165,7 +129,10 @@ OF_RECORDS: dict[type[Record], dict[str, Keywords]] = {
         "delay_max_ms": _range(0, FAULT_DELAY_MAX_MS),
     },
 }
-"""What the fields of records that callers send have to be; of lists of texts, what each item has to be."""
+"""What the fields of records that callers send have to be, beyond their declarations; of lists of texts, what each
+item has to be."""
+
+DECLARED: tuple[type[Record], ...] = (EndpointDraft, ResponseSettings, Forward, Auth, TargetDraft, RetryRule)
 
 _GIVEN = {"not": {"type": "null"}}
 
@@ -215,6 +182,9 @@ _TIMES = frozenset({"at", "after", "before"})
 
 def constrain(name: str, schema: dict[str, Any]) -> None:
     """Add to the component `name` the constraints of its fields."""
+    for record in DECLARED:
+        if name in (record.__name__, patch_name(record)):
+            _constrain_declared(record, schema["properties"])
     for record, fields in OF_RECORDS.items():
         if name in (record.__name__, patch_name(record)):
             for field, keywords in fields.items():
@@ -226,14 +196,24 @@ def constrain(name: str, schema: dict[str, Any]) -> None:
         if field in _TIMES or field.endswith("_at"):
             _add(one, {"format": "date-time"})
     if name in (SettingsPatch.__name__, SettingsOut.__name__):
-        _constrain_settings(schema["properties"])
+        _constrain_declared(Settings, schema["properties"])
 
 
-def _constrain_settings(properties: dict[str, dict[str, Any]]) -> None:
-    for key in Settings.__struct_fields__:
-        properties[key]["description"] = meta(key).description
-        if (allowed := bounds(key)) is not None:
-            _add(properties[key], _range(*allowed))
+def _constrain_declared(record: type[Record], properties: dict[str, dict[str, Any]]) -> None:
+    for key, field in fields_of(record).items():
+        if field.help:
+            properties[key]["description"] = f"{field.help} In bytes." if field.unit == "bytes" else field.help
+        if field.low is not None and field.high is not None and key not in OF_RECORDS.get(record, {}):
+            _add(properties[key], _bounds(field, types_of(record)[key]))
+        if field.secret:
+            _add(properties[key], {"format": "password"})
+
+
+def _bounds(field: Field, kind: Any) -> Keywords:
+    if kind is str:
+        low, high = field.bounds
+        return {"minLength": low, "maxLength": high} if low else {"maxLength": high}
+    return {"minimum": field.low, "maximum": field.high}
 
 
 def _add(schema: dict[str, Any], keywords: Keywords) -> None:

@@ -11,7 +11,7 @@ from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.events import Subscriptions, TunnelChanged
-from app.core.model import Endpoint, EndpointDraft
+from app.core.model import Endpoint, EndpointDraft, EndpointSettings
 from app.core.rules import FieldError, create_refusal, endpoint_errors
 from app.core.tunnel.tunnel import url_mark
 from app.ui.endpoints.endpoint_form import EndpointForm
@@ -270,16 +270,5 @@ class EndpointDialog(EditDialog):
 
 def _preview(draft: EndpointDraft, slug: str) -> Endpoint:
     """The endpoint that `draft` describes, to show its URL."""
-    return Endpoint(
-        id=0,
-        slug=slug,
-        name=draft.name,
-        description=draft.description,
-        retention_days=draft.retention_days,
-        storage_limit=draft.storage_limit,
-        when_full=draft.when_full,
-        active=draft.active,
-        response=draft.response,
-        auth=draft.auth,
-        created_at=0,
-    )
+    settings = {name: getattr(draft, name) for name in EndpointSettings.__struct_fields__}
+    return Endpoint(id=0, slug=slug, created_at=0, **settings)

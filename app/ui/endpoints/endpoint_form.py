@@ -6,8 +6,9 @@ from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAccessible, QWheelEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QScrollArea, QSlider, QVBoxLayout, QWidget
 
+from app.core.fields import fields_of
 from app.core.model import EndpointDraft
-from app.core.rules import RETENTION_DEFAULT, RETENTION_MAX, RETENTION_MIN, FieldError
+from app.core.rules import FieldError
 from app.ui.endpoints.more_sections import (
     ForwardingSection,
     ResponseSection,
@@ -24,6 +25,8 @@ from app.ui.widgets.card import line
 from app.ui.widgets.fields import LabeledField
 from app.ui.widgets.number_field import NumberField
 
+_RETENTION = fields_of(EndpointDraft)["retention_days"]
+
 
 class RetentionControl(QWidget):
     """A number field, and a slider that follows it while the number is in range."""
@@ -33,9 +36,9 @@ class RetentionControl(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.slider = _Slider(self)
-        self.slider.setRange(RETENTION_MIN, RETENTION_MAX)
+        self.slider.setRange(*_RETENTION.bounds)
         self.slider.setAccessibleName("Retention in days, slider")
-        self.days = NumberField("Retention", RETENTION_MIN, RETENTION_MAX, self, unit="days")
+        self.days = NumberField("Retention", *_RETENTION.bounds, self, unit="days")
         self.days.setAccessibleName("Retention in days")
         self.days.setFixedWidth(104)
         self.slider.valueChanged.connect(self._slid)
@@ -46,7 +49,7 @@ class RetentionControl(QWidget):
         row.addWidget(self.slider, 1)
         row.addWidget(self.days)
         self.setFocusProxy(self.days)
-        self.set_value(RETENTION_DEFAULT)
+        self.set_value(EndpointDraft(name="").retention_days)
 
     def value(self) -> int:
         """Days, as typed."""
@@ -68,7 +71,8 @@ class RetentionControl(QWidget):
     def _typed(self) -> None:
         days = self.days.value()
         self.days.set_unit("day" if days == 1 else "days")
-        nearest = max(RETENTION_MIN, min(RETENTION_MAX, days))
+        low, high = _RETENTION.bounds
+        nearest = max(low, min(high, days))
         if nearest != days or self.days.problem() is None:
             self.slider.blockSignals(True)  # The slider only follows here.
             self.slider.setValue(nearest)

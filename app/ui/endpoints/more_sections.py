@@ -7,20 +7,10 @@ from typing import Literal
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
+from app.core.fields import fields_of
 from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings, WhenFull
 from app.core.record import Headers
-from app.core.rules import (
-    DELAY_MAX_MS,
-    SLUG_MAX,
-    SLUG_MIN,
-    STATUS_MAX,
-    STATUS_MIN,
-    STORAGE_LIMIT_MIN,
-    TIMEOUT_MAX_MS,
-    TIMEOUT_MIN_MS,
-    WAIT_MAX_MS,
-    WAIT_MIN_MS,
-)
+from app.core.rules import SLUG_MAX, SLUG_MIN
 from app.core.sizes import exact_size
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -49,6 +39,8 @@ def to_lines(headers: Headers) -> str:
     return "\n".join(f"{name}: {value}" for name, value in headers)
 
 
+_RESPONSE, _FORWARD = fields_of(ResponseSettings), fields_of(Forward)
+_STORAGE_LIMIT = fields_of(EndpointDraft)["storage_limit"]
 _KINDS: tuple[Literal["none", "basic", "bearer", "header"], ...] = ("none", "basic", "bearer", "header")
 _KIND_TEXTS = (
     "None (anyone with the URL can send)",
@@ -101,13 +93,13 @@ class ResponseSection(Section):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Response", parent)
-        self.status = NumberField("Response status", STATUS_MIN, STATUS_MAX, self)
-        self.delay = NumberField("Response delay", 0, DELAY_MAX_MS, self, unit="ms", step=100)
+        self.status = NumberField("Response status", *_RESPONSE["status"].bounds, self)
+        self.delay = NumberField("Response delay", *_RESPONSE["delay_ms"].bounds, self, unit="ms", step=100)
         self.headers = mono_edit(self, 64, "X-Served-By: hookline")
         self.default_body = QCheckBox("Default body with the request’s ID", self)
         self.body = mono_edit(self, 88)
         self.from_target = QCheckBox("Respond with the target’s response", self)
-        self.wait = NumberField("Wait", WAIT_MIN_MS, WAIT_MAX_MS, self, unit="ms", step=500)
+        self.wait = NumberField("Wait", *_RESPONSE["wait_ms"].bounds, self, unit="ms", step=500)
         self._wait_text = label(FROM_TARGET, "faint", self, wrap=True)
         body_area = QWidget(self)
         area = QVBoxLayout(body_area)
@@ -207,7 +199,7 @@ class ForwardingSection(Section):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, with_targets: bool = False) -> None:
         super().__init__("Forwarding", parent)
-        self.timeout = NumberField("Forward timeout", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self, unit="ms", step=500)
+        self.timeout = NumberField("Forward timeout", *_FORWARD["timeout_ms"].bounds, self, unit="ms", step=500)
         text = f"The longest a delivery may take, {self.timeout.range_text()}. Only used with a forward URL."
         self.fields = {"forward.timeout_ms": LabeledField("Timeout", self.timeout, self, help_text=text)}
         self.column.addWidget(self.fields["forward.timeout_ms"])
@@ -336,7 +328,7 @@ class StorageLimitField(Section):
                 self.limit,
                 self,
                 optional=True,
-                help_text=f"{exact_size(STORAGE_LIMIT_MIN)} or more, such as 500 MB.",
+                help_text=f"{exact_size(_STORAGE_LIMIT.bounds[0])} or more, such as 500 MB.",
             ),
             "when_full": LabeledField("When full", self.when_full, self, help_text="Starred requests are deleted too."),
         }

@@ -11,7 +11,7 @@ from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.model import Plan
-from app.core.settings import Settings, check, is_size, meta, override_text
+from app.core.settings import Settings, check, field_of, override_text
 from app.core.sizes import exact_size
 from app.ui.about.dialog import AboutDialog
 from app.ui.desktop.desktop_integration import Desktop
@@ -39,7 +39,7 @@ _DETAILED_MAX = 2
 def changes_text(old: Settings, new: Settings, old_plan: Plan, new_plan: Plan, kept: Collection[str] = ()) -> str:
     """`Saved. Capture port: 9000.` `kept` are settings that were saved with the value they had."""
     changed = {
-        meta(key).title or key: _value(key, getattr(new, key))
+        field_of(key).title: _value(key, getattr(new, key))
         for key in Settings.__struct_fields__
         if key in kept or getattr(old, key) != getattr(new, key)
     }
@@ -55,7 +55,7 @@ def _value(key: str, value: object) -> str:
         return "none" if key in ("base_url", "tunnel_program") else "no limit"
     if isinstance(value, bool):
         return "on" if value else "off"
-    if is_size(key):
+    if field_of(key).unit == "bytes":
         assert isinstance(value, int)
         return exact_size(value)
     return dict(WHEN_FULL)[value] if key == "when_full" else str(value)  # type: ignore[index]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from app.core.settings import bounds, meta
+from app.core.settings import field_of
 from app.core.sizes import MIB, exact_size
 from app.ui.theme import metrics
 from app.ui.widgets.labels import label, restyle
@@ -104,10 +104,10 @@ class SettingsSection(QWidget):
         self, key: str, control: QWidget, extra: str = "", *, text: str = "", width: int = CONTROL_WIDTH
     ) -> SettingsRow:
         """Add a row with the texts declared for the setting `key`; `text` replaces its description."""
-        declared = meta(key)
+        declared = field_of(key)
         # The API has these words too, with the apostrophes of plain text.
-        text = text or " ".join(filter(None, (declared.description, extra))).replace("'", "’")
-        row = SettingsRow(declared.title or key, text, control, self, width=width)
+        text = text or " ".join(filter(None, (declared.help, extra))).replace("'", "’")
+        row = SettingsRow(declared.title, text, control, self, width=width)
         self.column.addWidget(row)
         self.rows[key] = row
         return row
@@ -122,16 +122,16 @@ class SettingsSection(QWidget):
 
 def port_field(key: str, parent: QWidget) -> NumberField:
     """A port, written without commas."""
-    low, high = bounds(key) or (1, 65535)
-    return NumberField(meta(key).title or key, low, high, parent, grouped=False)
+    low, high = field_of(key).bounds
+    return NumberField(field_of(key).title, low, high, parent, grouped=False)
 
 
 def mib_field(key: str, parent: QWidget, *, step: int = 1) -> NumberField:
     """A size in whole MiB."""
-    low, high = bounds(key) or (MIB, MIB)
+    low, high = field_of(key).bounds
     least, most = max(1, low // MIB), high // MIB
     words = f"{exact_size(least * MIB)} to {exact_size(most * MIB)}"
-    return NumberField(meta(key).title or key, least, most, parent, unit="MiB", step=step, bounds_text=words)
+    return NumberField(field_of(key).title, least, most, parent, unit="MiB", step=step, bounds_text=words)
 
 
 def whole_mib(size: int) -> int:

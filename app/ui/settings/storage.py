@@ -12,7 +12,7 @@ from shiboken6 import isValid
 from app.core.clock import now_us
 from app.core.clock_problem import ClockProblem
 from app.core.model import PurgeReport, StorageSize, StorageUse, WhenFull
-from app.core.settings import TOTAL_LIMIT_MIN, Settings, meta
+from app.core.settings import TOTAL_LIMIT_MIN, Settings, field_of
 from app.core.sizes import MIB, exact_size
 from app.core.text import count_of, limit_text, size_text, until, use_text
 from app.ui.retention_notice import RESUME
@@ -167,7 +167,7 @@ class StorageSettings(SettingsSection):
 
     def _show_responses(self) -> None:
         used = size_text(self._services.store.limits.use_of_responses().used)
-        self.response_row.text.setText(f"{meta('response_limit').description} {used} used.")
+        self.response_row.text.setText(f"{field_of('response_limit').help} {used} used.")
 
     async def _show_size(self) -> None:
         size = await self._services.store.retention.size()

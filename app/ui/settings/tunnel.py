@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from app.core.settings import Settings, meta
+from app.core.settings import Settings, field_of
 from app.core.tunnel.program import FoundProgram
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -33,7 +33,7 @@ class TunnelFields(QObject):
         settings = services.settings()
         self._ids: list[str | None] = [None]
         self.program = ChoiceField([NONE], parent)
-        self.autostart = Switch(meta("tunnel_autostart").title or "", theme, parent)
+        self.autostart = Switch(field_of("tunnel_autostart").title, theme, parent)
         if settings.tunnel_program is not None:
             self._ids.append(settings.tunnel_program)
             self.program.addItem(settings.tunnel_program)
@@ -75,7 +75,7 @@ class TunnelFields(QObject):
     def _refresh(self) -> None:
         chosen = self.program_id() is not None
         self.autostart.setEnabled(chosen)
-        self.autostart.setAccessibleDescription((meta("tunnel_autostart").description or "") if chosen else NO_PROGRAM)
+        self.autostart.setAccessibleDescription(field_of("tunnel_autostart").help if chosen else NO_PROGRAM)
 
     @Slot()
     def _edited(self) -> None:

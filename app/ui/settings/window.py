@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from app.core.errors import HooklineError
-from app.core.settings import Settings, meta
+from app.core.settings import Settings, field_of
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.endpoints.notification_settings import MENU
 from app.ui.services import AutostartService, Services
@@ -36,10 +36,10 @@ class ClosingRow(SettingsRow):
 
     def __init__(self, services: Services, tasks: Tasks, desktop: Desktop, parent: QWidget) -> None:
         self.choice = ChoiceField([text for _, text in _CLOSE_CHOICES], parent)
-        declared = meta("on_close")
-        super().__init__(declared.title or "", "", self.choice, parent)
+        declared = field_of("on_close")
+        super().__init__(declared.title, "", self.choice, parent)
         self._services, self._tasks, self._desktop = services, tasks, desktop
-        self._text = declared.description or ""
+        self._text = declared.help
         self.choice.setCurrentIndex([key for key, _ in _CLOSE_CHOICES].index(services.settings().on_close))
         self.choice.currentIndexChanged.connect(self._selection_changed)
         desktop.tray_changed.connect(self._refresh)

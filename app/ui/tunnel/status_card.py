@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QWidget
 
-from app.core.settings import meta
+from app.core.settings import field_of
 from app.core.text import exact_time
 from app.core.tunnel.program import TunnelProgram
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
@@ -25,7 +25,7 @@ from app.ui.widgets.switch import Switch
 ICON = 28
 _BUSY = frozenset({TunnelState.STARTING, TunnelState.CHECKING})
 _WARNED = CONNECTED | {TunnelState.STARTING}
-AUTOSTART = meta("tunnel_autostart").title or ""
+AUTOSTART = field_of("tunnel_autostart").title
 _USE_URL = "Your endpoints’ URLs now begin with it. Give providers an endpoint’s URL, not this one."
 _NO_PROGRAM = "Start a program below; it can then be started with Hookline."
 

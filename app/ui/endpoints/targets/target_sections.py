@@ -17,15 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.core.rules import (
-    PARALLEL_MAX,
-    PAUSE_AFTER_MAX,
-    RETRIES_MAX,
-    RETRY_DELAY_MAX_MS,
-    RETRY_TOTAL_MAX_MS,
-    TIMEOUT_MAX_MS,
-    TIMEOUT_MIN_MS,
-)
+from app.core.fields import fields_of
 from app.core.target import RetryRule, TargetDraft
 from app.core.text import exact_duration
 from app.ui.endpoints.more_sections import Section, mono_edit, parse_lines, to_lines
@@ -41,6 +33,7 @@ from app.ui.widgets.number_field import NumberField
 
 Problems = dict[str, str | None]
 Host = Literal["target", "sender"]
+_TARGET, _RETRY = fields_of(TargetDraft), fields_of(RetryRule)
 
 
 class TargetSection(Section):
@@ -192,15 +185,16 @@ class DeliverySection(TargetSection):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Delivery", parent)
-        self.timeout = DurationField("Time limit", TIMEOUT_MIN_MS, TIMEOUT_MAX_MS, self)
-        self.parallel = NumberField("Parallel", 1, PARALLEL_MAX, self)
-        self.pause_after = NumberField("Pause after", 0, PAUSE_AFTER_MAX, self, unit="failures")
+        self.timeout = DurationField("Time limit", *_TARGET["timeout_ms"].bounds, self)
+        self.parallel = NumberField("Parallel", *_TARGET["parallel"].bounds, self)
+        self.pause_after = NumberField("Pause after", *_TARGET["pause_after"].bounds, self, unit="failures")
         self.rate_limit = QLineEdit(self)
         self.rate_limit.setPlaceholderText("None")
         self.auto_resume = QCheckBox("Resume by itself", self)
         self.in_order = QCheckBox("Keep the order", self)
         self.redirects = QCheckBox("Follow redirects", self)
-        timeout = f"Per attempt, up to {exact_duration(TIMEOUT_MAX_MS)}."
+        most = _TARGET["timeout_ms"].bounds[1]
+        timeout = f"Per attempt, up to {exact_duration(most)}."
         self.fields = {
             "timeout_ms": LabeledField("Time limit", self.timeout, self, help_text=timeout),
             "parallel": LabeledField("Parallel", self.parallel, self, help_text="At once, in any order."),
@@ -279,10 +273,10 @@ class RetrySection(TargetSection):
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__("Retries", parent)
-        self.retries = NumberField("Retries", 0, RETRIES_MAX, self)
-        self.first_delay = DurationField("First delay", 0, RETRY_DELAY_MAX_MS, self)
-        self.longest_delay = DurationField("Longest delay", 0, RETRY_DELAY_MAX_MS, self)
-        self.total = DurationField("Total time", 0, RETRY_TOTAL_MAX_MS, self)
+        self.retries = NumberField("Retries", *_RETRY["retries"].bounds, self)
+        self.first_delay = DurationField("First delay", *_RETRY["first_delay_ms"].bounds, self)
+        self.longest_delay = DurationField("Longest delay", *_RETRY["longest_delay_ms"].bounds, self)
+        self.total = DurationField("Total time", *_RETRY["total_ms"].bounds, self)
         self.on = {key: QCheckBox(words, self) for key, (words, _) in RESULTS.items()}
         self.statuses = QLineEdit(self)
         self.statuses.setPlaceholderText("Other statuses: 429, 503")

@@ -1,0 +1,105 @@
+"""Fields that the user sets, each declared once beside its type: its name and meaning for people, and its values.
+
+Rules, database, API and command line read the declarations. A field's choices and default are those of its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from types import UnionType
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+
+from app.core.record import Record
+from app.core.sizes import exact_size
+
+Unit = Literal["", "bytes", "days", "ms", "requests a second", "port", "file"]
+"""Of a number, or what it counts; `port`: its digits are not grouped. `file`: the path of one."""
+
+
+class Field(Record, frozen=True):
+    """`low` and `high` bound a number, or the characters of a text. `secret` values are shown to nobody but the user.
+
+    These are no bounds of msgspec's own, which refuses values without naming the field, and allows none on what may be
+    None.
+    """
+
+    title: str
+    help: str = ""
+    low: float | None = None
+    high: float | None = None
+    unit: Unit = ""
+    secret: bool = False
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """Of a whole number that has them."""
+        assert self.low is not None, self.title
+        assert self.high is not None, self.title
+        return int(self.low), int(self.high)
+
+    def bounds_text(self) -> str:
+        """`100 to 30,000 ms`, "" without bounds."""
+        if self.low is None or self.high is None:
+            return ""
+        unit = "" if self.unit in ("bytes", "port") else f" {self.unit}"
+        return f"{self._text(self.low)} to {self._text(self.high)}{unit}".rstrip()
+
+    def error(self, value: Any) -> str | None:
+        """Why `value` is not within the bounds."""
+        if self.low is None or self.high is None or value is None:
+            return None
+        if isinstance(value, str):
+            if len(value) <= self.high:
+                return None
+            return f"{self.title} can have at most {self.high:,} characters, not {len(value):,}."
+        if self.low <= value <= self.high:
+            return None
+        return f"{self.title} must be {self.bounds_text()}, not {self._text(value)}."
+
+    def _text(self, number: float) -> str:
+        if self.unit == "bytes":
+            return given_size(int(number))
+        if self.unit == "port":
+            return str(number)
+        return f"{number:,}" if isinstance(number, int) else f"{number:,g}"
+
+
+@cache
+def fields_of(record: type[Record]) -> Mapping[str, Field]:
+    """The declared fields of `record`, by name."""
+    found = {}
+    for name, kind in get_type_hints(record, include_extras=True).items():
+        for one in getattr(kind, "__metadata__", ()):
+            if isinstance(one, Field):
+                found[name] = one
+    return found
+
+
+@cache
+def types_of(record: type[Record]) -> Mapping[str, Any]:
+    """The types of the fields of `record`, in order, without None."""
+    hints = get_type_hints(record)
+    return {name: _without_none(hints[name]) for name in record.__struct_fields__}
+
+
+def choices_of(record: type[Record], name: str) -> tuple[str, ...]:
+    """The values that a field can have, () unless they are named by its type."""
+    kind = types_of(record)[name]
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def nullable(record: type[Record], name: str) -> bool:
+    """Whether a field may be None."""
+    return type(None) in get_args(get_type_hints(record)[name])
+
+
+def _without_none(kind: Any) -> Any:
+    if get_origin(kind) not in (Union, UnionType):
+        return kind
+    (other,) = (one for one in get_args(kind) if one is not type(None))
+    return other
+
+
+def given_size(size: int) -> str:
+    return exact_size(size) if size > 0 else str(size)
