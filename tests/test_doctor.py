@@ -18,6 +18,7 @@ from app.core.doctor import Finding, findings, ok
 from app.core.errors import HooklineError
 from app.db import database_checks
 from app.db.folder import lock_folder
+from app.db.search.index.group import IndexEntry
 from app.db.search.index.index_file import IndexFile
 from app.db.store import Store
 from app.doctor import checks, examine
@@ -47,7 +48,7 @@ async def data(tmp_path: Path) -> Path:
     instance = store.account.instance_id
     await store.close()
     index = IndexFile(folder / "search.db", instance, newest=3)  # which a store this small has not
-    index.add([], 3, ())
+    index.add([IndexEntry(seq=seq, received_at=seq, text="", terms="", numbers=()) for seq in (1, 2, 3)])
     index.close()
     settings(folder)
     (folder / "api-token").write_text("a-token-for-tests-only")

@@ -25,7 +25,8 @@ async def agent(folder: Path, *options: str) -> AsyncIterator[Client]:
 
     arguments = ["-m", "hookline", "mcp", "--data-dir", str(folder), *options]
     server = StdioServerParameters(command=sys.executable, args=arguments, cwd=ROOT)
-    async with Client(stdio_client(server)) as client:
+    # Its default is what stderr was when it was loaded: the text that pytest kept of another test.
+    async with Client(stdio_client(server, errlog=sys.__stderr__)) as client:
         yield client
 
 
