@@ -149,8 +149,8 @@ async def delete(told):
     endpoints = told.window.services.store.endpoints
     for name in ("kept", "gone"):
         await endpoints.create(EndpointDraft(name=name, slug=name))
-    await endpoints.delete(endpoints.by_slug("gone").id)
-    assert told.application.store.endpoints.by_slug("gone") is not None
+    await told.window.services.deletes.delete_endpoint(endpoints.by_slug("gone").id)
+    assert told.application.store.endpoints.capturing("gone") is not None
     os.kill(os.getpid(), signal.SIGKILL if sys.argv[2] == "killed" else signal.SIGTERM)
 
 def ready(told):
@@ -160,8 +160,8 @@ sys.exit(run_window(WindowOptions(data_dir=Path(sys.argv[1]), port=0, api_port=0
 """
 
 
-@pytest.mark.parametrize(("end", "left"), [("stopped", [("kept", 1)]), ("killed", [("gone", 0), ("kept", 1)])])
-def test_what_waits_to_be_deleted_is_deleted_at_a_stop_and_kept_switched_off_when_killed(
+@pytest.mark.parametrize(("end", "left"), [("stopped", [("kept", 1)]), ("killed", [("gone", 1), ("kept", 1)])])
+def test_what_waits_to_be_deleted_is_deleted_at_a_stop_and_stored_as_it_was_when_killed(
     tmp_path: Path, end: str, left: list[tuple[str, int]]
 ) -> None:
     command = [sys.executable, "-c", DELETER, str(tmp_path), end]
