@@ -228,9 +228,9 @@ class RequestPane(QFrame):
     @Slot(str)
     def show_deliveries(self, capture_id: str) -> None:
         """Show the deliveries of a request, which is opened if it is not."""
+        self.show_tab_of(capture_id, DELIVERIES)
         if capture_id != self._capture_id:
             self.show_request(capture_id)
-        self.tabs.setCurrentIndex(DELIVERIES)
 
     @Slot()
     def open_find(self) -> None:

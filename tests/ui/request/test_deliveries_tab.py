@@ -331,7 +331,7 @@ async def test_an_attempt_whose_response_made_room_says_so(tmp_path: Path) -> No
         shown.desk.store.limits.set_response_limit(1)
         await until(lambda: shown.desk.store._eviction._worker.is_idle)
         await shown.reload()
-        shown.page.open_request(delivery.capture_id)
+        shown.detail.show_deliveries(delivery.capture_id)
         await until(lambda: tab.pane.nothing.title.text() == "The response was removed")
         assert tab.pane.nothing.text.text() == RESPONSE_REMOVED
         assert "response removed" in tab.pane.facts.text()
@@ -378,3 +378,13 @@ async def test_nothing_of_a_request_is_shown_with_another(tmp_path: Path) -> Non
         assert tab.pane.title.text() == "Nothing sent yet"
         await settle()
         assert tab.pane.nothing.isVisible()
+
+
+async def test_the_deliveries_of_a_request_that_is_not_open_are_shown_as_it_opens(tmp_path: Path) -> None:
+    async with open_page(tmp_path, forward_url="http://127.0.0.1:9/hook") as shown:
+        capture = await shown.desk.capture(shown.endpoint)
+        await until(lambda: shown.detail.capture is not None)  # the first request of an empty list opens by itself
+        shown.detail.clear()
+        shown.detail.show_deliveries(capture.id)
+        await until(lambda: shown.detail.capture is not None)
+        assert shown.detail.tabs.currentIndex() == DELIVERIES
