@@ -65,14 +65,9 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
 
 
 def _about(application: Application) -> About:
-    store = application.store
     return About(
         application.folder,
-        endpoints=store.endpoints,
-        captures=store.captures,
-        account=store.account,
-        retention=store.retention,
-        limits=store.limits,
+        store=application.store,
         refused=application.refused,
         settings=lambda: application.settings,
         listening=lambda: application.addresses.listening,

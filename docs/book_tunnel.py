@@ -23,8 +23,9 @@ from app.core.rules import FieldError
 from app.core.tunnel.program import FoundProgram
 from app.core.tunnel.spec import read_folder
 from app.core.tunnel.tunnel import OutdatedUrl, Probe, TunnelState, TunnelUrl
+from app.system import about as system_about
 from app.ui.qr.dialog import QrDialog
-from app.ui.services import AboutService, Services
+from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import DASHBOARD, TUNNEL
 from app.ui.tunnel.page import TunnelPage
@@ -55,7 +56,7 @@ def programs() -> list[FoundProgram]:
 class About:
     """The program's own, with capture URLs that begin with the tunnel's."""
 
-    def __init__(self, about: AboutService, tunnels: FakeTunnels) -> None:
+    def __init__(self, about: system_about.About, tunnels: FakeTunnels) -> None:
         self._about, self._tunnels = about, tunnels
         self.installation = about.installation
 

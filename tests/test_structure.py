@@ -36,6 +36,8 @@ ALLOWED = {
     "hookline": {"hookline", "filelock", "httpx", "msgspec", "platformdirs", "pytest", "trustme"},
 }
 """Libraries by package; `top` is the modules directly in `app/`, `hookline` what other programs import."""
+FOR_TYPES = {"ui": ("db", "server", "system"), "system": ("server",)}
+"""What these may import for the type checker alone: a part has one class, so who is handed it names that class."""
 ASSEMBLING = ("top", "selftest")
 """These put the other packages together, so they may import them all."""
 ALSO = {
@@ -104,7 +106,17 @@ def imports(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, module  # type: ignore[attr-defined]
 
 
-def refusal(path: Path, module: str) -> str | None:
+def lines_for_types(path: Path) -> set[int]:
+    """The lines that only the type checker reads."""
+    blocks = (node for node in nodes(path) if isinstance(node, ast.If) and is_for_types(node))
+    return {line for block in blocks for line in range(block.lineno, (block.end_lineno or block.lineno) + 1)}
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+
+
+def refusal(path: Path, module: str, *, for_types: bool = False) -> str | None:
     """Why the file may not import the module."""
     own, (package, *below) = package_of(path), module.split(".")
     if package == "app" and own == "hookline":
@@ -114,6 +126,8 @@ def refusal(path: Path, module: str) -> str | None:
     if package == "app":
         other = below[0] if below and (ROOT / "app" / below[0]).is_dir() else "top"
         if own in ASSEMBLING or other in (own, "core") or module == "app.__version__":
+            return None
+        if for_types and other in FOR_TYPES.get(own, ()):
             return None
         return f"{own} may import core and itself, not {other}"
     if package in sys.stdlib_module_names or {package, module} & (
@@ -171,12 +185,27 @@ def test_the_rule_itself(file: str, module: str, allowed: bool) -> None:
     assert (refusal(ROOT / file, module) is None) is allowed
 
 
+@pytest.mark.parametrize(
+    ("file", "module", "allowed"),
+    [
+        ("app/ui/services.py", "app.server.replay", True),
+        ("app/ui/services.py", "app.db.restore_staging", True),
+        ("app/ui/services.py", "app.cli.main", False),
+        ("app/server/refused.py", "app.db.store", False),
+        ("app/core/rules.py", "app.server.replay", False),
+    ],
+)
+def test_the_rule_for_types(file: str, module: str, allowed: bool) -> None:
+    assert (refusal(ROOT / file, module, for_types=True) is None) is allowed
+
+
 def test_packages_import_only_what_they_may() -> None:
     wrong = [
         f"{name(path)}:{line}: {why}"
         for path in MODULES
+        for for_types in [lines_for_types(path)]
         for line, module in imports(path)
-        if (why := refusal(path, module))
+        if (why := refusal(path, module, for_types=line in for_types))
     ]
     assert not wrong, "\n".join(wrong)
 
@@ -280,8 +309,7 @@ def module(path: Path) -> str:
 def at_import(node: ast.AST) -> Iterator[ast.AST]:
     """What runs when a module is imported: not the bodies of functions, nor what only the type checker reads."""
     for child in ast.iter_child_nodes(node):
-        for_types = isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING"
-        if not isinstance(child, Function) and not for_types:
+        if not isinstance(child, Function) and not is_for_types(child):
             yield child
             yield from at_import(child)
 

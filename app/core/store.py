@@ -26,7 +26,6 @@ from app.core.model import (
     PageKey,
     Plan,
     PurgeReport,
-    Refusal,
     SenderCount,
     StorageSize,
     StorageUse,
@@ -559,23 +558,6 @@ class ReplayRepository(Protocol):
     async def results(self, replay_id: str) -> EarlierResults:
         """What came of its deliveries so far."""
         ...
-
-
-class RefusedRepository(Protocol):
-    """The refused requests, newest first, the last 1,000; in memory only."""
-
-    @property
-    def total(self) -> int:
-        """Since the start, including those no longer listed."""
-        ...
-
-    def newest(self) -> list[Refusal]: ...
-
-    def raw(self, refusal_id: int) -> bytes | None:
-        """The bytes received of the request; None if they were not kept."""
-        ...
-
-    def clear(self) -> None: ...
 
 
 class IntegrityCheck(Protocol):

@@ -29,7 +29,8 @@ class RestoreStaging:
         """The step, the bytes done and all bytes."""
 
     async def stage(self, file: Path) -> BackupContents | None:
-        """Check the backup `file` and stage it; returns what it holds, None if it was cancelled."""
+        """Check the backup `file` and stage it; returns what it holds, None if it was cancelled. When it
+        raises a HooklineError, nothing has changed."""
         if self._is_running:
             raise BackupError("Another backup is being checked. Wait for it, or cancel it.")
         self._is_running = True

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING
 from app.core.errors import HooklineError
 from app.core.events import Bus, Captured, Refused, Subscriptions
 from app.core.model import Endpoint, SentTest
-from app.core.store import CaptureRepository, RefusedRepository
+from app.core.store import CaptureRepository
 from app.server.forward.lazy_sender import load
+from app.server.refused import RefusedLog
 
 if TYPE_CHECKING:
     from app.server.test_request import ProbeRequest
@@ -33,7 +34,7 @@ class SendTest:
     def __init__(
         self,
         captures: CaptureRepository,
-        refused: RefusedRepository,
+        refused: RefusedLog,
         bus: Bus,
         *,
         listening: Callable[[], tuple[str, int] | None],
@@ -99,7 +100,7 @@ class _Arrival:
     def __init__(
         self,
         captures: CaptureRepository,
-        refused: RefusedRepository,
+        refused: RefusedLog,
         bus: Bus,
         endpoint: Endpoint,
         request: ProbeRequest,

@@ -11,22 +11,19 @@ from collections.abc import Callable, Mapping, Sequence
 from ipaddress import ip_address
 from pathlib import Path
 from sqlite3 import sqlite_version
+from typing import TYPE_CHECKING
 
 from app import __version__
 from app.core.about import Component, Fact, duration_text, report_text, without_home
 from app.core.own_urls import ALL_ADDRESSES
 from app.core.settings import Settings
-from app.core.store import (
-    AccountRepository,
-    CaptureRepository,
-    EndpointRepository,
-    RefusedRepository,
-    RetentionRepository,
-    StorageLimitRepository,
-)
+from app.core.store import Store
 from app.core.text import size_text, use_text
 from app.system import installation
 from app.system.licences import components
+
+if TYPE_CHECKING:
+    from app.server.refused import RefusedLog
 
 DESKTOP = ("XDG_CURRENT_DESKTOP", "XDG_SESSION_DESKTOP", "DESKTOP_SESSION")
 
@@ -39,20 +36,15 @@ class About:
         self,
         folder: Path,
         *,
-        endpoints: EndpointRepository,
-        captures: CaptureRepository,
-        account: AccountRepository,
-        retention: RetentionRepository,
-        limits: StorageLimitRepository,
-        refused: RefusedRepository,
+        store: Store,
+        refused: RefusedLog,
         settings: Callable[[], Settings],
         listening: Callable[[], tuple[str, int] | None],
         base_url: Callable[[], str],
         storage_trouble: Callable[[], str | None],
         uptime_s: Callable[[], float],
     ) -> None:
-        self._folder, self._endpoints, self._captures, self._account = folder, endpoints, captures, account
-        self._retention, self._limits, self._refused = retention, limits, refused
+        self._folder, self._store, self._refused = folder, store, refused
         self._current_settings, self._listening, self._base_url = settings, listening, base_url
         self._storage_trouble, self._uptime_s = storage_trouble, uptime_s
 
@@ -88,15 +80,15 @@ class About:
         return without_home(report_text(f"Hookline {__version__}", sections), _home())
 
     async def _data(self) -> list[Fact]:
-        endpoints = self._endpoints.all()
-        counts = [self._captures.counts(endpoint.id) for endpoint in endpoints]
-        size, problem = await self._retention.size(), self._retention.problem
+        endpoints = self._store.endpoints.all()
+        counts = [self._store.captures.counts(endpoint.id) for endpoint in endpoints]
+        size, problem = await self._store.retention.size(), self._store.retention.problem
         active, forwarded = sum(one.active for one in endpoints), sum(one.forward_url is not None for one in endpoints)
         requests, unread = sum(one.total for one in counts), sum(one.unread for one in counts)
         return [
             ("Folder", str(self._folder)),
             ("Database", f"{size_text(size.file_bytes)}, {size_text(size.free_bytes)} of it can be freed"),
-            ("Plan", self._account.plan.value),
+            ("Plan", self._store.account.plan.value),
             ("Endpoints", f"{len(endpoints)} ({active} active, {forwarded} forwarded)"),
             ("Requests", f"{requests} ({unread} unread)"),
             ("Refused", f"{self._refused.total} since start"),
@@ -106,7 +98,7 @@ class About:
         ]
 
     def _settings(self) -> list[Fact]:
-        settings, listening, use = self._current_settings(), self._listening(), self._limits.use()
+        settings, listening, use = self._current_settings(), self._listening(), self._store.limits.use()
         return [
             ("Capture port", f"{settings.port}, {'listening on ' + str(listening[1]) if listening else 'closed'}"),
             ("Capture address", _listening_scope(settings.host)),

@@ -38,7 +38,8 @@ _GRACE_S, _STORE_WAIT_S = 0.5, 0.5
 
 
 class ReplayService:
-    """Everything runs on the loop's thread."""
+    """Replays, and what can be done with them. Each change publishes `ReplayChanged`; changes and reads
+    raise StorageUnavailableError. Everything runs on the loop's thread."""
 
     def __init__(
         self,

@@ -86,7 +86,9 @@ class OptionsFile(NamedTuple):
 
 
 class TunnelService:
-    """Implements the window's `TunnelControl`. All of it runs on the loop's thread.
+    """The tunnel, and what can be done with it. All of it runs on the loop's thread.
+
+    Each change publishes `TunnelChanged`.
 
     `address` returns the capture port's host and port, None while it is closed. `folder` is for what programs keep,
     such as the keys of SSH servers.
@@ -172,12 +174,16 @@ class TunnelService:
         return found
 
     async def history(self, limit: int = 50) -> list[TunnelUrl]:
+        """The URLs, newest first."""
         return await self._repository.history(limit)
 
     # -- what the user does ---------------------------------------------------------------------------------------
 
     async def configure(self, program_id: str, values: Mapping[str, str]) -> None:
-        """Save options of a program; they apply from its next start on."""
+        """Save options of a program; they apply from its next start on. An empty text removes one.
+
+        Raises InvalidFieldsError, whose fields are the options' names, and NotFoundError.
+        """
         spec = self._spec(program_id)
         async with self._saving:  # all programs' options are one file
             after = saved_after(spec.program, self._saved.get(program_id, {}), values)
@@ -186,7 +192,11 @@ class TunnelService:
             self._saved = saved
 
     async def start(self, program_id: str, *, persistent: bool = False) -> Tunnel:
-        """`persistent`: go on trying even if the first start fails."""
+        """Start this program, after stopping another. `persistent`: go on trying even if the first start fails.
+
+        Raises InvalidFieldsError, whose fields are the options' names; NotFoundError for a program that is not in the
+        catalogue or not installed.
+        """
         spec = self._spec(program_id)
         values = values_to_run(spec, self._saved.get(program_id, {}))
         if self._address() is None:
@@ -223,6 +233,7 @@ class TunnelService:
         return self._tunnel
 
     async def probe(self) -> Probe:
+        """Raises NotFoundError while the tunnel has no URL."""
         session = self._session
         if session is None or self._tunnel.state not in CONNECTED:
             raise NotFoundError(f"The tunnel is {self._tunnel.state}, so there is nothing to check.")
@@ -243,10 +254,12 @@ class TunnelService:
         await self.stop()
 
     async def copied(self, endpoint_id: int) -> None:
+        """The user copied this endpoint's capture URL."""
         if self.base is not None:
             await self._copied_urls.copied(endpoint_id, self.base)
 
     async def updated(self, endpoint_id: int) -> None:
+        """The provider has the new URL of this endpoint."""
         if self._last_url is not None:
             await self._copied_urls.updated(endpoint_id, self._last_url)
             self.change(outdated=self._copied_urls.outdated(self._last_url))

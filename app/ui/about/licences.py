@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
@@ -10,7 +11,6 @@ from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPlainTex
 from shiboken6 import isValid
 
 from app.core.about import Component
-from app.ui.services import AboutService
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -21,6 +21,9 @@ from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
 
+if TYPE_CHECKING:
+    from app.system.about import About
+
 WIDTH, HEIGHT, LIST_WIDTH = 920, 640, 248
 COMPONENT = Qt.ItemDataRole.UserRole
 
@@ -28,7 +31,7 @@ COMPONENT = Qt.ItemDataRole.UserRole
 class LicencesDialog(Dialog):
     """The list is filled once the licences are read."""
 
-    def __init__(self, about: AboutService, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
+    def __init__(self, about: About, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
         super().__init__("Licences", theme, parent)
         self._about = about
         self.list = QListWidget(self)

@@ -5,7 +5,7 @@ undone when changes are discarded.
 from __future__ import annotations
 
 import asyncio
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 from PySide6.QtCore import Slot
@@ -16,7 +16,7 @@ from app.core.errors import HooklineError
 from app.core.settings import Settings, field_of
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.endpoints.notification_settings import MENU
-from app.ui.services import AutostartService, Services
+from app.ui.services import Services
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Choice, Theme
@@ -24,6 +24,9 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.switch import Switch
+
+if TYPE_CHECKING:
+    from app.system.autostart.autostart import Autostart
 
 _CLOSE_CHOICES: tuple[tuple[Literal["quit", "tray"], str], ...] = (
     ("quit", "Quit"),
@@ -93,7 +96,7 @@ COMMAND_SHOWN = 48
 class StartRow(SettingsRow):
     """The start at sign-in, as the system has it. Disabled until that is read, and if it cannot be changed."""
 
-    def __init__(self, autostart: AutostartService, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+    def __init__(self, autostart: Autostart, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         self.switch = Switch(START_TITLE, theme, parent)
         super().__init__(START_TITLE, START_TEXT, self.switch, parent, width=0)
         self._autostart, self._tasks = autostart, tasks

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QRect, QTimer, Slot
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
@@ -9,12 +11,14 @@ from PySide6.QtWidgets import QWidget
 from app.core.clock import now_us
 from app.core.tunnel.tunnel import TunnelState
 from app.ui.qt_events import QtEvents
-from app.ui.services import TunnelControl
 from app.ui.shell.sidebar_rows import PAD, SidebarRow
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.tunnel.words import mark_of, sentence, short_text
 from app.ui.widgets.labels import plain_tooltip
+
+if TYPE_CHECKING:
+    from app.server.tunnel.service import TunnelService
 
 COUNTDOWN_MS = 500
 
@@ -22,7 +26,7 @@ COUNTDOWN_MS = 500
 class TunnelRow(SidebarRow):
     """Follows the tunnel; a restart is counted down."""
 
-    def __init__(self, tunnels: TunnelControl, theme: Theme, qt_events: QtEvents, parent: QWidget) -> None:
+    def __init__(self, tunnels: TunnelService, theme: Theme, qt_events: QtEvents, parent: QWidget) -> None:
         super().__init__("", theme, parent)
         self._tunnels = tunnels
         self._mark = mark_of(tunnels.tunnel)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from app.core.delivery import Attempt, Delivery
 from app.core.model import Capture
 from app.core.store import CaptureRepository
 from app.ui.request.body.body_source import BodySource, of_bytes, of_capture
-from app.ui.services import ReplayControl
+
+if TYPE_CHECKING:
+    from app.server.replay import ReplayService
 
 
 async def sent_body(
-    attempt: Attempt, delivery: Delivery, capture: Capture, captures: CaptureRepository, replays: ReplayControl
+    attempt: Attempt, delivery: Delivery, capture: Capture, captures: CaptureRepository, replays: ReplayService
 ) -> BodySource | None:
     """As much of it as was sent; None if it was another body that is no longer stored.
 
