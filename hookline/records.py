@@ -162,6 +162,7 @@ class Endpoint(Record, frozen=True):
     position: int
     name: str
     description: str
+    tags: tuple[str, ...]
     retention_days: int
     storage_limit: int | None
     when_full: WhenFull

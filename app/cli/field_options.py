@@ -95,7 +95,8 @@ def _help(record: type[Record], name: str) -> str:
     notes = []
     if field.low is not None and field.high is not None and kind is not str:
         ms = field.unit == "ms"
-        notes.append(f"{field.low / 1000:g} to {field.high / 1000:,g} s" if ms else field.bounds_text())
+        many = f"up to {field.high}" if field.item_pattern else field.bounds_text()
+        notes.append(f"{field.low / 1000:g} to {field.high / 1000:,g} s" if ms else many)
         default = f"{default / 1000:g}" if ms else default
         if field.unit == "bytes" and nullable(record, name):
             notes.append("or none")

@@ -5,6 +5,7 @@ Rules, database, API and command line read the declarations. A field's choices a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from functools import cache
 from types import UnionType
@@ -18,7 +19,8 @@ Unit = Literal["", "bytes", "days", "ms", "requests a second", "port", "file"]
 
 
 class Field(Record, frozen=True):
-    """`low` and `high` bound a number, or the characters of a text. `secret` values are shown to nobody but the user.
+    """`low` and `high` bound a number, the characters of a text, or how many of a list, whose items are as
+    `item_pattern`, and `item_help` in words. `secret` values are shown to nobody but the user.
 
     These are no bounds of msgspec's own, which refuses values without naming the field, and allows none on what may be
     None.
@@ -30,6 +32,8 @@ class Field(Record, frozen=True):
     high: float | None = None
     unit: Unit = ""
     secret: bool = False
+    item_pattern: str = ""
+    item_help: str = ""
 
     @property
     def bounds(self) -> tuple[int, int]:
@@ -53,9 +57,20 @@ class Field(Record, frozen=True):
             if len(value) <= self.high:
                 return None
             return f"{self.title} can have at most {self.high:,} characters, not {len(value):,}."
+        if isinstance(value, tuple):
+            return self._items_error(value)
         if self.low <= value <= self.high:
             return None
         return f"{self.title} must be {self.bounds_text()}, not {self._text(value)}."
+
+    def _items_error(self, values: tuple[str, ...]) -> str | None:
+        if len(values) > self.bounds[1]:
+            return f"{self.title} can be at most {self.bounds[1]}, not {len(values)}."
+        for one in values:
+            if not re.fullmatch(self.item_pattern, one):
+                return f"{self.title} must be {self.item_help}, not {one!r}."
+        twice = next((one for one in values if values.count(one) > 1), None)
+        return None if twice is None else f"{self.title}: {twice!r} is there twice."
 
     def _text(self, number: float) -> str:
         if self.unit == "bytes":

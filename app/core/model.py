@@ -103,6 +103,17 @@ class EndpointSettings(Record, frozen=True):
 
     name: Annotated[str, Field(title="Name", help="A label.", low=1, high=100)]
     description: Annotated[str, Field(title="Description", help="What the endpoint is for.", low=0, high=2_000)] = ""
+    tags: Annotated[
+        tuple[str, ...],
+        Field(
+            title="Tags",
+            help="Word to find the endpoint and its requests by, as in tag:shop.",
+            low=0,
+            high=10,
+            item_pattern="[A-Za-z0-9_-]{1,32}",
+            item_help="words of 1 to 32 letters a to z, digits, - and _",
+        ),
+    ] = ()
     retention_days: Annotated[
         int, Field(title="Retention", help="How many days to keep requests.", low=1, high=90, unit="days")
     ] = 7

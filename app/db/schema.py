@@ -134,6 +134,7 @@ class EndpointModel(StoreModel):
     storage_limit = IntegerField(null=True, constraints=_declared("storage_limit"))
     when_full = TextField(constraints=[SQL("DEFAULT 'delete_oldest'"), *_declared("when_full")])
     position = IntegerField(null=True)
+    tags = TextField(constraints=[SQL("DEFAULT '[]'"), Check("json_valid(tags)")])
 
     class Meta:
         table_name = "endpoint"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal, TypedDict, Unpack
 
-from hookline.calls import Call, Pages, decode_as, flags_of, nothing, path_of
+from hookline.calls import Call, Pages, decode_as, flags_of, nothing, path_of, query_of
 from hookline.client.methods import Asynchronous, Blocking, ListMethod, Method
 from hookline.records import ComparedRequest, Endpoint, WhenFull
 
@@ -42,6 +42,7 @@ class EndpointFields(TypedDict, total=False):
     """What can be set on an endpoint. `storage_limit` is in bytes; None: no limit, or no target."""
 
     description: str
+    tags: Sequence[str]
     retention_days: int
     storage_limit: int | None
     when_full: WhenFull
@@ -67,9 +68,9 @@ class EndpointChanges(EndpointFields, total=False):
 
 class _Calls:
     @ListMethod
-    def list(self) -> Pages[Endpoint]:
-        """All endpoints, in the user's order."""
-        return Pages(PATH, Endpoint, {})
+    def list(self, *, tag: str | None = None) -> Pages[Endpoint]:
+        """All endpoints, or those with a tag, in the user's order."""
+        return Pages(PATH, Endpoint, query_of(tag=tag))
 
     @Method
     def create(self, name: str, **fields: Unpack[NewEndpointFields]) -> Call[Endpoint]:

@@ -153,3 +153,16 @@ def test_an_endpoint_can_be_moved_in_the_list(run: Run) -> None:
     wrong = run("endpoint", "edit", "slug-c", "--position", "9")
     assert wrong.code == 2
     assert "from 1 to 3" in wrong.err
+
+
+def test_tags_are_set_shown_listed_searched_and_unset(run: Run) -> None:
+    run("endpoint", "add", "Orders", "--slug", "orders", "--tag", "shop", "--tag", "Test_1")
+    run("endpoint", "add", "Other", "--slug", "other")
+    shown = run("endpoint", "show", "orders")
+    assert "Tags: shop, Test_1\n" in shown.out
+    assert [one["slug"] for one in run("endpoint", "list", "--tag", "SHOP", "--json").json] == ["orders"]
+    assert run("endpoint", "list", "--tag", "none").err.endswith("No endpoint has the tag none.\n")
+    assert run("requests", "-q", "tag:shop", "--json").json == []
+    again = run("endpoint", "add", "Orders", "--slug", "orders", "--ensure", "--tag", "shop", "--tag", "Test_1")
+    assert "Nothing to change" in again.err
+    assert run("endpoint", "edit", "orders", "--no-tags", "--json").json["tags"] == []

@@ -11,6 +11,7 @@ from contextlib import aclosing, closing
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from app.core.clock import now_us
@@ -444,3 +445,18 @@ async def test_a_long_search_tells_how_far_it_is(
         del told[:]
         await search(store, "needle", endpoint_id, limit=5, before=before, searched=told.append)
         assert told[0] > most - 30, "counted from the top of the list"
+
+
+async def test_a_tag_finds_the_requests_of_its_endpoints(store: Store) -> None:
+    shop = await store.endpoints.create(factories.draft(name="shop", tags=("Shop", "eu")))
+    other = await store.endpoints.create(factories.draft(name="other", tags=("shopping",)))
+    await add(store, shop.id, b"hello", target="/catch/s/x?q=a")
+    await add(store, other.id, b"hello", target="/catch/s/x?q=b")
+    assert await names(store, "tag:shop") == "a"
+    assert await names(store, "-tag:shop") == "b"
+    assert await names(store, "tag:EU hello") == "a"
+    assert await names(store, "tag:shopping OR tag:eu") == "ab"
+    draft = msgspec.structs.replace(other.draft(), tags=("shop",))
+    await store.endpoints.update(other.id, draft)
+    assert await names(store, "tag:shop") == "ab"
+    assert await names(store, "tag:shopping") == ""

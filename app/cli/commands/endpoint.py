@@ -81,7 +81,8 @@ COLUMNS = (
 def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     """Add the noun and its verbs to the command line."""
     verb = Noun(commands, "endpoint", HELP, shared, examples=EXAMPLES, which=("SLUG", SLUG_HELP)).verb
-    verb("list", list_all, "list all endpoints", which=False)
+    listed = verb("list", list_all, "list all endpoints", which=False)
+    listed.add_argument("--tag", metavar="TAG", default="", help="only those with this tag")
     add = verb("add", make, "create an endpoint and print its URL", which=False)
     add.set_defaults(creates=True)
     add.add_argument(f"{PREFIX}name", metavar="NAME", help=NAME_HELP)
@@ -101,8 +102,9 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 
 
 async def list_all(call: Call) -> int:
-    nothing = "No endpoints yet. Create one: hookline endpoint add NAME"
-    await call.show_list(call.api.endpoints.asked.list(), COLUMNS, _rows, nothing)
+    tag = call.options.tag
+    nothing = f"No endpoint has the tag {tag}." if tag else "No endpoints yet. Create one: hookline endpoint add NAME"
+    await call.show_list(call.api.endpoints.asked.list(tag=tag or None), COLUMNS, _rows, nothing)
     return Exit.DONE
 
 
@@ -208,6 +210,8 @@ def _describe(out: Output, endpoint: Endpoint) -> None:
     out.field("Slug", endpoint.slug)
     if endpoint.description:
         out.field("Description", endpoint.description)
+    if endpoint.tags:
+        out.field("Tags", ", ".join(endpoint.tags))
     out.field("State", "on" if endpoint.active else "off (senders get 503)")
     out.field("Kept for", count_of(endpoint.retention_days, "day"))
     if endpoint.storage_limit is not None:

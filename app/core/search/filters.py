@@ -58,6 +58,7 @@ FILTERS: dict[str, FilterKind] = {
         FilterKind(name="from", help="the sender’s address or network", example="from:203.0.113.7", read=read_network),
         FilterKind(name="provider", help="the provider that sent it", example="provider:stripe", read=read_name),
         FilterKind(name="event", help="its event type", example="event:invoice.paid", read=read_name),
+        FilterKind(name="tag", help="a tag of its endpoint", example="tag:shop", read=read_name),
         FilterKind(name="json", help="a value in a JSON body", example="json:data.amount>1000", read=read_json_test),
         FilterKind(
             name="since",

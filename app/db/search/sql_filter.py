@@ -119,6 +119,12 @@ def _named(column: str) -> Callable[[Filter, int], Sql | None]:
     return make
 
 
+def _tag(term: Filter, now: int) -> Sql | None:
+    assert isinstance(term.condition, Choice)
+    tagged = "SELECT endpoint.id FROM endpoint, json_each(endpoint.tags) AS tag WHERE tag.value = ? COLLATE NOCASE"
+    return f"capture.endpoint_id IN ({tagged})", (term.condition.value,)
+
+
 def _range(column: str) -> Callable[[Filter, int], Sql | None]:
     def make(term: Filter, now: int) -> Sql | None:
         assert isinstance(term.condition, Range)
@@ -159,6 +165,7 @@ COLUMNS: dict[str, Callable[[Filter, int], Sql | None]] = {
     "method": _choice("method"),
     "provider": _named("provider"),
     "event": _named("event"),
+    "tag": _tag,
     "status": _range("response_status"),
     "delivery": _delivery,
     "size": _range("size"),

@@ -205,6 +205,8 @@ def _constrain_declared(record: type[Record], properties: dict[str, dict[str, An
             properties[key]["description"] = f"{field.help} In bytes." if field.unit == "bytes" else field.help
         if field.low is not None and field.high is not None and key not in OF_RECORDS.get(record, {}):
             _add(properties[key], _bounds(field, types_of(record)[key]))
+        if field.item_pattern:
+            _add(properties[key], {"pattern": f"^{field.item_pattern}$"})
         if field.secret:
             _add(properties[key], {"format": "password"})
 
@@ -213,6 +215,8 @@ def _bounds(field: Field, kind: Any) -> Keywords:
     if kind is str:
         low, high = field.bounds
         return {"minLength": low, "maxLength": high} if low else {"maxLength": high}
+    if field.item_pattern:
+        return {"minItems": field.low, "maxItems": field.high, "uniqueItems": True}
     return {"minimum": field.low, "maximum": field.high}
 
 

@@ -14,12 +14,13 @@ from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.core.target import TargetCounts
 from app.server.api.inputs import EndpointIn, EndpointPatch
-from app.server.api.parameters import After, ordered_page, paging
+from app.server.api.parameters import After, ordered_page, paging, text
 from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
 from app.server.api.serializers import endpoint_out, merged
 from app.server.api.services import ApiServices
 from hookline import records
 
+TAG = text("tag", "Only endpoints with this tag, without regard to case.")
 EXAMPLE = {"name": "Orders", "slug": "orders", "forward_url": "http://localhost:3000/hooks"}
 
 
@@ -33,7 +34,9 @@ class EndpointCalls:
         one, changes = "/endpoints/{slug}", Body(EndpointPatch, {"retention_days": 30, "response": {"status": 204}})
         created, draft = Returns(records.Endpoint, 201, headers=LOCATED), Body(EndpointIn, EXAMPLE)
         return [
-            Route("GET", "/endpoints", self.list, "List endpoints", Returns(Page[records.Endpoint]), paging(After)),
+            Route(
+                "GET", "/endpoints", self.list, "List endpoints", Returns(Page[records.Endpoint]), (*paging(After), TAG)
+            ),
             Route(
                 "POST", "/endpoints", self.create, "Create an endpoint", created, body=draft, problems=("plan-limit",)
             ),
@@ -43,9 +46,14 @@ class EndpointCalls:
         ]
 
     async def list(self, request: web.Request) -> web.Response:
-        """In the user's order, new ones last."""
+        """In the user's order, new ones last; with `tag`, those that have it."""
+        tag = (TAG.of(request) or "").casefold()
         counts = await self._services.store.deliveries.target_counts()
-        page, following = ordered_page(request, self._services.store.endpoints.all())
+        page, following = ordered_page(
+            request,
+            self._services.store.endpoints.all(),
+            lambda one: not tag or tag in map(str.casefold, one.tags),
+        )
         return json_response(Page(tuple(self._out(one, counts, place) for place, one in page), following))
 
     async def create(self, request: web.Request, draft: EndpointIn) -> web.Response:

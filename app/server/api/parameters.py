@@ -196,14 +196,18 @@ def is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) <= 18
 
 
-def ordered_page(request: web.Request, rows: Sequence[N]) -> tuple[list[tuple[int, N]], str | None]:
-    """The page of a list in the user's order, each row with its place from 1, and the cursor of what follows."""
+def ordered_page(
+    request: web.Request, rows: Sequence[N], chosen: Callable[[N], bool] = lambda row: True
+) -> tuple[list[tuple[int, N]], str | None]:
+    """The page of the `chosen` rows of a list in the user's order, each with its place in it from 1, and the cursor of
+    what follows."""
     limit, cursor = limit_of(request), cursor_of(request, After)
-    numbered = list(enumerate(rows, 1))
+    numbered = [(place, one) for place, one in enumerate(rows, 1) if chosen(one)]
     begin = 0
     if cursor is not None:
         # Continues after that record wherever it was moved to, and after its old place if it was deleted.
-        begin = next((place for place, one in numbered if one.id == cursor.id), max(0, cursor.place - 1))
+        deleted = sum(place < cursor.place for place, _ in numbered)
+        begin = next((count for count, (_, one) in enumerate(numbered, 1) if one.id == cursor.id), deleted)
     page = numbered[begin : begin + limit]
     following = cursor_text(After(id=page[-1][1].id, place=page[-1][0])) if len(numbered) > begin + limit else None
     return page, following

@@ -33,6 +33,7 @@ from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.painted import PaintedButton
 from app.ui.widgets.switch import Switch
+from app.ui.widgets.tags import paint_tags, tags_text
 
 _EDGE = metrics.SPACE_4
 _SWITCH, _MENU, _GAP = 48, 28, metrics.SPACE_5
@@ -165,8 +166,11 @@ def _paint_name(painter: QPainter, contents: RowContents, url: UrlLine, room: QR
     rest = top.adjusted(used + 10, 0, 0, 0)
     if full:
         colour = tokens.danger if contents.use.capturing_stopped else tokens.warning
-        _text(painter, rest, full, colour, ui_font(SMALL, QFont.Weight.DemiBold))
-    elif endpoint.description:
+        # Before the tags, which are cut for it.
+        rest.adjust(_text(painter, rest, full, colour, ui_font(SMALL, QFont.Weight.DemiBold)) + 10, 0, 0, 0)
+    tagged = paint_tags(painter, rest, endpoint.tags, tokens)
+    if not full and endpoint.description:
+        rest.adjust(tagged + 6 if tagged else 0, 0, 0, 0)
         _text(painter, rest, " ".join(endpoint.description.split()), tokens.text_faint, ui_font(SMALL))
     url_room = url.room(room)
     if contents.mark:
@@ -256,6 +260,7 @@ class DashboardRow(PaintedButton):
             contents.mark,
             full_text(contents.use),
             endpoint.description,
+            tags_text(endpoint.tags),
             count_of(contents.counts.total, "request"),
         )
         self.setAccessibleDescription(" ".join(filter(None, words)))
@@ -302,9 +307,9 @@ class DashboardRow(PaintedButton):
         if columns.activity.contains(place):
             return f"{count_of(sum(contents.activity), 'request')} in the last hour, while this window was open"
         if columns.name.contains(place):
-            return "\n".join(
-                filter(None, (contents.endpoint.name, contents.endpoint.description, contents.url, contents.mark))
-            )
+            endpoint = contents.endpoint
+            lines = (endpoint.name, endpoint.description, tags_text(endpoint.tags), contents.url, contents.mark)
+            return "\n".join(filter(None, lines))
         return ""
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -110,6 +110,8 @@ class EndpointForm(QWidget):
         self.description.setPlaceholderText("What sends to this endpoint, and why")
         self.description.setTabChangesFocus(True)
         self.description.setFixedHeight(60)
+        self.tags = QLineEdit(self)
+        self.tags.setPlaceholderText("shop staging")
         self.retention = RetentionControl(self)
         self.forward_url = QLineEdit(self)
         self.forward_url.setFont(mono_font())
@@ -117,6 +119,9 @@ class EndpointForm(QWidget):
         self.fields = {
             "name": LabeledField("Name", self.name, self),
             "description": LabeledField("Description", self.description, self, optional=True),
+            "tags": LabeledField(
+                "Tags", self.tags, self, optional=True, help_text="Separated by spaces. Search for them: tag:shop."
+            ),
             "retention_days": LabeledField(
                 "Retention",
                 self.retention,
@@ -154,6 +159,7 @@ class EndpointForm(QWidget):
         return EndpointDraft(
             name=self.name.text().strip(),
             description=self.description.toPlainText().strip(),
+            tags=tuple(dict.fromkeys(self.tags.text().replace(",", " ").split())),
             retention_days=self.retention.value(),
             storage_limit=self.storage.limit.value(),
             when_full=self.storage.when_full_value(),
@@ -169,6 +175,7 @@ class EndpointForm(QWidget):
         """Show `draft` (all but its slug, which cannot be changed)."""
         self.name.setText(draft.name)
         self.description.setPlainText(draft.description)
+        self.tags.setText(" ".join(draft.tags))
         self.retention.set_value(draft.retention_days)
         self.load_forward(draft)
         self.storage.load(draft)
@@ -253,6 +260,7 @@ class EndpointForm(QWidget):
     def _connect(self) -> None:
         self.name.textEdited.connect(self._name_changed)
         self.description.textChanged.connect(self._description_changed)
+        self.tags.textEdited.connect(self._tags_changed)
         self.retention.changed.connect(self._retention_changed)
         self.forward_url.textEdited.connect(self._forward_changed)
         for section in self._sections():
@@ -265,6 +273,10 @@ class EndpointForm(QWidget):
     @Slot()
     def _description_changed(self) -> None:
         self.changed.emit("description")
+
+    @Slot()
+    def _tags_changed(self) -> None:
+        self.changed.emit("tags")
 
     @Slot()
     def _retention_changed(self) -> None:

@@ -30,6 +30,7 @@ from app.ui.widgets.badge import Tone, count_text, paint_pill, pill_width
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.painted import PaintedButton
 from app.ui.widgets.switch import Switch
+from app.ui.widgets.tags import paint_tags, tags_text
 
 PAD = 10
 _ALL = 1_000_000
@@ -137,6 +138,8 @@ class SidebarRow(PaintedButton):
         room = QRect(self.text_left(), 0, right - self.text_left(), self.height())
         elided = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, elided)
+        used = painter.fontMetrics().horizontalAdvance(elided) + 8
+        self.paint_after_text(painter, room.adjusted(used, 0, 0, 0), tokens)
 
     def background(self, tokens: Tokens) -> str | None:
         """The background colour, if any."""
@@ -159,6 +162,9 @@ class SidebarRow(PaintedButton):
 
     def paint_mark(self, painter: QPainter, tokens: Tokens) -> None:
         """Paint what precedes the text."""
+
+    def paint_after_text(self, painter: QPainter, room: QRect, tokens: Tokens) -> None:
+        """Paint what follows the text, in the `room` that it leaves."""
 
     @Slot()
     def _emit_selected(self) -> None:
@@ -214,7 +220,8 @@ class EndpointRow(SidebarRow):
     def show_endpoint(self, endpoint: Endpoint) -> None:
         self._endpoint = endpoint
         self.setText(endpoint.name)
-        self.setToolTip(plain_tooltip(endpoint.name if endpoint.active else f"{endpoint.name} (switched off)"))
+        name = endpoint.name if endpoint.active else f"{endpoint.name} (switched off)"
+        self.setToolTip(plain_tooltip("\n".join(filter(None, (name, tags_text(endpoint.tags))))))
         self.setAccessibleName(endpoint.name)
         self._switch.setAccessibleName(f"{endpoint.name} active")
         if self._switch.isChecked() != endpoint.active:
@@ -308,6 +315,9 @@ class EndpointRow(SidebarRow):
         if not self._endpoint.active:
             return tokens.text_faint
         return tokens.text if self.isChecked() or self.count else tokens.text_muted
+
+    def paint_after_text(self, painter: QPainter, room: QRect, tokens: Tokens) -> None:
+        paint_tags(painter, room, self._endpoint.tags, tokens)
 
     def emphasised(self) -> bool:
         """With unread requests."""

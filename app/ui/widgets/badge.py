@@ -45,12 +45,20 @@ def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, b
     painter.restore()
 
 
-def pill_width(text: str) -> int:
+def pill_width(text: str, weight: QFont.Weight = QFont.Weight.DemiBold) -> int:
     """The width in pixels of a painted pill with `text`."""
-    return QFontMetrics(ui_font(11, QFont.Weight.DemiBold)).horizontalAdvance(text) + 14
+    return QFontMetrics(ui_font(11, weight)).horizontalAdvance(text) + 14
 
 
-def paint_pill(painter: QPainter, rect: QRectF, text: str, tokens: Tokens, tone: Tone = "neutral") -> None:
+def paint_pill(
+    painter: QPainter,
+    rect: QRectF,
+    text: str,
+    tokens: Tokens,
+    tone: Tone = "neutral",
+    *,
+    weight: QFont.Weight = QFont.Weight.DemiBold,
+) -> None:
     """Paint a state pill filling `rect`."""
     background, colour = pill_colours(tokens, tone)
     painter.save()
@@ -59,7 +67,7 @@ def paint_pill(painter: QPainter, rect: QRectF, text: str, tokens: Tokens, tone:
     painter.setBrush(QColor(background))
     painter.drawRoundedRect(rect, rect.height() / 2, rect.height() / 2)
     painter.setPen(QColor(colour))
-    painter.setFont(ui_font(11, QFont.Weight.DemiBold))
+    painter.setFont(ui_font(11, weight))
     painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, text)
     painter.restore()
 

@@ -30,6 +30,7 @@ async def test_create_with_a_name_alone(desk: Desk) -> None:
         "position": 1,
         "name": "Orders",
         "description": "",
+        "tags": [],
         "retention_days": 7,
         "forward_url": None,
         "active": True,
@@ -255,3 +256,37 @@ async def test_what_cannot_be_stored_now_may_be_tried_again(
         other.execute("ROLLBACK")
     await asyncio.wait_for(well.wait(), 20)
     assert (await desk.client.post("/endpoints", json={"name": "x"})).status_code == 201
+
+
+async def test_the_list_of_a_tag_goes_on_where_its_page_ended(desk: Desk) -> None:
+    for number in range(5):
+        tags = ["Shop", "x"] if number % 2 == 0 else ["x"]
+        await desk.client.post("/endpoints", json={"name": f"e{number}", "tags": tags})
+    first = (await desk.client.get("/endpoints", params={"tag": "shop", "limit": "2"})).json()
+    assert [(one["name"], one["position"], one["tags"]) for one in first["items"]] == [
+        ("e0", 1, ["Shop", "x"]),
+        ("e2", 3, ["Shop", "x"]),
+    ]
+    rest = {"tag": "shop", "cursor": first["next"]}
+    await desk.client.delete(f"/endpoints/{first['items'][1]['slug']}")
+    last = (await desk.client.get("/endpoints", params=rest)).json()
+    assert [one["name"] for one in last["items"]] == ["e4"]
+    assert last["next"] is None
+    assert (await desk.client.get("/endpoints", params={"tag": "sho"})).json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("tags", "part"),
+    [
+        ([str(number) for number in range(11)], "at most 10, not 11"),
+        (["a b"], "'a b'"),
+        (["é"], "'é'"),
+        ([""], "''"),
+        (["x" * 33], "1 to 32 letters"),
+        (["a", "b", "a"], "'a' is there twice"),
+    ],
+)
+async def test_tags_that_break_their_rule_are_refused(desk: Desk, tags: list[str], part: str) -> None:
+    found = problem(await desk.client.post("/endpoints", json={"name": "x", "tags": tags}), 422, "invalid-fields")
+    assert found["errors"][0]["field"] == "tags"
+    assert part in found["errors"][0]["message"]

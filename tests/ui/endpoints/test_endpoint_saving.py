@@ -46,6 +46,7 @@ class TestSaving:
             assert form.slug is not None
             QTest.keyClicks(form.name, "  Stripe test ")
             form.description.setPlainText("Payments")
+            QTest.keyClicks(form.tags, " shop, eu  shop")
             form.retention.set_value(30)
             QTest.keyClicks(form.forward_url, "http://localhost:3000/hook")
             form.show_more(True)
@@ -69,6 +70,7 @@ class TestSaving:
             assert endpoint.draft() == EndpointDraft(
                 name="Stripe test",
                 description="Payments",
+                tags=("shop", "eu"),
                 retention_days=30,
                 forward_url="http://localhost:3000/hook",
                 slug="stripe-test",

@@ -13,6 +13,7 @@ from app.core.events import (
     DeliveriesQueued,
     DeliveryChanged,
     EndpointRemoved,
+    EndpointSaved,
     Purged,
     RequestsChanged,
     RequestsDescribed,
@@ -85,6 +86,7 @@ class RequestFeed(QObject):
         self._subscriptions.add(DeliveryChanged, self._delivered)
         self._subscriptions.add(DeliveriesQueued, self._queued)
         self._subscriptions.add(Purged, self._purged)
+        self._subscriptions.add(EndpointSaved, self._endpoint_saved)
         self._subscriptions.add(
             EndpointRemoved, lambda event: self._removed(RequestsRemoved(endpoint_id=event.endpoint.id, ids=None))
         )
@@ -244,6 +246,11 @@ class RequestFeed(QObject):
     def _described(self, event: RequestsDescribed) -> None:
         for name, gist in event.gists:
             self.model.change(name, gist=gist)
+
+    def _endpoint_saved(self, event: EndpointSaved) -> None:
+        """Its requests may match a search for tags now, or no longer."""
+        if not event.created and self.query is not None and mentions(self.query, "tag"):
+            self.filter_by(self.query)
 
     def _delivered(self, event: DeliveryChanged) -> None:
         self._set_delivery_states({event.delivery.capture_id: event.state})

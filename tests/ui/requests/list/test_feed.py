@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from pathlib import Path
 
+import msgspec
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
@@ -14,6 +15,7 @@ from app.core.delivery import Delivery
 from app.core.errors import StorageUnavailableError
 from app.core.events import DeliveriesQueued, DeliveryChanged
 from app.core.model import DeliveryState, Summary
+from app.core.search.parse import parse
 from app.ui.requests.list import feed as feed_module
 from app.ui.requests.list import model as model_module
 from app.ui.requests.list.delegate import ROW
@@ -332,3 +334,16 @@ async def test_another_endpoint_shown_meanwhile_is_not_disturbed(shown: PageDesk
     await settle()
     assert shown.list.current() is None
     assert shown.model.at_head
+
+
+async def test_a_search_for_a_tag_follows_the_tags_of_its_endpoint(shown: PageDesk) -> None:
+    request = await shown.add()
+    (endpoint,) = shown.desk.store.endpoints.all()
+    shown.page.show_endpoint(None)
+    shown.feed.filter_by(parse("tag:shop"))
+    await until(lambda: not shown.ids())
+    draft = endpoint.draft()
+    await shown.desk.store.endpoints.update(endpoint.id, msgspec.structs.replace(draft, tags=("Shop",)))
+    await until(lambda: shown.ids() == [request.id])
+    await shown.desk.store.endpoints.update(endpoint.id, draft)
+    await until(lambda: not shown.ids())
