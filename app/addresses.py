@@ -51,6 +51,11 @@ class Addresses:
             host = LOOPBACK
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
+    @property
+    def listening_url(self) -> str | None:
+        """The capture port's own address, None while it is closed."""
+        return self.local_base() if self.listening else None
+
     def public_base(self) -> str | None:
         """The tunnel's URL while it is up, else the public base URL of the settings; None without either."""
         return self._tunnel_base() or self._settings().base_url

@@ -344,11 +344,8 @@ class Application:
             tunnels=self.tunnels,
             refused=self.refused,
             version=__version__,
-            base_url=self.addresses.base_url,
-            capture_url=lambda: self.addresses.local_base() if self.addresses.listening else None,
-            endpoint_url=self.addresses.capture_url,
-            storage_trouble=lambda: self.troubles.storage,
-            warnings=lambda: self.troubles.warnings,
+            addresses=self.addresses,
+            troubles=self.troubles,
             uptime_s=lambda: self.uptime_s,
             settings=lambda: self.settings,
             overridden=lambda: self.current_settings.overridden,
@@ -356,9 +353,11 @@ class Application:
         )
 
     def _write_runtime(self) -> None:
-        capture_url = self.addresses.local_base() if self.addresses.listening else None
         running = runtime_file.Runtime(
-            pid=os.getpid(), capture_url=capture_url, api_url=self.addresses.api_url, window=self._window
+            pid=os.getpid(),
+            capture_url=self.addresses.listening_url,
+            api_url=self.addresses.api_url,
+            window=self._window,
         )
         trouble = None
         try:

@@ -99,5 +99,5 @@ class EndpointCalls:
             ids = [one.id for one in services.store.endpoints.all()]
             position = ids.index(endpoint.id) + 1 if endpoint.id in ids else len(ids)  # deleted just now
         counts, use = services.store.captures.counts(endpoint.id), services.store.limits.use_of(endpoint.id)
-        url, tunnel = services.endpoint_url(endpoint), services.tunnels.url_state
+        url, tunnel = services.addresses.capture_url(endpoint), services.tunnels.url_state
         return endpoint_out(endpoint, url, position, counts, use, tunnel=tunnel, of_targets=of_targets)

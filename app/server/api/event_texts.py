@@ -183,5 +183,5 @@ class EventTexts:
     def _endpoint(
         self, endpoint: Endpoint, change: Literal["created", "changed", "deleted"]
     ) -> tuple[str, records.EndpointChange]:
-        url, tunnel = self._services.endpoint_url(endpoint), self._services.tunnels.url_state
+        url, tunnel = self._services.addresses.capture_url(endpoint), self._services.tunnels.url_state
         return endpoint.slug, made(records.EndpointChange, endpoint, change=change, url=url, tunnel=tunnel)

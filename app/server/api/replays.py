@@ -139,7 +139,7 @@ class ReplayCalls:
         to = spec.destination
         if isinstance(to, OtherEndpoint):
             endpoint_named(self._services.store.endpoints, to.slug)
-            if self._services.capture_url() is None:
+            if self._services.addresses.listening_url is None:
                 text = "Hookline is not running, so no endpoint captures. Start it with hookline, or hookline serve."
                 raise Problem(409, "cannot-replay", text)
         if isinstance(to, OwnTargets) and endpoint is not None and not any(one.active for one in endpoint.targets):

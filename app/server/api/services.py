@@ -5,15 +5,18 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from app.core.model import Endpoint
 from app.core.settings import Settings
 from app.core.store import Store
 from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 from app.server.tunnel.service import TunnelService
+
+if TYPE_CHECKING:
+    from app.addresses import Addresses
+    from app.troubles import Troubles
 
 REPLAYS_KEPT = 1_000
 """More replays than are ever kept."""
@@ -29,16 +32,8 @@ class ApiServices:
     tunnels: TunnelService
     refused: RefusedLog
     version: str
-    base_url: Callable[[], str]
-    """What capture URLs start with: the tunnel's URL, the public base URL, or the capture port's own address."""
-    capture_url: Callable[[], str | None]
-    """The capture port's own address; None while it is closed."""
-    endpoint_url: Callable[[Endpoint], str]
-    """The URL to give to senders."""
-    storage_trouble: Callable[[], str | None]
-    """Why storing fails now, in words; None when it works."""
-    warnings: Callable[[], tuple[str, ...]]
-    """Other problems, in words."""
+    addresses: Addresses
+    troubles: Troubles
     uptime_s: Callable[[], float]
     settings: Callable[[], Settings]
     overridden: Callable[[], Mapping[str, Any]]

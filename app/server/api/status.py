@@ -64,8 +64,8 @@ class StateCalls:
                 records.Status,
                 None,
                 version=services.version,
-                capture_url=services.capture_url(),
-                base_url=services.base_url(),
+                capture_url=services.addresses.listening_url,
+                base_url=services.addresses.base_url(),
                 tunnel=services.tunnels.url_state,
                 plan=plan,
                 endpoints=endpoint_usage(services, plan),
@@ -78,8 +78,8 @@ class StateCalls:
                 stored=stored_out(services.store.limits.use(), services.store.limits.use_of_responses()),
                 uptime_seconds=round(services.uptime_s(), 3),
                 pid=os.getpid(),
-                storage=services.storage_trouble() or "ok",
-                warnings=(*services.warnings(), *self._tunnel_trouble(), *await self._target_troubles()),
+                storage=services.troubles.storage or "ok",
+                warnings=(*services.troubles.warnings, *self._tunnel_trouble(), *await self._target_troubles()),
                 retention=retention_out(problem),
             )
         )

@@ -103,7 +103,7 @@ class TunnelCalls:
     async def start(self, request: web.Request, given: TunnelStartIn) -> web.Response:
         """Starts a program as the tunnel, after stopping another: 202. 404 if it is not installed, 409 while Hookline
         does not capture."""
-        if self._services.capture_url() is None:
+        if self._services.addresses.listening_url is None:
             text = "Hookline is not running, so a tunnel would lead nowhere. Start it with hookline, or hookline serve."
             raise Problem(409, "not-running", text)
         return self._out(await self._services.tunnels.start(given.program), 202)
@@ -147,7 +147,7 @@ class TunnelCalls:
         endpoint = self._services.store.endpoints.by_id(outdated.endpoint_id)
         if endpoint is None:
             return None
-        new_url = self._services.endpoint_url(endpoint) if self._services.tunnels.base else None
+        new_url = self._services.addresses.capture_url(endpoint) if self._services.tunnels.base else None
         return made(records.OutdatedUrl, outdated, endpoint=endpoint.slug, new_url=new_url)
 
 

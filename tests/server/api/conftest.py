@@ -9,6 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
+from app.addresses import Address, Addresses
 from app.core.errors import InvalidFieldsError, PortInUseError
 from app.core.events import Bus
 from app.core.model import Capture, Endpoint
@@ -18,6 +19,7 @@ from app.server.api import ApiServer, ApiServices
 from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
+from app.troubles import Troubles
 from tests import factories, tunnels
 from tests.stored import store_request
 
@@ -43,15 +45,25 @@ class Desk:
         )
         self.tunnels = tunnels.service(store, bus, folder, {"stand-in": tunnels.spec("in pieces")})
         self.capture_url: str | None = "http://127.0.0.1:8787"
-        self.trouble: str | None = None
-        self.warnings: list[str] = []
+        self.troubles = Troubles(bus)
         self.base = "https://hooks.example"
         self.settings = Settings()
         self.overridden: dict[str, Any] = {}
         self.kept: list[str] = []
         self.taken_port = 9999
+        self.addresses = Addresses(
+            lambda: self.settings,
+            capture=self._listening,
+            api=lambda: None,
+            tunnel_base=lambda: self.base,
+            tunnel_bases=tuple,
+        )
         self.server = ApiServer(self.services(), TOKEN)
         self.client: httpx.AsyncClient
+
+    def _listening(self) -> Address | None:
+        url = None if self.capture_url is None else httpx.URL(self.capture_url)
+        return None if url is None else (url.host, url.port or 0)
 
     def services(self) -> ApiServices:
         return ApiServices(
@@ -61,11 +73,8 @@ class Desk:
             tunnels=self.tunnels,
             refused=self.refused,
             version="1.2.3",
-            base_url=lambda: self.base,
-            capture_url=lambda: self.capture_url,
-            endpoint_url=lambda endpoint: f"{self.base}/catch/{endpoint.slug}",
-            storage_trouble=lambda: self.trouble,
-            warnings=lambda: tuple(self.warnings),
+            addresses=self.addresses,
+            troubles=self.troubles,
             uptime_s=lambda: 1.5,
             settings=lambda: self.settings,
             overridden=lambda: self.overridden,

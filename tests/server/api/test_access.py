@@ -109,9 +109,8 @@ async def test_an_error_of_ours_is_told_as_one_and_the_server_lives(
     def broken() -> str:
         raise ZeroDivisionError
 
-    services = desk.services()
-    object.__setattr__(services, "base_url", broken)
-    server = ApiServer(services, TOKEN)
+    desk.addresses.base_url = broken  # type: ignore[method-assign]
+    server = ApiServer(desk.services(), TOKEN)
     await server.start("127.0.0.1", 0)
     url = "http://{}:{}/api/v1/status".format(*server.address)
     for _ in range(2):

@@ -172,8 +172,8 @@ async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:
     made = [await desk.capture(endpoint) for endpoint in (one, one, two)]
     await desk.store.captures.mark_read([made[0].id])
     await desk.store.account.set_plan(Plan.PRO)
-    desk.trouble = "The disk is full."
-    desk.warnings = ["The database is damaged."]
+    desk.troubles.storage = "The disk is full."
+    desk.troubles.damage = "The database is damaged."
     status = (await desk.client.get("/status")).json()
     assert status.pop("database_bytes") > 0
     assert status.pop("pid") > 0
@@ -193,7 +193,7 @@ async def test_the_plan_and_totals_in_the_status(desk: Desk) -> None:
         "retention": {"state": "running", "reason": None, "resumes_in_seconds": None},
         "warnings": ["The database is damaged."],
     }
-    desk.trouble = None
+    desk.troubles.storage = None
     await desk.store.account.set_plan(Plan.FREE)
     status = (await desk.client.get("/status")).json()
     assert (status["storage"], status["endpoints"]["limit"]) == ("ok", 10)
