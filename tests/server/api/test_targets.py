@@ -151,9 +151,9 @@ async def test_create_with_everything_and_read_it_back(desk: Desk) -> None:
                 "retry": {"retries": 51, "first_delay_ms": -1, "longest_delay_ms": 86_400_001, "total_ms": -1},
             },
             [
-                *("url", "set_headers", "add_headers", "remove_headers", "timeout_ms", "parallel", "attempt_header"),
-                *("rate_limit", "pause_after"),
-                *("retry.retries", "retry.first_delay_ms", "retry.longest_delay_ms", "retry.total_ms", "client_key"),
+                *("url", "set_headers", "add_headers", "remove_headers", "attempt_header", "timeout_ms", "client_key"),
+                *("retry.retries", "retry.first_delay_ms", "retry.longest_delay_ms", "retry.total_ms"),
+                *("parallel", "rate_limit", "pause_after"),
             ],
         ),
     ],
