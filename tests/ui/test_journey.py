@@ -171,5 +171,7 @@ async def delete(desk: Desk) -> None:
     desk.window.endpoint_actions.delete(desk.endpoint)
     url = desk.application.addresses.capture_url(desk.endpoint)
     click((await desk.dialog(Question)).confirm)
-    await until(lambda: not desk.application.store.endpoints.all())
+    slug = url.rpartition("/")[2]
+    await until(lambda: desk.application.store.endpoints.capturing(slug) is None)
+    assert desk.application.store.endpoints.all() == ()
     assert (await asyncio.to_thread(post, url, b"{}")).status == 404

@@ -200,6 +200,8 @@ async def test_a_damaged_body_is_shown_with_what_is_wrong(tmp_path: Path, shown:
     detail = shown.detail
     harmed, intact = await shown.add(b"harmed, or not?"), await shown.add(b"intact")
     damage.change_body(tmp_path, harmed.id)
+    shown.page.open_request(intact.id)  # the first to arrive is open, and was read before
+    await until(lambda: detail.body.code.toPlainText() == "intact")
     shown.page.open_request(harmed.id)
     await until(detail.damaged_bar.isVisible)
     assert detail.damaged_bar.text.text().startswith("The stored body is damaged: it does not match the SHA-256")
