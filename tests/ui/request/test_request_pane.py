@@ -231,6 +231,7 @@ async def test_a_body_that_cannot_be_read_is_never_mixed_with_the_one_shown_befo
             shown.page.open_request(second.id)
             await until(body.unread.isVisible)
         assert body.code.toPlainText() == ""
+        await until(shown.desk.messages.waiting)
         (message,) = shown.desk.messages.waiting()
         assert body.unread.button is not None
         body.unread.button.click()
