@@ -122,7 +122,9 @@ def install_packages(root: Path, venv: Path, kind: str) -> None:
         pip.append("--quiet")
     lock = root / "requirements" / f"{kind}.txt"
     say(f"installing the packages of requirements/{lock.name} (the first time takes a minute or two)")
-    commands = [[*pip, "--require-hashes", "-r", str(lock)]]
+    # The lock names all there is to install. Without --no-deps pip also resolves extras of what it names, such as
+    # coverage[toml], takes their newest version first, and stops because that one is not in the lock.
+    commands = [[*pip, "--require-hashes", "--no-deps", "-r", str(lock)]]
     if kind == DEV:
         commands.append([*pip, "--no-deps", "--no-build-isolation", "-e", str(root)])
     for command in commands:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import shutil
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from types import ModuleType
 
@@ -214,6 +216,33 @@ def test_the_locks_name_no_address_and_agree() -> None:
     for kind in ("dev", "bundle"):
         assert {line.split("==")[0] for line in pins["run"]} <= {line.split("==")[0] for line in pins[kind]}
         assert run <= {line.split(" ;")[0].strip() for line in pins[kind]}
+
+
+def wheel(folder: Path, name: str, version: str, *metadata: str) -> str:
+    """Makes a wheel without files; returns its line in a lock."""
+    made, info = folder / f"{name}-{version}-py3-none-any.whl", f"{name}-{version}.dist-info"
+    head = ("Metadata-Version: 2.1", f"Name: {name}", f"Version: {version}", *metadata, "")
+    tags = ("Wheel-Version: 1.0", "Generator: tests", "Root-Is-Purelib: true", "Tag: py3-none-any", "")
+    with zipfile.ZipFile(made, "w") as archive:
+        archive.writestr(f"{info}/METADATA", "\n".join(head))
+        archive.writestr(f"{info}/WHEEL", "\n".join(tags))
+        archive.writestr(f"{info}/RECORD", "")
+    return f"{name}=={version} --hash=sha256:{hashlib.sha256(made.read_bytes()).hexdigest()}\n"
+
+
+def test_a_lock_is_installed_when_there_are_newer_versions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of what another package needs with an extra, which pip takes for a requirement of its own."""
+    root, found = checkout(tmp_path), tmp_path / "wheels"
+    found.mkdir()
+    lock = wheel(found, "measured", "1.0", "Provides-Extra: toml")
+    lock += wheel(found, "measures", "1.0", "Requires-Dist: measured[toml]>=1.0")
+    wheel(found, "measured", "2.0", "Provides-Extra: toml")
+    (root / "requirements" / "run.txt").write_text(lock, "utf-8")
+    environment.make_venv(root / ".venv", sys.executable, sys.version_info[:3])
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(found))
+    environment.install_packages(root, root / ".venv", "run")
+    assert list(root.glob(".venv/**/measured-1.0.dist-info"))
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="no make here")
