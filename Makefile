@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 TESTS := -m pytest -n auto --dist worksteal
 .DEFAULT_GOAL := help
+# Where it is set, each program that a test or a benchmark starts would compile Hookline again: half of its start.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help run test test-long test-all smoke-others check sizes api docs bench bench-large fuzz fuzz-api soak mutation screenshots package package-test guide-test lock clean set-up-run set-up-dev
 
