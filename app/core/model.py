@@ -278,6 +278,15 @@ class Capture(Record, frozen=True):
         )
 
 
+class CaptureWithBody(Record, frozen=True):
+    """A request and its stored body, which is None if it has several parts, cannot be read, or is `damaged`: not what
+    was received. `damaged` None: that is not known."""
+
+    capture: Capture
+    body: bytes | None
+    damaged: bool | None
+
+
 class PageKey(Record, frozen=True):
     """A position in a list of captures, newest first: the row with this time and id."""
 

@@ -18,6 +18,7 @@ from app.core.deletion import Deletion, Mark, MarkedIds
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.model import (
     Capture,
+    CaptureWithBody,
     Counts,
     DeliveryState,
     Description,
@@ -170,6 +171,10 @@ class CaptureRepository(Protocol):
         ...
 
     async def get(self, capture_id: str) -> Capture | None: ...
+
+    async def get_with_body(self, capture_id: str) -> CaptureWithBody | None:
+        """The same with a body of one part, read at once."""
+        ...
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
         """At most `length` bytes of the body as sent, from `offset`. Raises NotFoundError, and DamagedBodyError if the

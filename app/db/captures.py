@@ -12,9 +12,9 @@ import msgspec
 from peewee import SqliteDatabase
 
 from app.core.deletion import Mark, MarkedIds
-from app.core.errors import DamagedBodyError, InvalidFieldsError, NotFoundError
+from app.core.errors import DamagedBodyError, InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.events import Event, RequestNoted, RequestsChanged, RequestsStarred
-from app.core.model import PART_SIZE, Capture, Counts, DeliveryState, Description, PageKey, Summary
+from app.core.model import PART_SIZE, Capture, CaptureWithBody, Counts, DeliveryState, Description, PageKey, Summary
 from app.core.redaction.secret import SecretHeaders
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
@@ -242,6 +242,14 @@ class Captures:
     async def get(self, capture_id: str) -> Capture | None:
         """A request with its headers; None when it is not stored."""
         return await self._readers.run(lambda database: queries.get(database, capture_id))
+
+    async def get_with_body(self, capture_id: str) -> CaptureWithBody | None:
+        """The same with a body of one part, read at once; without it when that cannot be read."""
+        try:
+            return await self._readers.run(lambda database: queries.get_with_body(database, capture_id))
+        except StorageUnavailableError:
+            capture = await self.get(capture_id)
+            return None if capture is None else CaptureWithBody(capture=capture, body=None, damaged=None)
 
     async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
         """Bytes of the body as sent, from `offset`, at most `length`; NotFoundError when the request is not stored,

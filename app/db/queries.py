@@ -12,7 +12,7 @@ from peewee import JOIN, SQL, ModelSelect, SqliteDatabase, Tuple
 
 from app.core.deletion import MarkedIds
 from app.core.errors import DamagedBodyError, NotFoundError
-from app.core.model import Capture, Counts, Endpoint, PageKey, Summary
+from app.core.model import PART_SIZE, Capture, CaptureWithBody, Counts, Endpoint, PageKey, Summary
 from app.core.target import Target
 from app.db import body_parts
 from app.db.endpoint_directory import endpoint_not_found
@@ -88,10 +88,26 @@ def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
     return None if row is None else CAPTURE.record(row)
 
 
+def get_with_body(database: SqliteDatabase, capture_id: str) -> CaptureWithBody | None:
+    """One request with its headers, and its body if that has one part."""
+    row = raw(database).execute(_get_statement(_ONLY_PART), (capture_id,)).fetchone()
+    if row is None:
+        return None
+    capture, part = CAPTURE.record(row), row[CAPTURE.width]
+    if capture.size > PART_SIZE:
+        return CaptureWithBody(capture=capture, body=None, damaged=None)
+    body = part or b""
+    damaged = len(body) != capture.size or sha256(body).hexdigest() != capture.sha256
+    return CaptureWithBody(capture=capture, body=None if damaged else body, damaged=damaged)
+
+
+_ONLY_PART = "(SELECT data FROM capture_body WHERE key = t1.seq AND t1.body_key IS NULL)"
+
+
 @cache
-def _get_statement() -> str:
-    """Built once: that takes peewee much longer than SQLite takes to find the row."""
-    return _select(*CAPTURE.columns).where((CaptureModel.id == SQL("?")) & visible()).sql()[0]
+def _get_statement(*more: str) -> str:
+    """Built once: that takes peewee much longer than SQLite takes to find the row. `more`: columns after those."""
+    return _select(*CAPTURE.columns, *map(SQL, more)).where((CaptureModel.id == SQL("?")) & visible()).sql()[0]
 
 
 def by_seq(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, Capture]:
@@ -111,9 +127,7 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
     """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there,
     DamagedBodyError when bytes are missing, or a whole body does not match its SHA-256."""
     with database.atomic():
-        row = CaptureModel.select(CaptureModel.seq, CaptureModel.body_key, CaptureModel.size, CaptureModel.sha256)
-        rows = row.where((CaptureModel.id == capture_id) & visible()).tuples().execute(database)
-        found = next(iter(rows), None)
+        found = raw(database).execute(_place_of_body(), (capture_id,)).fetchone()
         if found is None:
             raise NotFoundError("This request is no longer stored.")
         seq, body_key, size, digest = found
@@ -126,6 +140,13 @@ def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | N
     if length is None and not offset and sha256(data).hexdigest() != digest:
         raise DamagedBodyError
     return data
+
+
+@cache
+def _place_of_body() -> str:
+    """Built once, as above."""
+    columns = CaptureModel.seq, CaptureModel.body_key, CaptureModel.size, CaptureModel.sha256
+    return CaptureModel.select(*columns).where((CaptureModel.id == SQL("?")) & visible()).sql()[0]
 
 
 def numbers_of(database: SqliteDatabase, ids: Collection[str]) -> frozenset[int]:

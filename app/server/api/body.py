@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator
 from aiohttp import web
 
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
-from app.core.errors import DamagedBodyError, NotFoundError, StorageUnavailableError
+from app.core.errors import NotFoundError
 from app.core.model import PART_SIZE, Capture
 from app.core.store import CaptureRepository
 from app.server.api.problems import Problem
@@ -46,19 +46,6 @@ async def send_body(
     if request.method != "HEAD":
         await _stream(request, response, first, parts)
     return response
-
-
-async def short_body(captures: CaptureRepository, capture: Capture) -> tuple[bytes | None, bool | None]:
-    """The stored body, and whether it is not what was received: then it is None. Both are None when it is not compared:
-    it has several parts, so that takes long, or cannot be read."""
-    if capture.size > PART_SIZE:
-        return None, None
-    try:
-        return (await captures.body(capture.id) if capture.size else b""), False
-    except DamagedBodyError:
-        return None, True
-    except StorageUnavailableError:
-        return None, None
 
 
 async def stored_parts(captures: CaptureRepository, capture: Capture) -> AsyncIterator[bytes]:

@@ -67,8 +67,10 @@ class NewCaptures:
         return self._from_log() if self._log.holds(newest) else ()
 
     def _from_log(self) -> Sequence[tuple[Position, Summary]]:
-        events = self._log.since(self.position.number, BATCH, shown=False)
-        found = [(self._log.position_of(event), event.what) for event in events if isinstance(event.what, Summary)]
-        if events:
+        while events := self._log.since(self.position.number, self._batch, shown=False):
             self.position = self._log.position_of(events[-1])
-        return found
+            self._batch = min(4 * self._batch, BATCH)
+            found = [(self._log.position_of(event), event.what) for event in events if isinstance(event.what, Summary)]
+            if found:
+                return found
+        return ()

@@ -11,11 +11,11 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from app.core.clock import rfc3339
-from app.core.model import Capture, DeliveryState, Endpoint, PageKey, Summary
+from app.core.model import CaptureWithBody, DeliveryState, Endpoint, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.search.parse import parse
-from app.server.api.body import send_body, short_body
+from app.server.api.body import send_body
 from app.server.api.inputs import RequestPatch
 from app.server.api.new_captures import BATCH, CaptureFilter
 from app.server.api.parameters import (
@@ -43,6 +43,7 @@ from app.server.api.routes import (
     done,
     endpoint_named,
     json_response,
+    not_stored,
     stored_request,
 )
 from app.server.api.serializers import request_out, summary_out
@@ -145,8 +146,11 @@ class RequestCalls:
 
     async def read(self, request: web.Request) -> web.Response:
         """One request in full, with its deliveries."""
-        capture, endpoint = await stored_request(self._services, request.match_info["id"])
-        return json_response(await _in_full(self._services, capture, endpoint, body=BODY.of(request) or False))
+        capture_id = request.match_info["id"]
+        found = await full_request(self._services, capture_id, body=BODY.of(request) or False)
+        if found is None:
+            raise not_stored(capture_id)
+        return json_response(found)
 
     async def change(self, request: web.Request, patch: RequestPatch) -> web.Response:
         """Sets or removes the given marks; all others stay. The body is not read, so `damaged` is null."""
@@ -159,7 +163,8 @@ class RequestCalls:
         if patch.read is not UNSET:
             await captures.mark_read([capture.id], patch.read)
         capture, endpoint = await stored_request(self._services, request.match_info["id"])
-        return json_response(await _in_full(self._services, capture, endpoint, body=None))
+        unread = CaptureWithBody(capture=capture, body=None, damaged=None)
+        return json_response(await _in_full(self._services, unread, endpoint, body=False))
 
     async def body(self, request: web.Request) -> web.StreamResponse:
         """The body's bytes as sent; with `decoded=true`, without their content coding. A body that does not match its
@@ -220,20 +225,20 @@ async def _matching_of(
 
 async def full_request(services: ApiServices, capture_id: str, *, body: bool) -> records.RequestHead | None:
     """A request with its deliveries, and a short body if asked for; None if it was deleted."""
-    capture = await services.store.captures.get(capture_id)
-    endpoint = services.store.endpoints.by_id(capture.endpoint_id) if capture is not None else None
-    if capture is None or endpoint is None:
+    found = await services.store.captures.get_with_body(capture_id)
+    endpoint = services.store.endpoints.by_id(found.capture.endpoint_id) if found is not None else None
+    if found is None or endpoint is None:
         return None
-    return await _in_full(services, capture, endpoint, body=body)
+    return await _in_full(services, found, endpoint, body=body)
 
 
 async def _in_full(
-    services: ApiServices, capture: Capture, endpoint: Endpoint, *, body: bool | None
+    services: ApiServices, found: CaptureWithBody, endpoint: Endpoint, *, body: bool
 ) -> records.RequestHead:
-    """`body`: whether a short one is included; None: it is not even read."""
+    """`body`: whether a short one is included."""
+    capture, data = found.capture, found.body
     has_deliveries = capture.delivery is not DeliveryState.NONE
     deliveries = await services.store.deliveries.of_capture(capture.id) if has_deliveries else []
     last = await services.store.deliveries.last_attempts([one.id for one in deliveries]) if deliveries else {}
-    data, damaged = (None, None) if body is None else await short_body(services.store.captures, capture)
     given = data if body and data is not None and len(data) <= INCLUDED_MAX else UNSET
-    return request_out(capture, endpoint, deliveries, last, damaged=damaged, body=given)
+    return request_out(capture, endpoint, deliveries, last, damaged=found.damaged, body=given)

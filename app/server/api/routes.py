@@ -141,5 +141,9 @@ async def stored_request(services: ApiServices, capture_id: str) -> tuple[Captur
     capture = await services.store.captures.get(capture_id)
     endpoint = services.store.endpoints.by_id(capture.endpoint_id) if capture is not None else None
     if capture is None or endpoint is None:
-        raise Problem(404, "not-found", f"No request has the ID {capture_id!r}.")
+        raise not_stored(capture_id)
     return capture, endpoint
+
+
+def not_stored(capture_id: str) -> Problem:
+    return Problem(404, "not-found", f"No request has the ID {capture_id!r}.")
