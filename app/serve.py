@@ -26,6 +26,7 @@ from app.core.tunnel.tunnel import TunnelState, url_mark
 from app.db import runtime_file
 from app.db.folder import set_aside
 from app.leases import Leases
+from app.server.descriptors import raise_file_limit
 from app.system import installation, updates
 from app.system.log_file import write_log
 from hookline.running import ApiAddress
@@ -36,6 +37,7 @@ WINDOWS_SIGNAL_POLL_S = 0.25
 
 def run_headless(options: ServeOptions) -> int:
     """Serve until SIGINT or SIGTERM; HooklineError when that is impossible."""
+    raise_file_limit()  # before there are threads
     return asyncio.run(_serve(options))
 
 

@@ -13,12 +13,15 @@ from contextlib import suppress
 from typing import Any
 
 if sys.platform != "win32":
+    import fcntl
     import resource
 
 FILES_WANTED = 8_192
 """What both ports need when they are full, the database and many targets, several times over."""
 _FILES_LEAST = 256
 """With fewer, none are kept: the rest of the program needs them."""
+_ROOM = 2_000
+"""About as many as both ports keep."""
 
 
 def file_limit() -> int:
@@ -30,7 +33,11 @@ def file_limit() -> int:
 
 
 def raise_file_limit() -> None:
-    """Let this process open `FILES_WANTED` files, or as many as the system lets it; so may programs that it starts."""
+    """Let this process open `FILES_WANTED` files, or as many as the system lets it; so may programs that it starts.
+
+    Best before there are threads: from then on Linux waits about 10 ms for all processors each time that the table of
+    descriptors has to double, and a start would wait five times.
+    """
     if sys.platform == "win32":
         return
     files, most = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -38,6 +45,8 @@ def raise_file_limit() -> None:
     if files != resource.RLIM_INFINITY and files < wanted:
         with suppress(OSError, ValueError):  # macOS may allow less than it says
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
+    with suppress(OSError), open(os.devnull, "rb") as null:
+        os.close(fcntl.fcntl(null, fcntl.F_DUPFD_CLOEXEC, min(_ROOM, file_limit() - 1)))
 
 
 def keep_descriptors(number: int) -> KeptDescriptors | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import socket
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -23,6 +26,7 @@ import resource
 
 from tests.support import until
 
+ROOT = Path(__file__).parents[3]
 KEPT = 6
 
 
@@ -140,3 +144,17 @@ def test_the_limit_on_open_files_is_raised_as_far_as_it_may_be(monkeypatch: pyte
         monkeypatch.setattr(resource, "getrlimit", lambda _, limits=(soft, hard): limits)
         monkeypatch.setattr(resource, "setrlimit", None)
         raise_file_limit()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells the size of the table")
+def test_a_raised_limit_makes_room_at_once_and_leaves_no_file_open() -> None:
+    """Each time that the table has to double while there are threads, a start waits for all processors."""
+    count = "import os; print(len(os.listdir('/proc/self/fd')), open('/proc/self/status').read())"
+    raised = f"from app.server.descriptors import raise_file_limit; raise_file_limit(); {count}"
+    before, after = (
+        subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        for code in (f"import app.server.descriptors; {count}", raised)
+    )
+    assert before.split()[0] == after.split()[0]
+    (size,) = re.findall(r"^FDSize:\s+(\d+)$", after, re.MULTILINE)
+    assert int(size) >= min(2_000, int(resource.getrlimit(resource.RLIMIT_NOFILE)[1])) // 2
