@@ -13,7 +13,7 @@ from app.core.errors import StorageUnavailableError
 from app.db import body_parts
 from app.db.background_worker import BackgroundWorker
 from app.db.counts import Freed
-from app.db.delete_requests import delete_removed_endpoint
+from app.db.delete_requests import delete_removed_endpoints
 from app.db.raw_sql import raw
 from app.db.writer import Writer
 from app.db.writer_jobs import AdaptiveBatch
@@ -104,7 +104,7 @@ class Cleanup:
     async def run(self) -> None:
         """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
         async with self._lock:
-            while await self._writer.between(delete_removed_endpoint, self._rows, self._count_freed):
+            while await self._writer.between(delete_removed_endpoints, self._rows, self._count_freed):
                 pass
             while await self._writer.between(body_parts.delete_dropped, self._parts, self._count_freed):
                 pass

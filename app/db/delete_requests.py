@@ -9,9 +9,9 @@ from peewee import SQL, SqliteDatabase
 
 from app.core.record import Record
 from app.db.counts import LOOSE, RESPONSES, SIZE, Freed, Removed, Tally, all_uses
-from app.db.queries import trashed_sql, visible
+from app.db.queries import trashed_sql, visible_sql
 from app.db.raw_sql import json_list, raw, sql_list
-from app.db.schema import CaptureModel, EndpointModel, TrashModel
+from app.db.schema import CaptureModel
 from app.db.unsent import BY_LIMIT, Unsent, keep_unsent
 
 
@@ -155,22 +155,34 @@ def make_room(database: SqliteDatabase, limit: int, *, seqs: Sequence[int], need
 
 def newest_received_at(database: SqliteDatabase, endpoint_id: int) -> int | None:
     """When the newest request that is not deleted was received; None without one."""
-    query = CaptureModel.select(CaptureModel.received_at).where(CaptureModel.endpoint == endpoint_id, visible())
-    newest: int | None = (
-        query.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc()).limit(1).scalar(database)
-    )
-    return newest
+    row = raw(database).execute(_NEWEST, (endpoint_id,)).fetchone()
+    return None if row is None else int(row[0])
 
 
-def delete_removed_endpoint(database: SqliteDatabase, limit: int) -> Freed | None:
-    """Delete at most `limit` requests of a removed endpoint, and the endpoint if it had fewer; None when there is no
-    removed endpoint."""
-    removed = EndpointModel.select(EndpointModel.id).where(EndpointModel.removed).limit(1)
-    number = next((found for (found,) in removed.tuples().execute(database)), None)
-    if number is None:
+_NEWEST = (
+    f"SELECT received_at FROM capture WHERE endpoint_id = ? AND {visible_sql()}"
+    " ORDER BY received_at DESC, id DESC LIMIT 1"
+)
+
+
+def delete_removed_endpoints(database: SqliteDatabase, limit: int) -> Freed | None:
+    """Delete at most `limit` requests of removed endpoints, and if they had fewer, these endpoints, as many at most;
+    None when there are no removed endpoints."""
+    connection = raw(database)
+    rows = connection.execute("SELECT id FROM endpoint WHERE removed LIMIT ?", (limit,)).fetchall()
+    if not rows:
         return None
-    deleted = delete_oldest(database, limit, endpoint_id=number)
-    if deleted.total < limit:
-        TrashModel.delete().where(TrashModel.endpoint_id == number).execute(database)
-        EndpointModel.delete().where(EndpointModel.id == number).execute(database)
-    return deleted.freed
+    ids = json_list([number for (number,) in rows])
+    # In no order: to sort the requests of several endpoints, each step would read all of them.
+    query = "SELECT seq FROM json_each(?) CROSS JOIN capture ON endpoint_id = value LIMIT ?"
+    seqs = [seq for (seq,) in connection.execute(query, (ids, limit)).fetchall()]
+    deleted = delete_numbers(database, seqs).values()
+    if len(seqs) < limit:
+        for table, column in (("trash", "endpoint_id"), ("endpoint", "id")):
+            connection.execute(f"DELETE FROM {table} WHERE {column} IN (SELECT value FROM json_each(?))", (ids,))
+    freed = [one.freed for one in deleted]
+    return Freed(
+        bytes=sum(one.bytes for one in freed),
+        loose=sum(one.loose for one in freed),
+        responses=sum(one.responses for one in freed),
+    )

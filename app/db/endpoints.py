@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from peewee import IntegrityError, SqliteDatabase
+from peewee import SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError
@@ -16,7 +17,9 @@ from app.core.rules import FieldError, create_refusal, endpoint_errors, position
 from app.db.account import read_plan
 from app.db.counts import RequestCounts
 from app.db.endpoint_directory import EndpointDirectory, endpoint_not_found
+from app.db.insert import ManyRows
 from app.db.queries import IN_ORDER, all_endpoints, endpoint_of
+from app.db.raw_sql import raw
 from app.db.records import from_draft, to_endpoint
 from app.db.removed_targets import RemovedTargets
 from app.db.schema import PLAN_LIMIT, EndpointModel
@@ -72,8 +75,8 @@ class Endpoints:
 
         def job(database: SqliteDatabase) -> Endpoint:
             try:
-                number = EndpointModel.insert(**columns).execute(database)
-            except IntegrityError as error:
+                number = _ENDPOINTS.insert(raw(database), [columns[name] for name in _COLUMNS])
+            except sqlite3.IntegrityError as error:
                 _refuse(error, database, columns["slug"])
             save_first_target(database, None, number, draft)
             targets = targets_of(database, number) if draft.forward_url is not None else ()
@@ -166,6 +169,10 @@ class Endpoints:
             raise InvalidFieldsError(errors)
 
 
+_COLUMNS = (*from_draft(EndpointDraft(name="")), "slug", "created_at")
+_ENDPOINTS = ManyRows("endpoint", _COLUMNS)
+
+
 class SlugTakenError(InvalidFieldsError):
     """Another endpoint has the slug."""
 
@@ -174,7 +181,7 @@ def _is(endpoint_id: int) -> object:
     return (EndpointModel.id == endpoint_id) & EndpointModel.trashed.is_null()
 
 
-def _refuse(error: IntegrityError, database: SqliteDatabase, slug: str) -> NoReturn:
+def _refuse(error: sqlite3.IntegrityError, database: SqliteDatabase, slug: str) -> NoReturn:
     """Raise the error for the user, by the constraint or trigger that failed."""
     if PLAN_LIMIT in str(error):
         known = len(all_endpoints(database))

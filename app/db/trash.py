@@ -141,8 +141,8 @@ class Trash:
         self._directory.stop_capturing(endpoint_id)
 
         def job(database: SqliteDatabase) -> None:
-            stored = (EndpointModel.id == endpoint_id) & EndpointModel.trashed.is_null()
-            if not EndpointModel.update(trashed=number, removed=for_good).where(stored).execute(database):
+            statement = "UPDATE endpoint SET trashed = ?, removed = ? WHERE id = ? AND trashed IS NULL"
+            if not raw(database).execute(statement, (number, for_good, endpoint_id)).rowcount:
                 raise endpoint_not_found()
 
         def after(_: None) -> None:
