@@ -36,8 +36,10 @@ from app.core.rules import (
 from app.core.settings import Settings
 from app.core.target import RETRY_ON_PATTERN, RetryRule, TargetDraft
 from app.server.api.inputs import (
+    BATCH_MAX,
     BackupIn,
     EditIn,
+    EndpointBatchIn,
     ReplayEndpointIn,
     ReplayIn,
     ReplayRequestIn,
@@ -118,6 +120,10 @@ OF_RECORDS: dict[type[Record], dict[str, Keywords]] = {
         "position": _POSITION,
     },
     RetryRule: {"on": {"pattern": RETRY_ON_PATTERN}},
+    EndpointBatchIn: {
+        "create": {"minItems": 0, "maxItems": BATCH_MAX},
+        "delete": {"minItems": 0, "maxItems": BATCH_MAX, "items": {"type": "string", **_SLUG}},
+    },
     BackupIn: {"path": {"pattern": r"^(?:/|[A-Za-z]:[\\/]|\\\\)[^\x00]*$"}},
     RequestPatch: {"note": _trimmed(r"[^\x00]", 0, NOTE_MAX)},
     ReplayRequestIn: {**_SENT, "to_endpoint": _SLUG},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,7 +14,7 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.rules import FieldError, position_error
 from app.core.target import TargetCounts
-from app.server.api.inputs import EndpointIn, EndpointPatch
+from app.server.api.inputs import BATCH_MAX, EndpointBatchIn, EndpointIn, EndpointPatch
 from app.server.api.parameters import After, ordered_page, paging, text
 from app.server.api.routes import LOCATED, NO_CONTENT, Body, Page, Returns, Route, done, endpoint_named, json_response
 from app.server.api.serializers import endpoint_out, merged
@@ -40,6 +41,15 @@ class EndpointCalls:
             Route(
                 "POST", "/endpoints", self.create, "Create an endpoint", created, body=draft, problems=("plan-limit",)
             ),
+            Route(
+                "PATCH",
+                "/endpoints",
+                self.change_several,
+                "Create and delete several endpoints",
+                Returns(Page[records.Endpoint]),
+                body=Body(EndpointBatchIn, {"create": [{"name": "Orders"}], "delete": []}),
+                problems=("plan-limit", "not-found"),
+            ),
             Route("GET", one, self.read, "Read an endpoint", Returns(records.Endpoint)),
             Route("PATCH", one, self.change, "Change an endpoint", Returns(records.Endpoint), body=changes),
             Route("DELETE", one, self.delete, "Delete an endpoint", NO_CONTENT),
@@ -60,6 +70,30 @@ class EndpointCalls:
         """201 with the endpoint; 409 beyond the plan, 422 for fields that break a rule."""
         endpoint = await self._services.store.endpoints.create(draft)
         return json_response(await self._read(endpoint), 201, location=f"/endpoints/{endpoint.slug}")
+
+    async def change_several(self, request: web.Request, batch: EndpointBatchIn) -> web.Response:
+        """Deletes endpoints and creates others, each as a call of its own would, but in one commit. Returns those
+        created. If one fails, the others are still done, and the response is its problem."""
+        endpoints = self._services.store.endpoints
+        errors = [
+            FieldError(field=name, message=f"{name} can name at most {BATCH_MAX} endpoints, not {len(given)}.")
+            for name, given in (("create", batch.create), ("delete", batch.delete))
+            if len(given) > BATCH_MAX
+        ]
+        if errors:
+            raise InvalidFieldsError(errors)
+        ids = dict.fromkeys(endpoint_named(endpoints, slug).id for slug in batch.delete)
+        deleting = asyncio.gather(*map(endpoints.delete, ids), return_exceptions=True)
+        created = await asyncio.gather(*map(endpoints.create, batch.create), return_exceptions=True)
+        for place, one in enumerate([*created, *await deleting]):
+            if isinstance(one, InvalidFieldsError):
+                raise InvalidFieldsError(
+                    [msgspec.structs.replace(error, field=f"create[{place}].{error.field}") for error in one.errors]
+                )
+            if isinstance(one, BaseException):
+                raise one
+        made = [await self._read(one) for one in created if isinstance(one, Endpoint)]
+        return json_response(Page(tuple(made), None))
 
     async def read(self, request: web.Request) -> web.Response:
         """One endpoint."""

@@ -17,6 +17,16 @@ EndpointIn = EndpointDraft
 """The body of `POST /endpoints` is the draft itself."""
 
 
+BATCH_MAX = 100
+
+
+class EndpointBatchIn(Record, frozen=True):
+    """The body of `PATCH /endpoints`: endpoints to create, and the slugs of those to delete."""
+
+    create: tuple[EndpointDraft, ...] = ()
+    delete: tuple[str, ...] = ()
+
+
 NESTED = "Absent fields stay."
 
 

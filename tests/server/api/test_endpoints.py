@@ -290,3 +290,44 @@ async def test_tags_that_break_their_rule_are_refused(desk: Desk, tags: list[str
     found = problem(await desk.client.post("/endpoints", json={"name": "x", "tags": tags}), 422, "invalid-fields")
     assert found["errors"][0]["field"] == "tags"
     assert part in found["errors"][0]["message"]
+
+
+async def test_several_are_created_and_deleted_in_one_call(desk: Desk) -> None:
+    for slug in ("first-one", "second-one"):
+        await desk.client.post("/endpoints", json={"name": "Old", "slug": slug})
+    batch = {
+        "create": [{"name": "New", "slug": "first-one"}, {"name": "Other"}],
+        "delete": ["first-one", "second-one", "first-one"],
+    }
+    response = await desk.client.patch("/endpoints", json=batch)
+    assert response.status_code == 200
+    made, other = response.json()["items"]
+    assert (made["name"], made["slug"], other["name"]) == ("New", "first-one", "Other")
+    assert [one["name"] for one in (await desk.client.get("/endpoints")).json()["items"]] == ["New", "Other"]
+    assert (await desk.client.get("/endpoints/second-one")).status_code == 404
+
+
+async def test_of_several_the_others_are_done_when_one_fails(desk: Desk) -> None:
+    await desk.client.post("/endpoints", json={"name": "Old", "slug": "old-one"})
+    batch = {"create": [{"name": "New"}, {"name": ""}], "delete": ["old-one"]}
+    response = await desk.client.patch("/endpoints", json=batch)
+    assert fields(response) == ["create[1].name"]
+    assert [one["name"] for one in (await desk.client.get("/endpoints")).json()["items"]] == ["New"]
+
+
+async def test_several_are_left_alone_when_one_to_delete_is_unknown_or_there_are_too_many(desk: Desk) -> None:
+    await desk.client.post("/endpoints", json={"name": "Old", "slug": "old-one"})
+    for batch, status in (
+        ({"create": [{"name": "New"}], "delete": ["old-one", "unknown"]}, 404),
+        ({"create": [{"name": "New"}] * 101, "delete": ["old-one"]}, 422),
+    ):
+        response = await desk.client.patch("/endpoints", json=batch)
+        assert response.status_code == status
+        assert [one["name"] for one in (await desk.client.get("/endpoints")).json()["items"]] == ["Old"]
+    assert fields(response) == ["create"]
+
+
+async def test_several_stop_at_the_plans_limit(desk: Desk) -> None:
+    response = await desk.client.patch("/endpoints", json={"create": [{"name": "New"}] * 12})
+    problem(response, 409, "plan-limit")
+    assert len((await desk.client.get("/endpoints")).json()["items"]) == 10
