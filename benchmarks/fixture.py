@@ -19,7 +19,7 @@ from statistics import median
 
 from benchmarks.lines import Line, exit_status
 from benchmarks.programs import ROOT, BenchError, fresh_folder
-from hookline.testing.instance import Instance
+from hookline.instance import Instance
 
 TESTS, REQUESTS, ROUNDS, WORKERS = 200, 10_000, 5, 4
 RATIO, START_MS = 1.5, 300.0

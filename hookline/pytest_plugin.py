@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from hookline.instance import Instance
     from hookline.testing.fixture import Hookline
-    from hookline.testing.instance import Instance
 
 
 GIVEN = pytest.StashKey["Hookline"]()
@@ -19,7 +19,7 @@ GIVEN = pytest.StashKey["Hookline"]()
 @pytest.fixture(scope="session")
 def hookline_instance(tmp_path_factory: pytest.TempPathFactory, pytestconfig: pytest.Config) -> Iterator[Instance]:
     """Hookline as a process, one for the session: all workers of pytest-xdist share it. Tests use `hookline`."""
-    from hookline.testing.instance import Instance  # only for those who ask for it
+    from hookline.instance import Instance  # only for those who ask for it
 
     own = tmp_path_factory.getbasetemp()
     session = own.parent if hasattr(pytestconfig, "workerinput") else own

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from concurrent.futures import Future
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from hookline.calls import Pages, Steps
@@ -15,7 +16,7 @@ from hookline.testing.responder import Respond, Responder, Response, Rule, in_tu
 from hookline.testing.search import SeenRequests, search
 
 if TYPE_CHECKING:  # those who import the names for annotations need none of what it starts
-    from hookline.testing.instance import Instance
+    from hookline.instance import Instance
 
 TIMEOUT_S = 5.0
 REFUSED_SHOWN = 3
@@ -25,9 +26,10 @@ RESPONDER_MS = 30_000
 class HooklineEndpoint:
     """Give `url`, or a path below it, to the code under test."""
 
-    def __init__(self, instance: Instance, record: Endpoint, url: str) -> None:
-        self._instance, self._client = instance, instance.client
-        self._record, self._url = record, url
+    def __init__(self, instance: Instance, record: Endpoint, url: str, *, is_usual: bool) -> None:
+        """`is_usual`: it has only what was captured, so that it need not be deleted at once."""
+        self._instance, self._client, self._is_usual = instance, instance.client, is_usual
+        self._record, self._url, self._given_at = record, url, datetime.now(UTC)
         self._seen = SeenRequests(record.slug, instance.position)
         self._responder: Responder | None = None
         self._errors: list[BaseException] = []
@@ -92,6 +94,7 @@ class HooklineEndpoint:
         self._add(Rule(in_turn(responses), method and method.upper(), path))
 
     def _add(self, rule: Rule) -> None:
+        self._is_usual = False
         if self._responder is None:
             self._start_responder()
         assert self._responder is not None
@@ -217,11 +220,15 @@ class HooklineEndpoint:
             self._errors.clear()
             raise error
 
-    def close(self) -> Future[None]:
-        """Delete the endpoint with its requests, unless the test has. The result comes when that is done."""
+    def close(self) -> Future[None] | None:
+        """Delete the endpoint with its requests, unless the test has. The result comes when that is done; None if it
+        may be done later."""
         self._stop_responder()
         self._instance.position = self._seen.position
-        return self._instance.delete_later(self.slug)
+        if not self._is_usual:
+            return self._instance.endpoints.delete_soon(self.slug)
+        self._instance.endpoints.delete_later(self.slug)
+        return None
 
     def _wait_steps(
         self, matchers: Matchers, count: int, timeout: float, after: Request | None
@@ -232,7 +239,6 @@ class HooklineEndpoint:
             return found
         nearest = yield from read_nearest(self._seen.requests, matchers)
         refused = yield Pages("/refused", Refusal, {}, REFUSED_SHOWN).first()
-        since = self._record.created_at
         what = "No request matched" if count == 1 else f"{len(found)} of {count} requests matched"
         raise AssertionError(
             miss_message(
@@ -240,7 +246,7 @@ class HooklineEndpoint:
                 matchers=matchers,
                 arrived=len(self._seen.requests),
                 nearest=nearest,
-                refused=[one for one in refused.items if one.at >= since],
+                refused=[one for one in refused.items if one.at >= self._given_at],
                 waited=f"{what} within {timeout:g} s",
             )
         )

@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Unpack
 from filelock import BaseFileLock, FileLock, Timeout
 
 from hookline.client.endpoints import NewEndpointFields
+from hookline.endpoint_pool import NAME
 from hookline.errors import ProblemError
 from hookline.records import Endpoint
 from hookline.testing.endpoint import HooklineEndpoint
 
 if TYPE_CHECKING:
-    from hookline.testing.instance import Instance
+    from hookline.client.client import Client
+    from hookline.instance import Instance
 
 SLUG_S = 60.0
 
@@ -26,13 +28,22 @@ class Hookline:
     """The endpoints of one test; they are deleted after it. `client` is for what they cannot do."""
 
     def __init__(self, instance: Instance) -> None:
-        self.client, self._instance = instance.client, instance
+        self._instance = instance
         self._endpoints: list[HooklineEndpoint] = []
         self._locks: list[BaseFileLock] = []
+        self._alone = False
+        """The test may look at all endpoints, so there is none but its own."""
+
+    @property
+    def client(self) -> Client:
+        """Calls of the local API."""
+        self._be_alone()
+        return self._instance.client
 
     @property
     def api_url(self) -> str:
         """Where the local API is, for programs that use it themselves; see `token`."""
+        self._be_alone()
         return self._instance.address.url
 
     @property
@@ -50,13 +61,15 @@ class Hookline:
         return self._instance.https.ca_file
 
     def endpoint(
-        self, name: str = "Test", *, https: bool = False, **fields: Unpack[NewEndpointFields]
+        self, name: str = NAME, *, https: bool = False, **fields: Unpack[NewEndpointFields]
     ) -> HooklineEndpoint:
         """A new endpoint with a URL of its own; with `https` that begins so, see `ssl_context`. ImportError without the
         extra `https`."""
         base = self._instance.https.url if https else self._instance.url
-        record = self._create(name, fields)
-        made = HooklineEndpoint(self._instance, record, record.url.replace(self._instance.url, base, 1))
+        usual = name == NAME and not fields and not self._alone
+        record = self._instance.endpoints.take() if usual else self._create(name, fields)
+        url = record.url.replace(self._instance.url, base, 1)
+        made = HooklineEndpoint(self._instance, record, url, is_usual=usual)
         self._endpoints.append(made)
         return made
 
@@ -64,18 +77,23 @@ class Hookline:
         """Waits while a test of another process has an endpoint with this slug: all share one Hookline."""
         slug = fields.get("slug")
         if slug is None or slug in [endpoint.slug for endpoint in self._endpoints]:
-            return self.client.endpoints.create(name, **fields)
+            return self._instance.client.endpoints.create(name, **fields)
         lock = FileLock(self._instance.shared_folder / f"{sha256(slug.encode()).hexdigest()}.lock", thread_local=False)
         with suppress(Timeout):
             lock.acquire(timeout=SLUG_S)
             self._locks.append(lock)
         try:
-            return self.client.endpoints.create(name, **fields)
+            return self._instance.client.endpoints.create(name, **fields)
         except ProblemError as error:
             if "is taken" not in str(error) or not lock.is_locked:
                 raise
-        self.client.endpoints.delete(slug)  # left by a process that was killed: the others wait for the lock
-        return self.client.endpoints.create(name, **fields)
+        self._instance.client.endpoints.delete(slug)  # left by a process that was killed: the others wait for the lock
+        return self._instance.client.endpoints.create(name, **fields)
+
+    def _be_alone(self) -> None:
+        if not self._alone:
+            self._alone = True
+            self._instance.endpoints.empty()
 
     def raise_errors(self) -> None:
         """Raise what a function that responds for an endpoint raised."""
@@ -88,7 +106,7 @@ class Hookline:
         try:
             deletions = [endpoint.close() for endpoint in self._endpoints]
             if self._locks:  # others may wait for the slugs
-                wait(deletions)
+                wait([deletion for deletion in deletions if deletion is not None])
         finally:
             while self._locks:
                 self._locks.pop().release()

@@ -28,7 +28,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
-from hookline.testing.instance import PROGRAM
+from hookline.instance import PROGRAM
 from tests.docs.pages import FILE_NAME, Block, read
 from tests.docs.terminal import Terminal
 

@@ -20,8 +20,8 @@ from hookline.client import (
     UnreachableError,
     WaitTimeoutError,
 )
+from hookline.instance import Instance
 from hookline.testing import Hookline, Response
-from hookline.testing.instance import Instance
 from tests.hookline.scripted_server import scripted_server
 from tests.hookline.sending import send
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from hookline.testing.instance import Instance
+from hookline.instance import Instance
 from tests.hookline.sending import send
 from tests.support import until
 

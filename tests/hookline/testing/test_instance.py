@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from hookline.client import Client, UnreachableError
+from hookline.instance import Instance
 from hookline.running import find_running
-from hookline.testing.instance import Instance
 
 ROOT = Path(__file__).parents[3]
 LIMIT_S = 50.0
@@ -23,7 +23,7 @@ LIMIT_S = 50.0
 HELD = """
 import sys, time
 from pathlib import Path
-from hookline.testing.instance import Instance
+from hookline.instance import Instance
 
 instance = Instance(Path(sys.argv[1]))
 print(instance.data_dir, flush=True)

@@ -14,19 +14,19 @@ import subprocess
 import sys
 import tempfile
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from filelock import FileLock
 
-from hookline.client.client import Client
-from hookline.errors import NotFoundError
 from hookline.running import FOLDER_VARIABLE, find_running
-from hookline.testing.https import HttpsPort
 
-PROGRAM = Path(__file__).resolve().parents[1] / "__main__.py"
+if TYPE_CHECKING:
+    from hookline.testing.https import HttpsPort
+
+PROGRAM = Path(__file__).resolve().parent / "__main__.py"
 START_S, STOP_S = 60.0, 15.0
 LISTENING, LEASE_PORT = "listening on ", "lease port "
 
@@ -59,13 +59,17 @@ class Instance:
         with FileLock(folder / "lock"):
             self._started, self._lease = _joined(folder / "started.json") or self._start(folder)
             self.url, self.data_dir = self._started.url, self._started.data_dir
+            # Both were loaded while the program started.
+            from hookline.client.client import Client
+            from hookline.endpoint_pool import EndpointPool
+
             address = find_running(self.data_dir)
             assert address is not None
             self.address = address
             self.client = Client(address.url, address.token)
             self.position = self.client.requests.position()
             """In the order of storing: not after anything that the next endpoint captures."""
-            self._deleting = ThreadPoolExecutor(1, "hookline deletes")
+            self.endpoints = EndpointPool(self.client)
             if self._process is not None:  # The free plan allows ten endpoints.
                 self.client.set_plan("pro")
 
@@ -73,6 +77,8 @@ class Instance:
     def https(self) -> HttpsPort:
         """The port of this process for HTTPS, opened when it is first asked for."""
         if self._https is None:
+            from hookline.testing.https import HttpsPort  # start-up time: few ask for it
+
             self._https = HttpsPort(self.url, self.shared_folder / f"authority-{os.getpid()}.pem")
         return self._https
 
@@ -87,14 +93,6 @@ class Instance:
             pass
         return False
 
-    def delete_later(self, slug: str) -> Future[None]:
-        """Delete an endpoint, unless the test has, while the next test begins."""
-        return self._deleting.submit(self._delete, slug)
-
-    def _delete(self, slug: str) -> None:
-        with suppress(NotFoundError):
-            self.client.endpoints.delete(slug)
-
     def trouble(self) -> str:
         """What it printed on standard error, in words for a message."""
         return _trouble(self._started.log)
@@ -104,7 +102,7 @@ class Instance:
         https, self._https = self._https, None
         if https is not None:
             https.close()
-        self._deleting.shutdown()
+        self.endpoints.close()
         self.client.close()
         with suppress(OSError):
             self._end_lease()
@@ -145,6 +143,8 @@ class Instance:
         assert process.stdout is not None
         with process.stdin, process.stdout:
             try:
+                import hookline.endpoint_pool  # noqa: F401 - needed next, and loaded while the program starts
+
                 url, port = _read(process, started.log)
                 lease = _lease(port)
                 if lease is None or find_running(started.data_dir) is None:
