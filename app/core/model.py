@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from operator import attrgetter
 from typing import Annotated, Literal
 
 from app.core.fields import Field
@@ -256,26 +257,11 @@ class Capture(Record, frozen=True):
 
     def summary(self, seq: int | None = None) -> Summary:
         """The short form for lists; with a `seq`, of one that was just stored under that number."""
-        return Summary(
-            seq=self.seq if seq is None else seq,
-            id=self.id,
-            endpoint_id=self.endpoint_id,
-            received_at=self.received_at,
-            method=self.method,
-            target=self.target,
-            content_type=self.content_type,
-            size=self.size,
-            complete=self.complete,
-            response_status=self.response_status,
-            response_ms=self.response_ms,
-            delivery=self.delivery,
-            read=self.read,
-            provider=self.provider,
-            event=self.event,
-            gist=self.gist,
-            starred=self.starred,
-            note=self.note,
-        )
+        return Summary(self.seq if seq is None else seq, *_in_lists(self))
+
+
+_in_lists = attrgetter(*Summary.__struct_fields__[1:])
+"""The fields that a summary has too, but for its first, `seq`."""
 
 
 class CaptureWithBody(Record, frozen=True):

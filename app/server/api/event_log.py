@@ -64,7 +64,7 @@ def parse_position(text: str) -> Position | None:
     return None if found is None else Position(run=found[1], number=int(found[2]), capture=int(found[3]))
 
 
-class LoggedEvent(msgspec.Struct):
+class LoggedEvent(msgspec.Struct, gc=False):
     """An event with its number and the newest capture's `seq`.
 
     `text` is the event as callers get it, and `endpoint` the slug of the endpoint it is about: both None until a caller
