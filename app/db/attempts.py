@@ -14,7 +14,8 @@ from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.errors import NotFoundError
 from app.core.model import DeliveryState
 from app.db.counts import ATTEMPT_OVERHEAD, RESPONSES, grow
-from app.db.insert import ManyRows, encode_headers
+from app.db.encoded_headers import encode_headers
+from app.db.insert import ManyRows
 from app.db.raw_sql import raw, sql_list
 from app.db.records import to_attempt
 from app.db.schema import AttemptModel, DeliveryModel

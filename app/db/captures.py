@@ -22,8 +22,8 @@ from app.core.target import Target
 from app.db import body_parts, queries
 from app.db.cleanup import Cleanup
 from app.db.counts import RequestCounts, request_bytes
+from app.db.encoded_headers import encode_headers
 from app.db.identification import Identification
-from app.db.insert import encode_headers
 from app.db.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
 from app.db.raw_sql import newest_seq
 from app.db.readers import Readers

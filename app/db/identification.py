@@ -18,7 +18,7 @@ from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.record import Record
 from app.db.background_worker import BackgroundWorker
 from app.db.body_parts import FIRST_PART
-from app.db.insert import decode_headers
+from app.db.encoded_headers import decode_headers
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.schema import NOBODY

@@ -11,26 +11,19 @@ from collections.abc import Callable, Sequence
 from operator import attrgetter
 from typing import Any
 
-import msgspec
-
 from app.core.clock import now_us
 from app.core.events import Captured, Event
 from app.core.ids import uuid7
 from app.core.model import DeliveryState
-from app.core.record import Headers
 from app.db.body_parts import complete
 from app.db.counts import LOOSE, RequestCounts, grow
+from app.db.encoded_headers import encode_headers
 from app.db.schema import DELIVERY_CODE, NOBODY
 from app.db.storage_limits import StorageLimits
 from app.db.writer_jobs import Add
 
 MOST_ROWS = 64
 """In a statement: SQLite keeps each prepared, one for each number of rows."""
-
-_encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(Headers)
-encode_headers = _encoder.encode
-decode_headers = _decoder.decode
 
 
 class ManyRows:

@@ -13,7 +13,7 @@ from app.core.fields import types_of
 from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft, EndpointSettings, Summary
 from app.core.record import Headers
 from app.core.target import PausedBy, Target, TargetDraft
-from app.db.insert import decode_headers
+from app.db.encoded_headers import decode_headers
 from app.db.schema import (
     DELIVERY_STATE,
     AttemptModel,

@@ -19,7 +19,7 @@ from app.core.clock import DAY_US, now_us
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.text import count_of
-from app.db.insert import encode_headers
+from app.db.encoded_headers import encode_headers
 from app.db.raw_sql import json_list, raw
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import Any
 from app.core.events import Event
 from app.core.model import Capture, Counts
 from app.core.record import Headers
-from app.db.insert import encode_headers
+from app.db.encoded_headers import encode_headers
 from app.db.schema import KEYS_PER_BODY
 from app.db.search.candidate import Candidate
 from app.db.search.index import entries

@@ -19,7 +19,7 @@ from app.core.model import PART_SIZE
 from app.core.record import Headers
 from app.core.search.readable.notations import readable_headers, readable_targets
 from app.core.search.readable.readable_text import ReadableText, readable_texts
-from app.db.insert import decode_headers
+from app.db.encoded_headers import decode_headers
 
 WINDOW = 256 * 1024
 """Bytes of text folded at once: Python lets no other thread run meanwhile."""

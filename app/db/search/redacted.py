@@ -20,7 +20,7 @@ from app.core.redaction.headers import redacted_headers
 from app.core.redaction.in_text import redacted_url
 from app.core.redaction.secret import HOLE, SecretHeaders
 from app.db.body_parts import FIRST_PART
-from app.db.insert import decode_headers
+from app.db.encoded_headers import decode_headers
 from app.db.raw_sql import raw
 from app.db.search.candidate import BODY_LIMIT, Candidate, UnpackBudget, body_text, decoded_body
 
