@@ -29,7 +29,8 @@ from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.spec import read_folder as read_tunnel_programs
 from app.current_settings import CurrentSettings
 from app.db import runtime_file, tunnel_options
-from app.db.folder import FolderLock, lock_folder, require_database
+from app.db.database_files import require_database
+from app.db.folder import FolderLock, lock_folder
 from app.db.restore import discard_staged
 from app.db.store import Store as SqliteStore
 from app.server.api import ApiServer, ApiServices

@@ -36,7 +36,7 @@ from app.core.errors import (
 )
 from app.core.launch_request import LaunchRequest
 from app.db import runtime_file
-from app.db.folder import set_aside
+from app.db.database_files import set_aside
 from app.db.restore import restore_staged
 from app.system import installation, updates
 from app.system.log_file import write_log

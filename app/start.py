@@ -63,7 +63,7 @@ def _draw() -> int:
 
 
 def _require_database(folder: Path) -> None:
-    from app.db.folder import require_database  # start-up time, as in `_serve`
+    from app.db.database_files import require_database  # start-up time, as in `_serve`
 
     require_database(folder)
 

@@ -20,9 +20,9 @@ from app.core.file_names import kind_unless_file
 from app.core.text import size_text
 from app.db.backup_errors import backup_errors
 from app.db.body_check import damaged_bodies
-from app.db.connection import file_identity
-from app.db.copy import copy_database, find_damage, remove_database, size_of_copy, sync_folder
-from app.db.disk_reserve import reserve_size
+from app.db.copy import copy_database, find_damage, size_of_copy
+from app.db.database_files import file_identity, remove_database, sync_folder
+from app.db.reserve_file import reserve_size
 
 log = logging.getLogger(__name__)
 

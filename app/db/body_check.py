@@ -9,7 +9,7 @@ from pathlib import Path
 from app.core.backup import Report
 from app.core.sizes import MIB
 from app.db.body_parts import keys_of
-from app.db.copy import snapshot
+from app.db.connection import snapshot
 
 REPORT_EVERY = 4 * MIB
 ROW_COST = 4 * 1024

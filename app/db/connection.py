@@ -15,14 +15,13 @@ import peewee
 from peewee import SqliteDatabase
 
 from app.core.errors import DamagedDatabaseError, DataFolderError
+from app.db.database_files import companions
 from app.db.migrations import MIGRATIONS, Migration, applied, migrate
 from app.db.raw_sql import raw
+from app.db.reserve_file import START_MIN_FREE
 from app.db.schema import AccountModel
 
-FILE_NAME = "hookline.db"
 BUSY_S = 2.0
-START_MIN_FREE = 1024 * 1024
-"""With less free disk space than this, a start may fail halfway."""
 AUTOCHECKPOINT = 2_000
 """Pages in the log that trigger a checkpoint."""
 FILE_SIZE_MIN = 512
@@ -139,24 +138,26 @@ def read_only_uri(path: Path) -> str:
     return f"{path.absolute().as_uri()}?mode=ro"
 
 
-def companions(path: Path) -> tuple[Path, Path]:
-    """The files SQLite keeps beside the database: its log and the log's index."""
-    return path.with_name(path.name + "-wal"), path.with_name(path.name + "-shm")
+def quiet_uri(path: Path) -> str:
+    """The URI that reads a database which may be in use, without files that SQLite makes beside one."""
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    return uri if companions(path)[0].exists() else f"{uri}&immutable=1"
+
+
+@contextlib.contextmanager
+def snapshot(path: Path) -> Iterator[sqlite3.Connection]:
+    """A read transaction on a database that may be in use."""
+    connection = sqlite3.connect(quiet_uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
+    with contextlib.closing(connection):
+        connection.execute("BEGIN")
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # which begins it
+        yield connection
 
 
 def checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
     """Move the log's content into the database file; whether all of it is there now."""
     busy, logged, moved = connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchone()
     return not busy and bool(logged == moved)
-
-
-def file_identity(file: Path | str) -> tuple[int, int] | None:
-    """What stays the same while a file is renamed, None when there is none."""
-    try:
-        stat = os.stat(file)  # a Path costs three times as much, and this runs at each commit
-    except FileNotFoundError:
-        return None
-    return stat.st_dev, stat.st_ino
 
 
 def store_number(instance_id: str) -> int:

@@ -11,12 +11,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
-from collections.abc import Iterator
 from pathlib import Path
 
 from app.core.backup import Report
 from app.core.sizes import MIB
-from app.db.connection import BUSY_S, companions
+from app.db.connection import snapshot
 
 STEP_PAGES = 256
 SYNC_EVERY = 16 * MIB
@@ -106,35 +105,3 @@ def first_problem(connection: sqlite3.Connection, *, thorough: bool) -> str | No
         return str(found).splitlines()[-1]
     missing = connection.execute("PRAGMA foreign_key_check").fetchone() if thorough else None
     return None if missing is None else f"row {missing[1]} of {missing[0]} belongs to none of {missing[2]}"
-
-
-def sync_folder(folder: Path) -> None:
-    """Make names in `folder` last, where the system needs to be told."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def remove_database(path: Path) -> None:
-    """Delete a database file with its companions, as far as they exist."""
-    for file in (*companions(path), path.with_name(path.name + "-journal"), path):
-        file.unlink(missing_ok=True)
-
-
-def quiet_uri(path: Path) -> str:
-    """The URI that reads a database which may be in use, without files that SQLite makes beside one."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    return uri if companions(path)[0].exists() else f"{uri}&immutable=1"
-
-
-@contextlib.contextmanager
-def snapshot(path: Path) -> Iterator[sqlite3.Connection]:
-    """A read transaction on a database that may be in use."""
-    connection = sqlite3.connect(quiet_uri(path), uri=True, timeout=BUSY_S, isolation_level=None)
-    with contextlib.closing(connection):
-        connection.execute("BEGIN")
-        connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()  # which begins it
-        yield connection

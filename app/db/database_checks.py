@@ -17,10 +17,9 @@ from app.core.sizes import MIB
 from app.core.text import count_of, size_text
 from app.db.body_check import damaged_bodies
 from app.db.clock_check import find_problem, last_seen
-from app.db.connection import FILE_NAME, companions, trouble
-from app.db.copy import find_damage, quiet_uri, snapshot
-from app.db.disk_reserve import INDEX_NAME, size_of
-from app.db.folder import require_database, size_on_disk
+from app.db.connection import quiet_uri, snapshot, trouble
+from app.db.copy import find_damage
+from app.db.database_files import FILE_NAME, INDEX_NAME, companions, require_database, size_of, size_on_disk
 from app.db.migrations import MIGRATIONS, OLDEST, applied
 from app.db.schema_check import schema_problem
 

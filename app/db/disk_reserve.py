@@ -2,40 +2,40 @@
 
 Captures are refused while less than the reserve is free. That is not enough when other programs fill the disk: SQLite
 cannot delete anything without space for its log and the log's index, whose sizes change with every checkpoint, and
-which do not outlive a stop. So the data folder also contains a file whose only purpose is to occupy space. When a
-write, or a start, finds no space, the file is emptied and the write is retried; once there is space again, the file is
-refilled. It is a plain file because that works on every file system: on one that copies on write, a log kept at its
-full size owns no free blocks, and only Linux can reserve blocks beyond the end of a file.
+which do not outlive a stop. So the data folder also contains a file whose only purpose is to occupy space
+(`reserve_file.py`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import logging
-import os
-import shutil
 import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from app.core.sizes import GIB, KIB, MIB
+from app.core.sizes import KIB, MIB
 from app.core.text import size_text
-from app.db.connection import AUTOCHECKPOINT, START_MIN_FREE, checkpoint
+from app.db.connection import AUTOCHECKPOINT, checkpoint
+from app.db.database_files import size_of
+from app.db.reserve_file import (
+    FILE_MAX,
+    FILE_MIN,
+    FILE_NAME,
+    disk_space,
+    empty_file,
+    fill_file,
+    free_bytes,
+    reserve_size,
+)
 from app.db.writer_jobs import Add, Job
 
 log = logging.getLogger(__name__)
 
-FILE_NAME = "hookline.reserve"
-INDEX_NAME = "search.db"
-FILE_MAX = 16 * MIB
-"""Enough for the largest step of deleting, however full the disk is."""
-FILE_MIN = 128 * KIB
-"""Enough to start and to delete a few requests: the smallest size that the file is refilled to at a stop."""
 AMPLE = 16 * MIB
 LEFT_FREE = 64 * KIB
 """Bytes left free for small files of the folder when the file is refilled."""
-SMALL_DISK, SHARE = 5 * GIB, 20
 MEASURE_S = 0.25
 """How long a measurement is used: other programs write too."""
 COMMIT_COST = 64 * KIB
@@ -46,11 +46,6 @@ EXACT_BELOW = 64 * MIB
 """With less than this available, each capture is checked by its size."""
 LOG_MIN = 256 * KIB
 """A smaller log is not worth a checkpoint."""
-
-
-def reserve_size(setting: int, total: int) -> int:
-    """Bytes kept free on a disk of `total` bytes: the setting, but on a small disk 5 % of it at most."""
-    return setting if total >= SMALL_DISK else min(setting, total // SHARE)
 
 
 class DiskReserve:
@@ -87,7 +82,7 @@ class DiskReserve:
 
     def has_ample_space(self) -> bool:
         """Whether there is room for the search index, which can wait. Called on any thread."""
-        usage = _usage(self._path.parent)
+        usage = disk_space(self._path.parent)
         return usage is None or usage[1] >= max(AMPLE, 2 * reserve_size(self._setting(), usage[0]))
 
     def admit(
@@ -126,11 +121,11 @@ class DiskReserve:
     def free_space(self, connection: sqlite3.Connection) -> bool:
         """A write found the disk full: free what the log no longer needs, then the reserve's file. Returns whether a
         retry makes sense."""
-        free = _free(self._path.parent)
+        free = free_bytes(self._path.parent)
         if free is None or free > FILE_MAX:
             return False  # the disk is not full: it is a limit or a quota
         self._refuse(COMMIT_COST)
-        emptied = _empty(self._file)
+        emptied = empty_file(self._file)
         return _checkpoint(connection, "PASSIVE") or emptied
 
     def maintain(self, connection: sqlite3.Connection) -> None:
@@ -146,12 +141,12 @@ class DiskReserve:
         self._refill()
 
     def _refill(self) -> None:
-        usage, present = _usage(self._path.parent), self._file_size()
+        usage, present = disk_space(self._path.parent), self._file_size()
         if usage is None or present is None:
             return
         total, free = usage
         size = min(FILE_MAX, reserve_size(self._setting(), total), present + free - LEFT_FREE)
-        while size >= max(FILE_MIN, present + 1) and not _fill(self._file, size):
+        while size >= max(FILE_MIN, present + 1) and not fill_file(self._file, size):
             size -= size // 8  # the file system needs some for itself
 
     def _allocate(self, cost: int) -> bool:
@@ -178,7 +173,7 @@ class DiskReserve:
 
     def _measure(self, connection: sqlite3.Connection) -> None:
         self._measured = time.monotonic()
-        usage = _usage(self._path.parent)
+        usage = disk_space(self._path.parent)
         in_file = size_of(self._path)
         if usage is None or in_file is None:
             self._available = 2 * EXACT_BELOW  # unknown: the write will report what is wrong
@@ -205,7 +200,7 @@ class DiskReserve:
         """Whether the file has its full size; with `fill`, extend it first. While it has not, the log is not
         truncated."""
         size = self._file_target()
-        return not self._keeps_file or (self._file_size() or 0) >= size or (fill and _fill(self._file, size))
+        return not self._keeps_file or (self._file_size() or 0) >= size or (fill and fill_file(self._file, size))
 
     def _file_target(self) -> int:
         return min(FILE_MAX, self._reserve)
@@ -217,77 +212,7 @@ class DiskReserve:
         return size_of(self._log) or 0
 
 
-def make_room_to_start(folder: Path) -> None:
-    """Make room for what a start writes before the database is open: on a full disk, empty the reserve's file, or else
-    delete the search index, which can be rebuilt."""
-    free = _free(folder)
-    if free is None or free >= START_MIN_FREE or empty_for_small_file(folder):
-        return
-    for name in (INDEX_NAME, f"{INDEX_NAME}-wal"):
-        with contextlib.suppress(OSError):
-            (folder / name).unlink()
-            log.warning("the disk is full: %s was deleted to make room, and is made again when there is some", name)
-
-
-def empty_for_small_file(folder: Path) -> bool:
-    """On a full disk, empty the reserve's file for a small file that has to be written; whether that freed space."""
-    free = _free(folder)
-    return free is not None and free < START_MIN_FREE and _empty(folder / FILE_NAME)
-
-
-def _usage(folder: Path) -> tuple[int, int] | None:
-    """Total and free bytes of the disk; None when the folder cannot be reached."""
-    try:
-        usage = shutil.disk_usage(folder)
-    except OSError:
-        return None
-    return usage.total, usage.free
-
-
-def _free(folder: Path) -> int | None:
-    usage = _usage(folder)
-    return None if usage is None else usage[1]
-
-
-def size_of(file: Path) -> int | None:
-    """None when the file does not exist or cannot be examined."""
-    try:
-        return file.stat().st_size
-    except OSError:
-        return None
-
-
 def _checkpoint(connection: sqlite3.Connection, mode: str) -> bool:
     with contextlib.suppress(sqlite3.Error):
         return checkpoint(connection, mode)
-    return False
-
-
-def _fill(file: Path, size: int) -> bool:
-    """Extend the file to `size` allocated bytes; False, and the file is unchanged, when that fails."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(file, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o600)
-        present = os.fstat(descriptor).st_size
-        try:
-            if hasattr(os, "posix_fallocate"):
-                os.posix_fallocate(descriptor, 0, size)
-            else:
-                os.lseek(descriptor, present, os.SEEK_SET)
-                for start in range(present, size, MIB):
-                    os.write(descriptor, os.urandom(min(size - start, MIB)))  # zeros would be compressed to nothing
-        except OSError:
-            os.ftruncate(descriptor, present)
-            raise
-        finally:
-            os.close(descriptor)
-        return True
-    return False
-
-
-def _empty(file: Path) -> bool:
-    """Truncate the file to free its blocks; False when it has none. The file stays, to be refilled."""
-    with contextlib.suppress(OSError):
-        if file.stat().st_size:
-            os.truncate(file, 0)
-            return True
     return False

@@ -17,17 +17,8 @@ from datetime import datetime
 from pathlib import Path
 
 from app.db.body_parts import keys_of
-from app.db.connection import (
-    BUSY_S,
-    FileDamagedError,
-    FileMovedError,
-    companions,
-    file_identity,
-    is_damage,
-    read_only_uri,
-    store_number,
-)
-from app.db.disk_reserve import size_of
+from app.db.connection import BUSY_S, FileDamagedError, FileMovedError, is_damage, read_only_uri, store_number
+from app.db.database_files import companions, file_identity, size_of
 
 _MAGIC = b"SQLite format 3\0"
 _HEADER_SIZE = 100

@@ -1,4 +1,4 @@
-"""The data folder: locked by one Hookline at a time; a damaged database is moved aside without losing it."""
+"""The data folder: locked by one Hookline at a time."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from app.core.errors import DataFolderError, FolderInUseError, MissingDatabaseError
-from app.db.connection import FILE_NAME, companions
-from app.db.disk_reserve import FILE_NAME as RESERVE_NAME
-from app.db.disk_reserve import INDEX_NAME, make_room_to_start, size_of
+from app.core.errors import DataFolderError, FolderInUseError
+from app.db.database_files import INDEX_NAME
+from app.db.reserve_file import START_MIN_FREE, empty_for_small_file, free_bytes
 
 log = logging.getLogger(__name__)
 
@@ -111,66 +110,6 @@ def hold_folder(folder: Path) -> int | None:
     return descriptor
 
 
-def size_on_disk(path: Path) -> int:
-    """The bytes of the database with its log and its search index."""
-    return sum(size_of(file) or 0 for file in (path, companions(path)[0], path.with_name(INDEX_NAME)))
-
-
-def require_database(folder: Path) -> None:
-    """MissingDatabaseError when there is no database, though other files are here that only a used folder has.
-
-    Settings, token and window geometry do not count: a user may have put them into a new folder. A small store has no
-    search index, but every program that captured has left its reserve file.
-    """
-    path = folder / FILE_NAME
-    if size_of(path):
-        return
-    known = [folder / INDEX_NAME, folder / RESERVE_NAME, *_copies(folder)]
-    traces = [file.name for file in known if size_of(file) is not None]
-    if traces and not size_of(companions(path)[0]):
-        beside = f"{traces[0]} beside it shows" if len(traces) == 1 else f"{' and '.join(traces[:2])} beside it show"
-        raise MissingDatabaseError(
-            f"{path} is missing, but {beside} that there was one. Put it back, or start with a new, empty database.",
-            folder,
-        )
-
-
-def _copies(folder: Path) -> list[Path]:
-    """What migrations, restores and damage have left of earlier databases."""
-    return [
-        copy for kind in ("before", "replaced", "rescued") for copy in sorted(folder.glob(f"{FILE_NAME}.{kind}-*[0-9]"))
-    ]
-
-
-def set_aside(folder: Path) -> Path:
-    """Rename the database and its companion files to unused names; returns the database's new path.
-
-    DataFolderError when there is none, or it cannot be renamed.
-    """
-    path = folder / FILE_NAME
-    files = [file for file in (path, *companions(path)) if file.exists()]
-    if not files:
-        raise DataFolderError(f"There is no database in {folder} to move aside.", folder)
-    number = 1
-    while any(file.exists() for file in _aside(path, number)):
-        number += 1
-    target, *_ = _aside(path, number)
-    try:
-        # The database last: while it has its name, an interrupted attempt can be repeated.
-        for file in reversed(files):
-            file.rename(target.with_name(target.name + file.name.removeprefix(FILE_NAME)))
-    except OSError as error:
-        raise DataFolderError(
-            f"{path} cannot be moved aside: {error.strerror}. Check its permissions.", folder
-        ) from error
-    return target
-
-
-def _aside(path: Path, number: int) -> tuple[Path, ...]:
-    target = path.with_name(f"{path.name}.damaged-{number}")
-    return target, *companions(target)
-
-
 def _write_pid(file: Path) -> None:
     """Record the process that uses the folder. It is needed for a message only, so a full disk does not prevent a
     start."""
@@ -189,3 +128,15 @@ def recorded_pid(folder: Path) -> int | None:
     with contextlib.suppress(OSError, ValueError):
         return int((folder / PID_NAME).read_text())
     return None
+
+
+def make_room_to_start(folder: Path) -> None:
+    """Make room for what a start writes before the database is open: on a full disk, empty the reserve's file, or else
+    delete the search index, which can be rebuilt."""
+    free = free_bytes(folder)
+    if free is None or free >= START_MIN_FREE or empty_for_small_file(folder):
+        return
+    for name in (INDEX_NAME, f"{INDEX_NAME}-wal"):
+        with contextlib.suppress(OSError):
+            (folder / name).unlink()
+            log.warning("the disk is full: %s was deleted to make room, and is made again when there is some", name)

@@ -18,8 +18,8 @@ from app.core.errors import DataFolderError
 from app.core.settings import Settings
 from app.core.text import size_text
 from app.db import settings_file
-from app.db.disk_reserve import reserve_size
 from app.db.folder import LOCK_NAME, PID_NAME, hold_folder, recorded_pid
+from app.db.reserve_file import reserve_size
 
 FOLDER, DISK, SETTINGS, TOKEN = "Data folder", "Disk", "Settings", "API token"
 

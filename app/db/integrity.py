@@ -16,7 +16,8 @@ from threading import Thread
 from app.core.events import DatabaseDamaged, Event
 from app.core.sizes import MIB
 from app.core.text import count_of
-from app.db.connection import companions, read_only_uri
+from app.db.connection import read_only_uri
+from app.db.database_files import companions
 
 log = logging.getLogger(__name__)
 

@@ -17,12 +17,14 @@ from peewee import SqliteDatabase
 
 from app.core.model import DeliveryState, Endpoint, Plan
 from app.db.body_parts import keys_of
-from app.db.connection import START_MIN_FREE, open_writer
-from app.db.copy import copy_snapshot, find_damage, remove_database, sync_folder
+from app.db.connection import open_writer
+from app.db.copy import copy_snapshot, find_damage
 from app.db.counts import ATTEMPT_OVERHEAD, DELIVERY_OVERHEAD, SIZE
+from app.db.database_files import remove_database, sync_folder
 from app.db.delivery_results import show_worst
 from app.db.raw_sql import raw, savepoint
 from app.db.records import from_draft, from_target_draft
+from app.db.reserve_file import START_MIN_FREE
 from app.db.schema import DELIVERY_CODE, KEYS_PER_BODY, AccountModel, EndpointModel, TargetModel
 
 RESCUED_NAME = ".rescued-"

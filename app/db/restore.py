@@ -30,21 +30,20 @@ from app.core.file_names import kind_unless_file
 from app.core.text import size_text
 from app.db.backup_errors import backup_errors
 from app.db.body_check import damaged_bodies
-from app.db.connection import (
-    BUSY_S,
+from app.db.connection import BUSY_S, FILE_SIZE_MIN, checkpoint, open_writer, reader_database, snapshot
+from app.db.copy import copy_database, find_damage
+from app.db.database_files import (
     FILE_NAME,
-    FILE_SIZE_MIN,
-    START_MIN_FREE,
-    checkpoint,
+    INDEX_NAME,
     companions,
     file_identity,
-    open_writer,
-    reader_database,
+    remove_database,
+    size_of,
+    sync_folder,
 )
-from app.db.copy import copy_database, find_damage, remove_database, snapshot, sync_folder
-from app.db.disk_reserve import INDEX_NAME, size_of
 from app.db.folder import lock_folder
 from app.db.migrations import MIGRATIONS, OLDEST, applied
+from app.db.reserve_file import START_MIN_FREE
 from app.db.schema import CaptureModel, DeliveryModel, EndpointModel
 from app.db.schema_check import schema_problem
 

@@ -10,7 +10,7 @@ from threading import Event as Flag
 
 from app.core.backup import BackupContents, BackupStep
 from app.core.errors import BackupError
-from app.db.disk_reserve import reserve_size
+from app.db.reserve_file import reserve_size
 from app.db.restore import discard_staged, stage
 
 

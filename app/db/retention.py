@@ -26,9 +26,9 @@ from app.db.background_worker import BackgroundWorker
 from app.db.cleanup import Cleanup, Reclaim
 from app.db.clock_check import ClockCheck
 from app.db.counts import Removed, RequestCounts
+from app.db.database_files import size_on_disk
 from app.db.delete_requests import NOTHING, delete_oldest, delete_selected
 from app.db.endpoints import Endpoints
-from app.db.folder import size_on_disk
 from app.db.raw_sql import raw
 from app.db.readers import Readers
 from app.db.schema import MisdatedModel

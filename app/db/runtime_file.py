@@ -10,7 +10,7 @@ import msgspec
 
 from app import __version__
 from app.core.errors import DataFolderError
-from app.db.disk_reserve import empty_for_small_file
+from app.db.reserve_file import empty_for_small_file
 
 FILE_NAME = "runtime.json"
 

@@ -11,7 +11,7 @@ import msgspec
 
 from app.core.errors import DataFolderError
 from app.core.settings import Settings, check, field_of, first_storage_limit
-from app.db.disk_reserve import empty_for_small_file
+from app.db.reserve_file import empty_for_small_file
 
 FILE_NAME = "settings.json"
 

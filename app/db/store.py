@@ -25,9 +25,9 @@ from app.db.account import Account
 from app.db.backups import Backups
 from app.db.captures import Captures
 from app.db.cleanup import Cleanup, Reclaim
-from app.db.connection import FILE_NAME, damaged, is_damage
-from app.db.copy import remove_database
+from app.db.connection import damaged, is_damage
 from app.db.counts import RequestCounts, all_uses
+from app.db.database_files import FILE_NAME, remove_database
 from app.db.deliveries import Deliveries
 from app.db.disk_reserve import DiskReserve
 from app.db.endpoint_directory import EndpointDirectory

@@ -11,9 +11,8 @@ from app.core.doctor import Finding, ok, warning
 from app.core.target import PausedBy
 from app.core.target_text import TargetTrouble
 from app.core.text import count_of
-from app.db.connection import FILE_NAME
-from app.db.copy import snapshot
-from app.db.disk_reserve import size_of
+from app.db.connection import snapshot
+from app.db.database_files import FILE_NAME, size_of
 
 FORWARDING = "Forwarding"
 _READ = 1_000

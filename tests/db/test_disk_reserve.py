@@ -18,7 +18,8 @@ from app.core.sizes import GIB, MIB
 from app.core.target import TargetDraft
 from app.db import cleanup, disk_reserve
 from app.db import writer as writer_module
-from app.db.disk_reserve import FILE_NAME, make_room_to_start, reserve_size
+from app.db.folder import make_room_to_start
+from app.db.reserve_file import FILE_NAME, reserve_size
 from app.db.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, add_many, files, of_kind, query

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import DataFolderError, FolderInUseError, MissingDatabaseError
-from app.db.folder import lock_folder, require_database, set_aside
+from app.db.database_files import require_database, set_aside
+from app.db.folder import lock_folder
 from app.db.folder_checks import locked_by
 from app.db.store import Store
 from tests.db.helpers import files

@@ -20,7 +20,8 @@ from app.core.backup import BackupContents, BackupStep
 from app.core.clock import DAY_US, now_us
 from app.core.errors import BackupError, FolderInUseError, HooklineError, MissingDatabaseError, NewerDatabaseError
 from app.core.model import DeliveryState
-from app.db.folder import lock_folder, require_database
+from app.db.database_files import require_database
+from app.db.folder import lock_folder
 from app.db.restore import KEPT_NAME, STAGED_NAME, discard_staged, restore, restore_staged, stage
 from app.db.store import Store
 from tests import damage, factories
