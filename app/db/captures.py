@@ -233,7 +233,7 @@ class Captures:
         """By the ids of those that are stored."""
 
         def job(database: SqliteDatabase) -> dict[str, Description]:
-            from app.db.search.redacted import describe  # start-up time, as in `row_filter.py`
+            from app.db.search.descriptions import describe  # start-up time, as in `row_filter.py`
 
             return describe(database, ids, secret_headers)
 

@@ -32,11 +32,11 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `retention.py` | purges: joins in a fixed order |
 | `schema.py` | indexes with conditions, and triggers |
 | `schema_check.py` | files that may be of another program |
+| `search/descriptions.py` | any number of IDs as one parameter, with a part of each body |
 | `search/index/entries.py` | background steps that read the search text of requests |
 | `search/index/group.py` | full-text tables, and others for each group of requests: no models |
 | `search/index/index_file.py` | the same, in a file of its own |
 | `search/index/trigrams.py` | full-text tables |
-| `search/redacted.py` | any number of IDs as one parameter, with a part of each body |
 | `search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
 | `search/search.py` | the same |
 | `search/sql_filter.py` | the same |

@@ -16,7 +16,7 @@ from app.core.record import Headers
 from app.db.encoded_headers import encode_headers
 from app.db.schema import KEYS_PER_BODY
 from app.db.search.candidate import Candidate
-from app.db.search.index import entries
+from app.db.search.index.entry import entry as index_entry
 from app.db.search.index.group import IndexEntry
 from app.db.search.index.terms import ColumnValues
 from app.db.store import Store
@@ -124,4 +124,4 @@ def entry(seq: int, target: str, headers: Headers, body: bytes, content_type: st
     columns = ColumnValues(
         method="POST", status=200, source="127.0.0.1", complete=True, provider="somebody", event=None
     )
-    return entries.entry(seq, seq, len(body), candidate(target, headers, body, content_type), columns)
+    return index_entry(seq, seq, len(body), candidate(target, headers, body, content_type), columns)

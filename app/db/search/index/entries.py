@@ -9,10 +9,10 @@ from peewee import SqliteDatabase
 
 from app.db.body_parts import FIRST_PART
 from app.db.raw_sql import raw
-from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
-from app.db.search.index.group import SIZE, IndexEntry, path_key
-from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves, terms_of
-from app.db.search.index.trigrams import INDEXED, indexed_text
+from app.db.search.candidate import Candidate, UnpackBudget
+from app.db.search.index.entry import entry
+from app.db.search.index.group import IndexEntry
+from app.db.search.index.terms import ColumnValues
 
 IN_A_ROW, PAUSE_S = 4, 1e-4
 """After parsing this many requests, in a millisecond or two, the thread pauses: Python would let the loop run only
@@ -65,20 +65,3 @@ def deleted_groups(database: SqliteDatabase, numbers: Sequence[int], group: int)
     query = "SELECT 1 FROM capture WHERE seq BETWEEN ? AND ? LIMIT 1"
     execute = raw(database).execute
     return [number for number in numbers if not execute(query, (number * group, number * group + group - 1)).fetchone()]
-
-
-def entry(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> IndexEntry:
-    """A request as it is indexed. `size`: bytes of the body. One whose body was not unpacked to its end is marked as
-    having more, and is examined in every search."""
-    known = JsonLeaves(more=not request.is_whole) if request.json is NO_JSON else find_json_leaves(request.json)
-    numbers = [(path_key(path), value) for path, value in known.numbers]
-    numbers += [(path_key(path, near=True), value) for path, value in known.near]
-    # A request that is too long to be indexed completely is examined in every search anyway.
-    readable = request.readable_texts(only_changed=True) if len(request.text) <= INDEXED else []
-    return IndexEntry(
-        seq=seq,
-        received_at=received_at,
-        text=indexed_text(request.text, readable, request.headers, whole=request.is_whole),
-        terms=terms_of(columns, request.target, request.headers, known, "\n".join((request.text, *readable))),
-        numbers=((SIZE, float(size)), *numbers),
-    )
