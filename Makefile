@@ -67,7 +67,7 @@ soak: set-up-dev ## the program with its window under all it does, for half an h
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.soak $(ARGS)
 
 mutation: set-up-dev ## put 300 seeded faults into core, db and server, one at a time, and list those no test finds (hours)
-	test -f .coverage || QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m "not long" --cov=app/core --cov=app/db --cov=app/server --cov-context=test --cov-report= --durations=0 --durations-min=0 >durations.txt
+	test -f .coverage || QT_QPA_PLATFORM=offscreen $(BIN)/python $(TESTS) -m "not long" --cov=app/core --cov=app/data_folder --cov=app/db --cov=app/server --cov-context=test --cov-report= --durations=0 --durations-min=0 >durations.txt
 	$(BIN)/python -m benchmarks.mutation choose 300 >mutants.json
 	QT_QPA_PLATFORM=offscreen $(BIN)/python -m benchmarks.mutation run mutants.json results.json --durations durations.txt $(ARGS)
 

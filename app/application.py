@@ -28,11 +28,11 @@ from app.core.store import Store
 from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.spec import read_folder as read_tunnel_programs
 from app.current_settings import CurrentSettings
-from app.db import runtime_file, tunnel_options
-from app.db.database_files import require_database
-from app.db.folder import FolderLock, lock_folder
-from app.db.restore import discard_staged
-from app.db.store import Store as SqliteStore
+from app.data_folder import runtime_file, tunnel_options
+from app.data_folder.database_files import require_database
+from app.data_folder.folder_lock import FolderLock, lock_folder
+from app.db.sqlite.backup.restore import discard_staged
+from app.db.sqlite.store import Store as SqliteStore
 from app.server.api import ApiServer, ApiServices
 from app.server.api import protocol as api_protocol
 from app.server.api.auth import load_or_create_token

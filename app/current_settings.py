@@ -12,7 +12,7 @@ from msgspec.structs import asdict, replace
 from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
 from app.core.settings import Settings
-from app.db import settings_file
+from app.data_folder import settings_file
 
 
 class CurrentSettings:

@@ -35,9 +35,9 @@ from app.core.errors import (
     PortInUseError,
 )
 from app.core.launch_request import LaunchRequest
-from app.db import runtime_file
-from app.db.database_files import set_aside
-from app.db.restore import restore_staged
+from app.data_folder import runtime_file
+from app.data_folder.database_files import set_aside
+from app.db.sqlite.backup.restore import restore_staged
 from app.system import installation, updates
 from app.system.log_file import write_log
 from app.system.packages import how_to_install_fonts

@@ -23,8 +23,8 @@ from app.core.model import Endpoint, EndpointDraft, Summary
 from app.core.raw_request import below_slug
 from app.core.text import limit_text, size_text
 from app.core.tunnel.tunnel import TunnelState, url_mark
-from app.db import runtime_file
-from app.db.database_files import set_aside
+from app.data_folder import runtime_file
+from app.data_folder.database_files import set_aside
 from app.leases import Leases
 from app.server.descriptors import raise_file_limit
 from app.system import installation, updates

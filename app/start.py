@@ -63,13 +63,13 @@ def _draw() -> int:
 
 
 def _require_database(folder: Path) -> None:
-    from app.db.database_files import require_database  # start-up time, as in `_serve`
+    from app.data_folder.database_files import require_database  # start-up time, as in `_serve`
 
     require_database(folder)
 
 
 def _restore(folder: Path, file: Path, report: Report, confirm: Callable[[BackupContents], None]) -> Path | None:
-    from app.db.restore import restore  # start-up time, as in `_serve`
+    from app.db.sqlite.backup.restore import restore  # start-up time, as in `_serve`
 
     return restore(folder, file, report, confirm)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.core.model import Endpoint, EndpointDraft
-from app.db.store import Store
+from app.db.sqlite.store import Store
 
 
 def add_endpoints(data: Path, drafts: Sequence[EndpointDraft]) -> list[Endpoint]:

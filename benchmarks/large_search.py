@@ -11,8 +11,8 @@ from pathlib import Path
 
 from app.core.model import Summary
 from app.core.search.parse import parse
-from app.db.search.index.index import BATCH, MOST_WAITING
-from app.db.store import Store
+from app.db.sqlite.search.indexing import BATCH, MOST_WAITING
+from app.db.sqlite.store import Store
 from benchmarks.lines import Line
 from benchmarks.programs import BenchError
 

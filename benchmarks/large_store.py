@@ -14,14 +14,14 @@ from app.core.clock import now_us
 from app.core.gist.gist import gist
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, EndpointDraft, Plan
-from app.db.connection import open_writer
-from app.db.counts import request_bytes
-from app.db.database_files import FILE_NAME
+from app.data_folder.database_files import FILE_NAME
 from app.db.encoded_headers import encode_headers
-from app.db.insert import insert
-from app.db.raw_sql import raw
-from app.db.schema import NOBODY
-from app.db.store import Store
+from app.db.sqlite.connection import open_writer
+from app.db.sqlite.counts import request_bytes
+from app.db.sqlite.raw_sql import raw
+from app.db.sqlite.schema.schema import NOBODY
+from app.db.sqlite.store import Store
+from app.db.sqlite.writer.insert import insert
 
 TOGETHER = 2_000
 SLUGS = ("billing", "shop", "builds", "chat", "alarms")

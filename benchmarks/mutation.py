@@ -1,6 +1,6 @@
 """`python -m benchmarks.mutation`: how many faults, put into the code one at a time, the tests find.
 
-`choose 300 --seed 1 > mutants.json` draws mutants of `app/core`, `app/db` and `app/server`: a comparison turned, a
+`choose 300 --seed 1 > mutants.json` draws mutants of the code without a window (`FOLDERS`): a comparison turned, a
 number off by one, a condition negated, a call left out. `run mutants.json` puts each into this checkout, runs the tests
 that execute its line, shortest first, until one fails, and takes it out again; `results.json` gets a line for each. The
 tests that execute a line are known from `.coverage`, as `pytest --cov --cov-context=test` writes it. A mutant whose
@@ -26,7 +26,7 @@ from pathlib import Path
 import coverage
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = "app/core", "app/db", "app/server"
+FOLDERS = "app/core", "app/data_folder", "app/db", "app/server"
 TESTS_MOST = 200
 """Tests tried on a mutant: a line that more execute is broken for nearly each of them."""
 RUN_S, TEST_S = 240.0, 30

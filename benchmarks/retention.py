@@ -23,7 +23,7 @@ from threading import Event
 from app.core.clock import DAY_US, now_us
 from app.core.ids import uuid7
 from app.core.model import Capture
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from benchmarks.load import BODY, BadAnswerError, load
 from benchmarks.programs import BenchError, cli, hookline, make_endpoint
 

@@ -13,7 +13,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.record import Headers
 from app.core.target import TargetDraft
 from app.core.text import count_of
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from tests import factories
 
 CLIENT_CERTIFICATE = Path(__file__).with_name("client_certificate.pem")

@@ -19,8 +19,9 @@ from app.application import Application
 from app.core.errors import DataFolderError, FolderInUseError, InvalidFieldsError, PortInUseError
 from app.core.events import DatabaseDamaged, FileTrouble, SettingsChanged, StorageTrouble
 from app.core.settings import Settings
-from app.db import integrity, settings_file
-from app.db.store import Store
+from app.data_folder import settings_file
+from app.db.sqlite.backup import integrity
+from app.db.sqlite.store import Store
 from tests.e2e.senders import post
 from tests.factories import capture, draft
 from tests.support import free_port, until

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from app.core.errors import InvalidFieldsError
 from app.core.settings import Settings
 from app.current_settings import CurrentSettings
-from app.db import settings_file
+from app.data_folder import settings_file
 
 SAVED = Settings(port=9100, api_port=9101, base_url="https://saved.example.org")
 

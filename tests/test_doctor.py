@@ -16,11 +16,11 @@ import pytest
 from app.core.clock import DAY_US, now_us
 from app.core.doctor import Finding, findings, ok
 from app.core.errors import HooklineError
-from app.db import database_checks
-from app.db.folder import lock_folder
+from app.data_folder.folder_lock import lock_folder
 from app.db.search.index.group import IndexEntry
 from app.db.search.index.index_file import IndexFile
-from app.db.store import Store
+from app.db.sqlite.backup import database_checks
+from app.db.sqlite.store import Store
 from app.doctor import checks, examine
 from tests import damage, factories
 from tests.db.helpers import add_many, last_seen

@@ -26,7 +26,8 @@ ALLOWED = {
         "pygments",
         "compression",
     },  # the last is the standard library's since 3.14
-    "db": {"peewee", "filelock", "msgspec"},
+    "data_folder": {"filelock", "msgspec"},
+    "db": {"peewee", "msgspec"},
     "server": {"aiohttp", "hookline.headers", "hookline.records", "httpx", "msgspec", "certifi"},
     "ui": {"PySide6", "shiboken6", "msgspec", "segno"},
     "cli": {"hookline", "httpx", "msgspec", "wcwidth"},
@@ -42,6 +43,8 @@ FOR_TYPES = {
     "system": ("app.server",),
 }
 """What these may import for the type checker alone: a part has one class, so who is handed it names that class."""
+ON_DISK = "db", "data_folder"
+"""The first keeps its files in the second."""
 ASSEMBLING = ("top", "selftest")
 """These put the other packages together, so they may import them all."""
 ALSO = {
@@ -129,7 +132,7 @@ def refusal(path: Path, module: str, *, for_types: bool = False) -> str | None:
         return "hookline may not import app: the program that imports it may have a package of that name"
     if package == "app":
         other = below[0] if below and (ROOT / "app" / below[0]).is_dir() else "top"
-        if own in ASSEMBLING or other in (own, "core") or module == "app.__version__":
+        if own in ASSEMBLING or other in (own, "core") or (own, other) == ON_DISK or module == "app.__version__":
             return None
         if for_types and f"{module}.".startswith(tuple(f"{one}." for one in FOR_TYPES.get(own, ()))):
             return None
@@ -158,9 +161,12 @@ def test_there_is_something_to_check() -> None:
     ("file", "module", "allowed"),
     [
         ("app/core/rules.py", "peewee", False),
-        ("app/core/rules.py", "app.db.store", False),
-        ("app/db/store.py", "peewee", True),
-        ("app/db/store.py", "app.core.model", True),
+        ("app/core/rules.py", "app.db.sqlite.store", False),
+        ("app/db/sqlite/store.py", "peewee", True),
+        ("app/db/sqlite/store.py", "app.core.model", True),
+        ("app/db/sqlite/store.py", "app.data_folder.folder_lock", True),
+        ("app/db/sqlite/store.py", "filelock", False),
+        ("app/data_folder/folder_lock.py", "app.db.sqlite.store", False),
         ("app/server/api/server.py", "app.db", False),
         ("app/server/api/server.py", "app.application", False),
         ("app/ui/window.py", "PySide6.QtWidgets", True),
@@ -193,9 +199,9 @@ def test_the_rule_itself(file: str, module: str, allowed: bool) -> None:
     ("file", "module", "allowed"),
     [
         ("app/ui/services.py", "app.server.replay", True),
-        ("app/ui/services.py", "app.db.restore_staging", True),
+        ("app/ui/services.py", "app.db.sqlite.backup.restore_staging", True),
         ("app/ui/services.py", "app.cli.main", False),
-        ("app/server/refused.py", "app.db.store", False),
+        ("app/server/refused.py", "app.db.sqlite.store", False),
         ("app/server/api/services.py", "app.addresses", True),
         ("app/server/api/services.py", "app.application", False),
         ("app/core/rules.py", "app.server.replay", False),
@@ -392,6 +398,7 @@ def owner(name: str, folder: str) -> str:
         "app",
         "app.core",
         "app.db",
+        "app.db.sqlite",
         "app.server",
         "app.cli",
         "app.system",
@@ -460,7 +467,8 @@ def test_what_is_loaded_after_qt_is_not_read_as_text_too() -> None:
 
 
 def test_what_runs_without_a_display_does_not_load_qt() -> None:
-    paths = [path for path in MODULES if package_of(path) in ("core", "db", "server", "cli") or path.stem == "serve"]
+    packages = ("core", "data_folder", "db", "server", "cli")
+    paths = [path for path in MODULES if package_of(path) in packages or path.stem == "serve"]
     loaded = "[name for name in sys.modules if name.startswith(('PySide6', 'qasync'))]"
     python(
         "-c",

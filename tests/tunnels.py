@@ -14,8 +14,8 @@ import msgspec
 from app.core.events import Bus
 from app.core.tunnel.program import AddressHeader, TunnelOption, TunnelProgram
 from app.core.tunnel.spec import FailureRule, ProbeSpec, ProgramSpec, RunSpec, StopSpec, UrlRule
-from app.db import tunnel_options
-from app.db.store import Store
+from app.data_folder import tunnel_options
+from app.db.sqlite.store import Store
 from app.server.probe_key import ProbeKey
 from app.server.tunnel.service import OptionsFile, TunnelService
 from app.server.tunnel.session import Timing

@@ -1,1 +1,1 @@
-"""The store: peewee tables, migrations, the writer thread, readers and retention. Imports core only."""
+"""The store: `sqlite` is the engine, `search` what a search asks of a request; the modules beside them need neither."""

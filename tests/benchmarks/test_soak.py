@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.core.model import Endpoint
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from benchmarks.process_stats import quarters, trend, troubles_in
 from benchmarks.soak.__main__ import main
 from benchmarks.soak.ledger import Ledger

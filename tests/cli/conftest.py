@@ -19,7 +19,7 @@ import pytest
 
 from app.__main__ import main
 from app.cli.services import CliServices
-from app.db.store import Store
+from app.db.sqlite.store import Store
 
 ROOT = Path(__file__).parents[2]
 WAIT_S = 30.0

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import add
 

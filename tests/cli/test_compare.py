@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from tests import deliveries
 from tests.cli.conftest import Run
 from tests.cli.test_delivery import in_store

@@ -12,7 +12,7 @@ import pytest
 
 from app.__main__ import main
 from app.core.delivery import Delivery
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from tests import deliveries, factories
 from tests.cli.conftest import ROOT, Program, Run
 from tests.cli.stored import store_requests

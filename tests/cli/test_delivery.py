@@ -14,7 +14,7 @@ from app.__main__ import main
 from app.cli.text import local_seconds
 from app.core.delivery import Delivery
 from app.core.model import DeliveryState, Endpoint
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from tests import deliveries, factories
 from tests.cli.conftest import Run
 from tests.support import until

@@ -10,7 +10,7 @@ import pytest
 
 from app.core.settings import Settings
 from app.core.sizes import GIB
-from app.db import settings_file
+from app.data_folder import settings_file
 from tests.cli.conftest import Program, Run
 from tests.support import free_port
 

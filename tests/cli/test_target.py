@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from tests import deliveries
 from tests.cli.conftest import Run
 

@@ -9,7 +9,7 @@ import pytest
 
 from app.core.events import Event
 from app.core.model import Endpoint
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from tests import factories
 
 

@@ -7,7 +7,7 @@ import json
 from pathlib import Path
 
 from app.core.clock import DAY_US, now_us
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import add, last_seen, query
 from tests.e2e.program import Program, hookline

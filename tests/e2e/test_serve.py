@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from app.db.folder import lock_folder
+from app.data_folder.folder_lock import lock_folder
 from tests.e2e.program import Program, environment, hookline
 from tests.e2e.senders import exchange, post
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.settings import Settings
-from app.db import settings_file
+from app.data_folder import settings_file
 from tests.e2e.program import Program, environment
 
 DRIVER = Path(__file__).with_name("window_driver.py")

@@ -16,8 +16,8 @@ from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers.provider import ProviderMark
 from app.core.settings import Settings, check
-from app.db.restore_staging import RestoreStaging
-from app.db.store import Store
+from app.db.sqlite.backup.restore_staging import RestoreStaging
+from app.db.sqlite.store import Store
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 from app.system.autostart.entry import StartCommand

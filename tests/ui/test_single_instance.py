@@ -17,7 +17,7 @@ from pytestqt.qtbot import QtBot
 from app import __version__
 from app.core.launch_request import LINE_MAX, LaunchAction, LaunchRequest, encode
 from app.core.links import EndpointLink, RequestLink
-from app.db.folder import lock_folder
+from app.data_folder.folder_lock import lock_folder
 from app.ui.single_instance import SingleInstance, ask, socket_name
 
 ROOT = Path(__file__).parents[2]

@@ -14,7 +14,7 @@ from app.core.errors import InvalidFieldsError, PortInUseError
 from app.core.events import Bus
 from app.core.model import Capture, Endpoint
 from app.core.settings import Settings, check
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from app.server.api import ApiServer, ApiServices
 from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog

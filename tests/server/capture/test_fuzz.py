@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.core.events import Bus
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer
 from app.server.capture.limits import Limits
 from app.server.refused import RefusedLog

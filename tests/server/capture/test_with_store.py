@@ -16,8 +16,8 @@ from app.core.delivery import DeliveryFilter
 from app.core.events import Bus, Captured
 from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import MIB
-from app.db import response_times
-from app.db.store import Store
+from app.db.sqlite.deliveries import response_times
+from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer, Limits
 from app.server.refused import RefusedLog
 from tests.factories import draft
@@ -250,7 +250,7 @@ async def test_a_body_that_passes_the_limit_on_its_way_is_refused_and_leaves_not
 
 
 async def test_where_the_oldest_go_everybody_is_served(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.db.storage_limits.PATIENCE_S", 20.0)  # however slow the disk is
+    monkeypatch.setattr("app.db.sqlite.storage_limits.PATIENCE_S", 20.0)  # however slow the disk is
     await limited(program, MIB, "delete_oldest")
 
     async def send(number: int) -> None:

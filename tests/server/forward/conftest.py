@@ -15,7 +15,7 @@ from app.core.events import Bus, DeliveryChanged
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint
 from app.core.store import DeliveryRepository
 from app.core.target import RetryRule
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer
 from app.server.forward import Forwarder
 from app.server.refused import RefusedLog

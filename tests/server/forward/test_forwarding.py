@@ -14,7 +14,7 @@ import pytest
 from app.core.delivery import FailureKind
 from app.core.events import StorageTrouble
 from app.core.model import PART_SIZE, DeliveryState, Forward
-from app.db import writer as writer_module
+from app.db.sqlite.writer import writer as writer_module
 from app.server.forward import forwarder
 from app.server.forward.lazy_sender import LazySender
 from tests import damage

@@ -12,7 +12,7 @@ import pytest
 from app.core.events import Bus, TunnelChanged
 from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.tunnel import Tunnel, TunnelState
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer
 from app.server.capture.tunnel_client import tunnel_client
 from app.server.probe_key import ProbeKey

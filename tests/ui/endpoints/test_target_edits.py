@@ -13,7 +13,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Bus, EndpointSaved
 from app.core.model import Endpoint
 from app.core.target import TargetDraft
-from app.db.store import Store
+from app.db.sqlite.store import Store
 from app.ui.endpoints.targets.target_edits import TargetEdits
 from tests import factories
 

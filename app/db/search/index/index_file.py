@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from app.core.record import Record
-from app.db.database_files import INDEX_NAME, companions
+from app.data_folder.database_files import INDEX_NAME, companions
 from app.db.search.index.group import IndexEntry, IndexGroup, add_entries, create_tables, drop_tables
 from app.db.search.index.index_query import IndexQuery
 from app.db.search.index.trigrams import TRIGRAM_TABLE, TrigramSample

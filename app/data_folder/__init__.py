@@ -1,0 +1,1 @@
+"""The data folder: its lock, and its files."""

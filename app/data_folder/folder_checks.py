@@ -1,0 +1,136 @@
+"""Checks of the data folder for `hookline doctor`: the folder, its disk, settings and token, and who uses it.
+
+Nothing is created or changed. Each function takes the folder.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import sys
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from app.core.doctor import Finding, ok, problem, warning
+from app.core.errors import DataFolderError
+from app.core.settings import Settings
+from app.core.text import size_text
+from app.data_folder import settings_file
+from app.data_folder.folder_lock import LOCK_NAME, PID_NAME, hold_folder, recorded_pid
+from app.data_folder.reserve_file import reserve_size
+
+FOLDER, DISK, SETTINGS, TOKEN = "Data folder", "Disk", "Settings", "API token"
+
+
+def check_folder(folder: Path) -> Finding:
+    """Whether Hookline can use the folder, and nobody else."""
+    try:
+        status = folder.stat()
+    except FileNotFoundError:
+        advice = "It is created at the first start. If you expected data, check --data-dir and HOOKLINE_DATA_DIR."
+        return warning(FOLDER, f"{folder} does not exist.", advice)
+    except NotADirectoryError:
+        return _file(next(filter(os.path.isfile, folder.parents)))
+    except OSError as error:
+        advice = "Check the folders above it and their permissions, or choose another with --data-dir."
+        return problem(FOLDER, f"{folder} cannot be reached: {error.strerror}.", advice)
+    if not stat.S_ISDIR(status.st_mode):
+        return _file(folder)
+    if not os.access(folder, os.R_OK | os.W_OK | os.X_OK):
+        advice = f"Make it yours: chmod u+rwx {folder}" if sys.platform != "win32" else "Check its permissions."
+        return problem(FOLDER, f"{folder} cannot be read or written.", advice)
+    if sys.platform != "win32":
+        if status.st_uid != os.geteuid():
+            advice = "Start Hookline as that user, or choose another folder with --data-dir."
+            return warning(FOLDER, f"{folder} belongs to another user (number {status.st_uid}).", advice)
+        if status.st_mode & 0o077:
+            mode = f"{stat.S_IMODE(status.st_mode):03o}"
+            return warning(FOLDER, f"Other users can open {folder} (mode {mode}).", f"chmod 700 {folder}")
+    return ok(FOLDER, f"{folder}")
+
+
+def _file(path: Path) -> Finding:
+    return problem(FOLDER, f"{path} is a file, not a folder.", "Choose another data folder with --data-dir.")
+
+
+def check_disk(folder: Path) -> Finding:
+    """Whether captures have room."""
+    place = next((one for one in (folder, *folder.parents) if one.is_dir()), folder)
+    try:
+        usage = shutil.disk_usage(place)
+    except OSError as error:
+        return problem(DISK, f"The disk of {place} cannot be measured: {error.strerror}.", "Check that it is there.")
+    reserve = reserve_size(_settings(folder).disk_reserve, usage.total)
+    text = f"{size_text(usage.free)} of {size_text(usage.total)} free"
+    advice = "Delete requests or other files, or lower the disk reserve: hookline settings disk_reserve"
+    if usage.free < reserve:
+        return problem(DISK, f"{text}, less than the reserve of {size_text(reserve)}: senders get 503.", advice)
+    if usage.free < 2 * reserve:
+        return warning(DISK, f"{text}; senders get 503 when less than {size_text(reserve)} are left.", advice)
+    return ok(DISK, f"{text} (the reserve is {size_text(reserve)})")
+
+
+def check_settings(folder: Path) -> Finding:
+    """Whether the settings can be read."""
+    settings_file.load(folder)
+    return ok(SETTINGS, "valid" if (folder / settings_file.FILE_NAME).exists() else "none saved; the defaults apply")
+
+
+def check_token(folder: Path, file_name: str) -> Finding:
+    """Whether the API's token is readable by its owner alone."""
+    file = folder / file_name
+    try:
+        token, mode = file.read_text("ascii").strip(), stat.S_IMODE(file.stat().st_mode)
+    except FileNotFoundError:
+        return ok(TOKEN, "none yet; it is made at the first start")
+    except (OSError, UnicodeDecodeError) as error:
+        text = f"{file} cannot be read: {getattr(error, 'strerror', None) or 'it is not text'}."
+        return problem(TOKEN, text, "Check its permissions, or delete it: the next start makes a new one.")
+    if not token:
+        return warning(TOKEN, f"{file} is empty.", "The next start makes a new token.")
+    if sys.platform != "win32" and mode & 0o077:
+        return warning(TOKEN, f"Other users can read {file} (mode {mode:03o}).", f"chmod 600 {file}")
+    return ok(TOKEN, "readable only by its owner" if sys.platform != "win32" else "readable")
+
+
+def locked_by(folder: Path) -> tuple[bool, int | None]:
+    """Whether a program has the folder, and its process id if it is known."""
+    file = folder / LOCK_NAME
+    if not file.exists():
+        return (True, recorded_pid(folder)) if _is_held(folder) else (False, None)
+    lock = FileLock(file, timeout=0, mode=0o600, thread_local=False)
+    try:
+        lock.acquire()
+    except Timeout:
+        return True, recorded_pid(folder)
+    held = _is_held(folder)
+    lock.release()
+    return (True, recorded_pid(folder)) if held else (False, None)
+
+
+def _is_held(folder: Path) -> bool:
+    """Whether a program has the folder though its lock file was deleted."""
+    if not folder.is_dir():
+        return False
+    try:
+        descriptor = hold_folder(folder)
+    except BlockingIOError:
+        return True
+    if descriptor is not None:
+        os.close(descriptor)
+    return False
+
+
+def was_unclean(folder: Path) -> bool:
+    """Whether the last program on a folder that is not in use was killed."""
+    return (folder / PID_NAME).exists()
+
+
+def _settings(folder: Path) -> Settings:
+    """The saved settings; the defaults where they cannot be read, which another check tells."""
+    try:
+        return settings_file.load(folder)
+    except DataFolderError:
+        return Settings()

@@ -1,0 +1,179 @@
+"""How many requests and bytes each endpoint holds: the bytes in the file, and all of it in memory.
+
+The file's byte counts (table `storage_use`) change in the transactions that change the requests, because counting a
+million requests at each start would read every row. `core.model.StorageUse` defines what a request takes; triggers
+(`schema.py`) subtract it when one is deleted.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+
+from msgspec.structs import replace
+from peewee import SqliteDatabase
+
+from app.core.model import Capture, Counts, Summary
+from app.core.record import Record
+from app.db.sqlite.raw_sql import raw
+
+LOOSE = 0
+"""The owner of body parts that have no request: still arriving, or waiting to be deleted."""
+RESPONSES = -1
+"""The owner of what targets responded: bodies and headers."""
+REQUEST_OVERHEAD = 1_000
+"""Measured with 20,000 requests of 540 bytes each: 370 bytes in the database, 620 in the search index."""
+DELIVERY_OVERHEAD = 400
+ATTEMPT_OVERHEAD = 200
+
+SIZE = f"{REQUEST_OVERHEAD} + size + length(headers) + length(target) + coalesce(length(trailers), 0)"
+"""The bytes of a row of `capture`, without its deliveries."""
+
+
+class Freed(Record, frozen=True):
+    """What a deletion freed: `bytes` of an endpoint. `loose` bytes became body parts without a request, which a later
+    step deletes (then it is negative), `responses` those of what targets responded."""
+
+    bytes: int
+    loose: int = 0
+    responses: int = 0
+
+
+def request_bytes(capture: Capture, headers: bytes, *, deliveries: int) -> int:
+    """The bytes of a request without trailers, whose headers are stored as `headers`, with so many queued
+    deliveries."""
+    size = REQUEST_OVERHEAD + capture.size + len(headers) + len(capture.target)
+    return size + DELIVERY_OVERHEAD * deliveries
+
+
+def grow(connection: sqlite3.Connection, grown: dict[int, int]) -> None:
+    """Add bytes to these owners."""
+    for owner, size in grown.items():
+        connection.execute("UPDATE storage_use SET bytes = bytes + ? WHERE owner = ?", (size, owner))
+
+
+def all_uses(database: SqliteDatabase) -> dict[int, int]:
+    """Bytes by owner."""
+    return dict(raw(database).execute("SELECT owner, bytes FROM storage_use").fetchall())
+
+
+Tally = tuple[int, int]
+"""A number of requests, and how many of them are unread."""
+
+
+class Removed(Record, frozen=True):
+    """What was deleted for good from an endpoint: `total` requests, of them `trashed` by the deletion that hid them
+    already, and `seen`, which were not hidden. `last_received_at` is when the newest one left was received (None: there
+    is none), if any were seen. `unsent` counts, by target, what was still to be sent."""
+
+    total: int
+    seen: Tally
+    trashed: Mapping[int, Tally]
+    last_received_at: int | None
+    freed: Freed
+    unsent: Mapping[int, int] = {}
+
+
+class RequestCounts:
+    """The counts of all endpoints, in memory, without what deletions hide; the bytes are of all that is stored. Changes
+    must be applied in the order of commits."""
+
+    def __init__(self) -> None:
+        self._counts: dict[int, Counts] = {}
+        self.newest_seq = 0
+        """The number of the newest stored request; later ones have higher numbers, also after a restart."""
+        self._trashed: dict[int, dict[int, Tally]] = {}
+        """What each deletion hides of each endpoint."""
+
+    def start(self, endpoint_id: int, counts: Counts) -> None:
+        self._counts[endpoint_id] = counts
+
+    def forget(self, endpoint_id: int) -> None:
+        self._counts.pop(endpoint_id, None)
+
+    def __contains__(self, endpoint_id: int) -> bool:
+        return endpoint_id in self._counts
+
+    def of(self, endpoint_id: int) -> Counts:
+        """The counts of one endpoint; all zero for an unknown one."""
+        return self._counts.get(endpoint_id, _ZERO)
+
+    def stored(self, summaries: Iterable[Summary], grown: Mapping[int, int]) -> None:
+        """`grown` are the bytes added, by endpoint."""
+        fresh: dict[int, list[int]] = {}
+        for summary in summaries:
+            change = fresh.get(summary.endpoint_id)
+            if change is None:
+                fresh[summary.endpoint_id] = change = [0, 0, 0]
+            change[0] += 1
+            change[1] += not summary.read
+            change[2] = max(change[2], summary.received_at)
+        for endpoint_id, (total, unread, last) in fresh.items():
+            old = self._counts.get(endpoint_id)
+            if old is not None:
+                self._counts[endpoint_id] = Counts(
+                    total=old.total + total,
+                    unread=old.unread + unread,
+                    last_received_at=max(last, old.last_received_at or 0),
+                    stored_bytes=old.stored_bytes + grown.get(endpoint_id, 0),
+                )
+
+    def removed(self, endpoint_id: int, removed: Removed) -> None:
+        old = self._counts.get(endpoint_id)
+        if old is not None and removed.total:
+            total, unread = removed.seen
+            self._counts[endpoint_id] = Counts(
+                total=old.total - total,
+                unread=old.unread - unread,
+                last_received_at=removed.last_received_at if total else old.last_received_at,
+                stored_bytes=old.stored_bytes - removed.freed.bytes,
+            )
+        for deletion, (total, unread) in removed.trashed.items():
+            self._trash(deletion, endpoint_id, -total, -unread)
+
+    def trash(self, deletion: int, endpoint_id: int, total: int, unread: int) -> None:
+        """A deletion hides requests."""
+        self._see(endpoint_id, -total, -unread)
+        self._trash(deletion, endpoint_id, total, unread)
+
+    def restore(self, deletion: int) -> None:
+        """It hides nothing any more."""
+        for endpoint_id, (total, unread) in self._trashed.pop(deletion, {}).items():
+            self._see(endpoint_id, total, unread)
+
+    def hide_trashed(self, endpoint_id: int) -> None:
+        """The counts that were set include what deletions hide."""
+        for hidden in self._trashed.values():
+            total, unread = hidden.get(endpoint_id, (0, 0))
+            self._see(endpoint_id, -total, -unread)
+
+    def set_newest(self, endpoint_id: int, received_at: int | None) -> None:
+        """When the newest request of the endpoint was received."""
+        old = self._counts.get(endpoint_id)
+        if old is not None:
+            self._counts[endpoint_id] = replace(old, last_received_at=received_at)
+
+    def _see(self, endpoint_id: int, total: int, unread: int) -> None:
+        old = self._counts.get(endpoint_id)
+        if old is not None:
+            self._counts[endpoint_id] = replace(old, total=old.total + total, unread=old.unread + unread)
+
+    def _trash(self, deletion: int, endpoint_id: int, total: int, unread: int) -> None:
+        hidden = self._trashed.setdefault(deletion, {})
+        total_before, unread_before = hidden.get(endpoint_id, (0, 0))
+        hidden[endpoint_id] = (total_before + total, unread_before + unread)
+
+    def marked(self, endpoint_id: int, unread: int) -> None:
+        """The number of unread requests changed by `unread`."""
+        old = self._counts.get(endpoint_id)
+        if old is not None and unread:
+            self._counts[endpoint_id] = replace(old, unread=old.unread + unread)
+
+    def grew(self, endpoint_id: int, size: int) -> None:
+        """Add `size` bytes of a delivery's attempts."""
+        old = self._counts.get(endpoint_id)
+        if old is not None and size:
+            self._counts[endpoint_id] = replace(old, stored_bytes=old.stored_bytes + size)
+
+
+_ZERO = Counts()

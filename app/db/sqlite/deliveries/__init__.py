@@ -1,0 +1,1 @@
+"""Targets, what is sent to them, and what they respond."""

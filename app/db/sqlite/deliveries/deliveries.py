@@ -1,0 +1,446 @@
+"""Deliveries: queued with their capture, tried until one attempt succeeds or the target's rule gives up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from operator import itemgetter
+from typing import Any, NamedTuple
+
+from msgspec.structs import replace
+from peewee import SQL, ModelSelect, SqliteDatabase, fn
+
+from app.core.clock import DAY_US, now_us
+from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
+from app.core.errors import StorageUnavailableError
+from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue, Event
+from app.core.model import Capture, DeliveryState
+from app.core.target import TargetCounts
+from app.core.target_text import TargetTrouble
+from app.db.sqlite import body_parts
+from app.db.sqlite.counts import DELIVERY_OVERHEAD, RequestCounts
+from app.db.sqlite.deliveries import attempts, delivery_results, unsent
+from app.db.sqlite.deliveries.delivery_results import Result, ResultQueue, Stored
+from app.db.sqlite.deliveries.removed_targets import RemovedTargets
+from app.db.sqlite.deliveries.target_troubles import LAST_ERRORS, target_troubles
+from app.db.sqlite.deliveries.targets import Targets
+from app.db.sqlite.raw_sql import json_list, raw, sql_list
+from app.db.sqlite.reads import queries
+from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.reads.records import CAPTURE, DELIVERY, Row
+from app.db.sqlite.schema.schema import BodyModel, CaptureModel, DeliveryModel, TargetModel
+from app.db.sqlite.storage_limits import StorageLimits
+from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+
+_RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = ? RETURNING seq"
+_QUEUED = SQL("t1.state = 'queued' AND t1.replay_id IS NULL")
+"""What the forwarder sends; replays send theirs. No parameters: SQLite uses the index of queued deliveries only when it
+sees the state."""
+
+_BEHIND = SQL(
+    "CASE WHEN t1.state = 'queued' THEN (SELECT first_request.id FROM delivery AS first"
+    " JOIN capture AS first_request ON first_request.seq = first.capture_seq WHERE first.target_id = t1.target_id"
+    " AND first.state = 'queued' AND first.replay_id IS NULL AND first.seq < t1.seq ORDER BY first.seq LIMIT 1) END"
+)
+
+_NEVER = 2**62
+"""Later than any moment, in microseconds."""
+SMALL = 4 * 1024
+"""Bytes of a response that are stored even on a nearly full disk."""
+SHORT_BODY, SHORT_BODIES = 256 * 1024, 4 * 1024 * 1024
+"""Bodies up to this size are read with their deliveries, as long as all of them together stay below the other."""
+TINY_BODY = 16 * 1024
+"""Bodies up to this size are read by the same statement: another one, and each of its rows, would cost the loop's
+thread time, see `delivery_results`."""
+
+
+class Deliveries:
+    """All public methods are called on the loop's thread. Raises as `DeliveryRepository` says."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        targets: Targets,
+        removed_targets: RemovedTargets,
+        *,
+        counts: RequestCounts,
+        limits: StorageLimits,
+        publish: Callable[[Event], None],
+    ) -> None:
+        self._writer, self._readers, self._targets, self._publish = writer, readers, targets, publish
+        self._request_counts, self._limits, self._removed_targets = counts, limits, removed_targets
+        self._results = ResultQueue(writer, self._stored)
+
+    async def load(self) -> None:
+        """Store the attempts that were being made when the last run ended as interrupted; before the counts are
+        read."""
+
+        def job(database: SqliteDatabase) -> None:
+            query = _deliveries(DeliveryModel.sending_at, CaptureModel.method)
+            rows = query.where(DeliveryModel.sending_at.is_null(False)).tuples().execute(database)
+            for *fields, sending_at, method in list(rows):
+                delivery = DELIVERY.record(tuple(fields))
+                target = None if delivery.target_id is None else self._targets.by_id(delivery.target_id)
+                attempt, delivery = attempts.interrupted(delivery, delivery.request_url(target), method, sending_at)
+                result = Result(delivery, [(attempt, b"")], target_id=None, pause_after=0)
+                delivery_results.store(raw(database), [result], (), set())
+
+        await self._writer.run(job)
+        await self._results.load()
+
+    # -- for the forwarder ---------------------------------------------------------------------------------------
+
+    async def queued(
+        self, target_id: int, limit: int, *, due_at: int | None = None, without: Collection[str] = ()
+    ) -> list[QueuedDelivery]:
+        values = {
+            "target_id": target_id,
+            "due_at": _NEVER if due_at is None else due_at,
+            "without": json_list(without),
+            "limit": limit,
+        }
+
+        def job(database: SqliteDatabase) -> list[QueuedDelivery]:
+            with database.atomic():
+                rows = raw(database).execute(_queued_statement(), values).fetchall()
+                captures = [CAPTURE.record(row[DELIVERY.width :]) for row in rows]
+                bodies = _short_bodies(database, [one for one in captures if one.size > TINY_BODY])
+                for capture, row in zip(captures, rows, strict=True):
+                    if capture.size <= TINY_BODY:
+                        bodies[capture.seq] = row[-1] or b""
+            return [
+                QueuedDelivery(delivery=DELIVERY.record(row), capture=capture, body=_intact(capture, bodies))
+                for row, capture in zip(rows, captures, strict=True)
+            ]
+
+        return await self._readers.run(job)
+
+    async def next_due_at(self, target_id: int, *, without: Collection[str] = ()) -> int | None:
+        due_at = SQL("CASE WHEN t1.started_at > ? THEN 0 ELSE t1.due_at END", (now_us(),))  # as `Delivery.wait_us`
+        query = DeliveryModel.select(fn.MIN(due_at)).where(_QUEUED, DeliveryModel.target_id == target_id)
+        if without:
+            query = query.where(DeliveryModel.id.not_in(sql_list(without)))
+        found: int | None = await self._readers.run(query.scalar)
+        return found
+
+    async def targets_with_queued(self) -> set[int]:
+        query = DeliveryModel.select(DeliveryModel.target_id).distinct().where(_QUEUED)
+
+        def job(database: SqliteDatabase) -> set[int]:
+            return {number for (number,) in query.tuples().execute(database) if number is not None}
+
+        return {number for number in await self._readers.run(job) if self._targets.by_id(number) is not None}
+
+    async def begin(self, delivery_ids: Sequence[str]) -> set[str]:
+        return await self._writer.run(lambda database: delivery_results.begin(raw(database), delivery_ids))
+
+    async def release(self, delivery_ids: Sequence[str]) -> None:
+        query = DeliveryModel.update(sending_at=None).where(DeliveryModel.id.in_(sql_list(delivery_ids)))
+        query = query.returning(DeliveryModel.target_id)
+
+        def job(database: SqliteDatabase) -> set[int | None]:
+            return {number for (number,) in query.tuples().execute(database)}
+
+        await self._writer.run(job, self._removed_targets.check)
+
+    async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
+        values = attempt.number, attempt.url, now_us(), delivery.id
+
+        def job(database: SqliteDatabase) -> list[attempts.Grown]:
+            connection = raw(database)
+            rows = connection.execute(_RESENT, values).fetchall()
+            return attempts.insert(connection, [(seq, delivery.endpoint_id, [(attempt, b"")]) for (seq,) in rows])
+
+        def after(stored: list[attempts.Grown]) -> None:
+            for grown in stored:
+                self._grew(delivery.endpoint_id, grown.attempts)
+                self._limits.responses_grew(grown.responses)
+
+        await self._writer.run(job, after)
+
+    async def finish(
+        self,
+        delivery: Delivery,
+        made: Sequence[tuple[Attempt, bytes]],
+        *,
+        then_begin: str | None = None,
+    ) -> bool:
+        """Where there is no room for a long response, only its beginning is stored: waiting would delay all later
+        deliveries."""
+        following = () if then_begin is None else (then_begin,)
+        try:
+            return bool(await self.finish_all([(delivery, made)], then_begin=following))
+        except StorageUnavailableError:
+            if all(len(body) <= SMALL for _, body in made):
+                raise
+            short = [attempts.shortened(*one, SMALL) for one in made]
+            return bool(await self.finish_all([(delivery, short)], then_begin=following))
+
+    async def finish_all(
+        self, ended: Sequence[tuple[Delivery, Sequence[tuple[Attempt, bytes]]]], *, then_begin: Sequence[str] = ()
+    ) -> set[str]:
+        results = [self._result(delivery, made) for delivery, made in ended]
+        cost = sum(len(body) - SMALL for _, made in ended for _, body in made if len(body) > SMALL)
+        return await self._results.store(results, then_begin, cost)
+
+    def _result(self, delivery: Delivery, made: Sequence[tuple[Attempt, bytes]]) -> Result:
+        of_target = None if delivery.replay_id is not None else delivery.target_id
+        target = None if of_target is None else self._targets.by_id(of_target)
+        number, pause_after = (None, 0) if target is None else (target.id, target.pause_after)
+        return Result(delivery, made, number, pause_after)
+
+    def _stored(self, results: Sequence[Result], stored: Sequence[Stored]) -> None:
+        grown: dict[int, int] = {}
+        for result, of_result in zip(results, stored, strict=True):
+            endpoint_id = result.delivery.endpoint_id
+            grown[endpoint_id] = grown.get(endpoint_id, 0) + of_result.grown.attempts
+        for endpoint_id, size in grown.items():
+            self._grew(endpoint_id, size)
+        self._limits.responses_grew(sum(one.grown.responses for one in stored))
+        for result, of_result in zip(results, stored, strict=True):
+            if of_result.state is not None and result.delivery.endpoint_id in self._request_counts:
+                failure = result.made[-1][0].failure if result.made else None
+                self._publish(DeliveryChanged(delivery=result.delivery, state=of_result.state, failure=failure))
+                if of_result.paused and result.target_id is not None:
+                    self._targets.was_paused(result.target_id)
+        self._removed_targets.check(
+            one.delivery.target_id for one in results if one.delivery.state is DeliveryState.QUEUED
+        )
+
+    # -- for the user --------------------------------------------------------------------------------------------
+
+    async def add_replays(self, deliveries: Sequence[Delivery]) -> set[str]:
+        at = now_us()
+        fields = ("id", "endpoint_id", "target_id", "replay_id", "url", "queued_at", "interrupted")
+        statement = (
+            f"INSERT INTO delivery (capture_seq, state, sending_at, {', '.join(fields)})"
+            f" SELECT seq, 'queued', :at, {', '.join(f':{name}' for name in fields)} FROM capture"
+            f" WHERE id = :capture AND {queries.visible_sql()}"
+        )
+
+        def job(database: SqliteDatabase) -> list[Delivery]:
+            connection = raw(database)
+            added = []
+            for one in deliveries:
+                values = {name: getattr(one, name) for name in fields} | {"at": at, "capture": one.capture_id}
+                if connection.execute(statement, values).rowcount:
+                    added.append(one)
+                    connection.execute(
+                        "UPDATE storage_use SET bytes = bytes + ? WHERE owner = ?", (DELIVERY_OVERHEAD, one.endpoint_id)
+                    )
+            return added
+
+        def after(added: list[Delivery]) -> None:
+            for one in added:
+                self._grew(one.endpoint_id, DELIVERY_OVERHEAD)
+
+        return {one.id for one in await self._writer.run(job, after)}
+
+    async def requests(self, capture_ids: Sequence[str]) -> dict[str, tuple[Capture, bytes | None]]:
+        def job(database: SqliteDatabase) -> dict[str, tuple[Capture, bytes | None]]:
+            with database.atomic():
+                captures = queries.by_ids(database, capture_ids)
+                bodies = _short_bodies(database, captures)
+            return {capture.id: (capture, _intact(capture, bodies)) for capture in captures}
+
+        return await self._readers.run(job)
+
+    async def retry(self, which: DeliveryFilter) -> int:
+        """In steps between captures."""
+        # As text: SQLite uses the index of failed deliveries only when it sees the state.
+        ended = "t1.state = 'failed'" if which.delivery_ids is None else "t1.state IN ('not_sent', 'failed')"
+        query = _filtered(DeliveryModel.select(DeliveryModel.seq), replace(which, state=None, replay=None)).where(
+            SQL(ended),
+            DeliveryModel.replay_id.is_null(),
+            DeliveryModel.target_id.in_(TargetModel.select(TargetModel.id)),
+        )
+        batch, reached, total = AdaptiveBatch(64), 0, 0
+        newest = DeliveryModel.select(fn.MAX(DeliveryModel.seq))
+        upto: int = await self._readers.run(newest.scalar) or 0
+
+        def job(database: SqliteDatabase, rows: int) -> list[_QueuedAgain]:
+            due = query.where(DeliveryModel.seq > reached, DeliveryModel.seq <= upto)
+            seqs = [seq for (seq,) in due.order_by(DeliveryModel.seq).limit(rows).tuples().execute(database)]
+            return _queue_again(database, seqs)
+
+        def after(queued: list[_QueuedAgain]) -> None:
+            if queued:
+                targets = tuple(dict.fromkeys(one.target_id for one in queued))
+                shown = {one.capture_id: one.shown for one in queued}
+                self._publish(DeliveriesQueued(target_ids=targets, shown=shown))
+
+        while queued := await self._writer.between(job, batch, after):
+            reached, total = queued[-1].seq, total + len(queued)
+        return total
+
+    async def send_now(self, delivery: Delivery) -> None:
+        waits = (DeliveryModel.state == "queued") & DeliveryModel.sending_at.is_null()
+        query = DeliveryModel.update(due_at=0).where(DeliveryModel.id == delivery.id, waits)
+
+        def after(changed: int) -> None:
+            if changed:
+                self._publish(DeliveryDue(delivery=replace(delivery, due_at=0)))
+
+        await self._writer.run(query.execute, after)
+
+    async def of_capture(self, capture_id: str) -> list[Delivery]:
+        query = _listed().where(CaptureModel.id == capture_id, queries.visible("t2")).order_by(DeliveryModel.seq)
+        return await self._readers.run(
+            lambda database: [_listed_record(row) for row in query.tuples().execute(database)]
+        )
+
+    async def page(
+        self, which: DeliveryFilter, *, before: int | None = None, after: int | None = None, limit: int = 100
+    ) -> list[tuple[int, Delivery]]:
+        if which.endpoint_id is not None and which.endpoint_id not in self._request_counts:
+            return []
+        order = DeliveryModel.seq.desc() if after is None else DeliveryModel.seq
+        query = _filtered(_listed(DeliveryModel.seq), which).order_by(order)
+        if after is not None:
+            query = query.where(DeliveryModel.seq > after)
+        if before is not None:
+            query = query.where(DeliveryModel.seq < before)
+
+        def job(database: SqliteDatabase) -> list[tuple[int, Delivery]]:
+            with database.atomic():
+                rows = [(row[-1], _listed_record(row)) for row in query.limit(limit).tuples().execute(database)]
+                rows += unsent.deleted_page(database, which, before, after, limit)
+            return sorted(rows, key=itemgetter(0), reverse=after is None)[:limit]
+
+        return await self._readers.run(job)
+
+    async def count(self, which: DeliveryFilter) -> int:
+        if which.endpoint_id is not None and which.endpoint_id not in self._request_counts:
+            return 0
+        query = _filtered(DeliveryModel.select(fn.COUNT(DeliveryModel.seq)), which)
+        return await self._readers.run(lambda database: query.scalar(database) + unsent.count_deleted(database, which))
+
+    async def target_counts(self) -> dict[int, TargetCounts]:
+        number = fn.COUNT(DeliveryModel.seq)
+        queued = DeliveryModel.select(DeliveryModel.target_id, number).where(_QUEUED).group_by(DeliveryModel.target_id)
+        failing = TargetModel.select(TargetModel.id, TargetModel.failures).where(TargetModel.failures > 0)
+        lately = TargetModel.deleted_at > now_us() - DAY_US
+        deleted = TargetModel.select(TargetModel.id, TargetModel.deleted).where(lately)
+
+        def job(database: SqliteDatabase) -> dict[int, TargetCounts]:
+            counts: dict[int, dict[str, Any]] = {}
+            for target_id, error in raw(database).execute(LAST_ERRORS).fetchall():
+                counts[target_id] = {"last_error": error}
+            for name, query in (("queued", queued), ("failures", failing), ("deleted", deleted)):
+                for target_id, count in query.tuples().execute(database):
+                    counts.setdefault(target_id, {})[name] = count
+            return {number: TargetCounts(**own) for number, own in counts.items() if number is not None}
+
+        return await self._readers.run(job)
+
+    async def target_troubles(self) -> list[TargetTrouble]:
+        return await self._readers.run(lambda database: target_troubles(raw(database)))
+
+    async def attempts(self, delivery_id: str) -> list[Attempt]:
+        def job(database: SqliteDatabase) -> list[Attempt]:
+            if unsent.count_deleted(database, DeliveryFilter(delivery_ids=(delivery_id,))):
+                return []  # they were deleted with it
+            return attempts.of_delivery(database, delivery_id)
+
+        return await self._readers.run(job)
+
+    async def last_attempts(self, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
+        return await self._readers.run(lambda database: attempts.last_of(database, delivery_ids))
+
+    async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:
+        return await self._readers.run(lambda database: attempts.response_body(database, delivery_id, attempt))
+
+    def _grew(self, endpoint_id: int, size: int) -> None:
+        self._request_counts.grew(endpoint_id, size)
+        self._limits.grew(endpoint_id, size)
+
+
+def _deliveries(*others: Any) -> ModelSelect[DeliveryModel]:
+    return DeliveryModel.select(*DELIVERY.columns, *others).join(CaptureModel).order_by(DeliveryModel.seq)
+
+
+def _listed(*others: Any) -> ModelSelect[DeliveryModel]:
+    """With what `_listed_record` needs."""
+    return DeliveryModel.select(*DELIVERY.columns, DeliveryModel.sending_at, _BEHIND, *others).join(CaptureModel)
+
+
+def _listed_record(row: Row) -> Delivery:
+    return replace(DELIVERY.record(row), sending_at=row[DELIVERY.width], behind=row[DELIVERY.width + 1])
+
+
+@cache
+def _queued_statement() -> str:
+    """Built once: that takes peewee longer than sending some deliveries, on the loop's thread."""
+    tiny = BodyModel.select(BodyModel.data).where(
+        BodyModel.key == CaptureModel.seq, CaptureModel.size <= SQL(str(TINY_BODY))
+    )
+    query = queries.with_capture(_deliveries(*CAPTURE.columns, tiny)).where(
+        _QUEUED,
+        DeliveryModel.target_id == SQL(":target_id"),
+        SQL("(t1.due_at <= :due_at OR t1.started_at > :due_at)"),
+        DeliveryModel.id.not_in(SQL("(SELECT value FROM json_each(:without))")),
+        queries.of_visible_endpoint(),  # a deleted request is sent until it is purged: it may be restored
+    )
+    return f"{query.sql()[0]} LIMIT :limit"
+
+
+def _short_bodies(database: SqliteDatabase, captures: Sequence[Capture]) -> dict[int, bytes]:
+    """By number: the bodies of those up to `SHORT_BODY` bytes, until `SHORT_BODIES` are reached."""
+    chosen, room = [], SHORT_BODIES
+    for capture in captures:
+        if capture.size <= min(SHORT_BODY, room):
+            chosen.append(capture.seq)
+            room -= capture.size
+    return body_parts.first_parts(database, chosen) if chosen else {}
+
+
+def _intact(capture: Capture, bodies: Mapping[int, bytes]) -> bytes | None:
+    """The body, or None if it is long or damaged: the sender reads those from the store, which checks them."""
+    body = bodies.get(capture.seq)
+    return body if body is not None and sha256(body).hexdigest() == capture.sha256 else None
+
+
+def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> ModelSelect[DeliveryModel]:
+    query = query.where(queries.visible(seq="capture_seq"))
+    if which.endpoint_id is not None:
+        query = query.where(DeliveryModel.endpoint_id == which.endpoint_id)
+    if which.target_id is not None:
+        query = query.where(DeliveryModel.target_id == which.target_id)
+    if which.state is not None:
+        # Not a parameter: SQLite uses the index of queued or failed deliveries only when it sees the state.
+        query = query.where(SQL(f"t1.state = '{which.state.value}'"))
+    if which.replay is not None:
+        query = query.where(DeliveryModel.replay_id.is_null(not which.replay))
+    if which.replay_id is not None:
+        query = query.where(DeliveryModel.replay_id == which.replay_id)
+    if which.capture_ids is not None:
+        seqs = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id.in_(sql_list(which.capture_ids)))
+        query = query.where(DeliveryModel.capture.in_(seqs))
+    if which.delivery_ids is not None:
+        query = query.where(DeliveryModel.id.in_(sql_list(which.delivery_ids)))
+    if which.beginning is not None:
+        query = query.where((DeliveryModel.id >= which.beginning) & (DeliveryModel.id < which.beginning + "g"))
+    return query
+
+
+class _QueuedAgain(NamedTuple):
+    """A delivery; `shown` is what its request's row shows."""
+
+    seq: int
+    target_id: int
+    capture_id: str
+    shown: DeliveryState
+
+
+def _queue_again(database: SqliteDatabase, seqs: Sequence[int]) -> list[_QueuedAgain]:
+    """Queue these deliveries."""
+    chosen = DeliveryModel.seq.in_(sql_list(seqs))
+    fresh = {"state": "queued", "due_at": 0, "round_attempts": 0, "round_ms": None, "next_step": None}
+    DeliveryModel.update(**fresh).where(chosen).execute(database)
+    query = DeliveryModel.select(DeliveryModel.seq, DeliveryModel.target_id, CaptureModel.id, CaptureModel.seq)
+    rows = list(query.join(CaptureModel).where(chosen).order_by(DeliveryModel.seq).tuples().execute(database))
+    shown = delivery_results.show_worst(raw(database), {row[-1] for row in rows})
+    return [_QueuedAgain(seq, target_id, name, shown[capture_seq]) for seq, target_id, name, capture_seq in rows]

@@ -1,0 +1,119 @@
+"""The replays that were started, with their progress."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import msgspec
+from peewee import SqliteDatabase, fn
+
+from app.core.delivery import AttemptTrigger
+from app.core.model import DeliveryState
+from app.core.record import Record
+from app.core.replay.spec import EarlierResults, Replay, ReplayProgress, ReplaySpec, ReplayState
+from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.schema.schema import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
+from app.db.sqlite.writer.writer import Writer
+
+_KEPT = 200
+"""How many replays are kept; their deliveries stay as long as their requests."""
+
+
+_REPEATS = fn.EXISTS(
+    AttemptModel.select(AttemptModel.seq).where(
+        AttemptModel.delivery == DeliveryModel.seq,
+        AttemptModel.number == 1,
+        AttemptModel.trigger == AttemptTrigger.RESTART.value,
+    )
+)
+"""Whether the delivery repeats one that was interrupted."""
+
+
+class _Progress(Record, frozen=True):
+    """What changes of a replay."""
+
+    state: ReplayState
+    progress: ReplayProgress
+    started_at: int | None
+    ended_at: int | None
+    problem: str | None
+    summary: str | None
+
+
+class Replays:
+    """Raises as `ReplayRepository` says."""
+
+    def __init__(self, writer: Writer, readers: Readers) -> None:
+        self._writer, self._readers = writer, readers
+
+    async def load(self) -> None:
+        """Mark those that were going on when the last run ended as interrupted."""
+
+        def job(database: SqliteDatabase) -> None:
+            for row in list(ReplayModel.select().execute(database)):
+                replay = _replay(row)
+                if not replay.ended and replay.state is not ReplayState.INTERRUPTED:
+                    _save(database, msgspec.structs.replace(replay, state=ReplayState.INTERRUPTED))
+
+        await self._writer.run(job)
+
+    async def save(self, replay: Replay) -> None:
+        await self._writer.run(lambda database: _save(database, replay))
+
+    async def get(self, replay_id: str) -> Replay | None:
+        query = ReplayModel.select().where(ReplayModel.id == replay_id)
+        return await self._readers.run(lambda database: next((_replay(row) for row in query.execute(database)), None))
+
+    async def latest(self, limit: int = 50) -> list[Replay]:
+        query = ReplayModel.select().order_by(ReplayModel.id.desc()).limit(limit)
+        return await self._readers.run(lambda database: [_replay(row) for row in query.execute(database)])
+
+    async def results(self, replay_id: str) -> EarlierResults:
+        query = (
+            DeliveryModel.select(
+                CaptureModel.id,
+                DeliveryModel.target_id,
+                DeliveryModel.state == DeliveryState.DELIVERED.value,
+                DeliveryModel.interrupted,
+                _REPEATS,
+            )
+            .join(CaptureModel)
+            .where(DeliveryModel.replay_id == replay_id)
+            .order_by(DeliveryModel.seq)
+        )
+
+        def job(database: SqliteDatabase) -> EarlierResults:
+            ended: dict[tuple[str, int | None], str] = {}
+            interrupted: Counter[tuple[str, int | None]] = Counter()
+            repeated = 0
+            for capture_id, target_id, delivered, cut, repeats in query.tuples().execute(database):
+                key = capture_id, target_id
+                interrupted[key] -= repeats
+                repeated += repeats
+                if cut:
+                    interrupted[key] += 1
+                else:
+                    ended[key] = ended.get(key, "") + ("1" if delivered else "0")
+            return EarlierResults(ended=ended, interrupted=dict(+interrupted), repeated=repeated)
+
+        return await self._readers.run(job)
+
+
+def _save(database: SqliteDatabase, replay: Replay) -> None:
+    changing = _Progress(**{name: getattr(replay, name) for name in _Progress.__struct_fields__})
+    row = {
+        "id": replay.id,
+        "created_at": replay.created_at,
+        "spec": msgspec.json.encode(replay.spec).decode(),
+        "progress": msgspec.json.encode(changing).decode(),
+    }
+    ReplayModel.insert(**row).on_conflict_replace().execute(database)
+    newest = ReplayModel.select(ReplayModel.id).order_by(ReplayModel.id.desc()).limit(_KEPT)
+    ReplayModel.delete().where(ReplayModel.id.not_in(newest)).execute(database)
+
+
+def _replay(row: ReplayModel) -> Replay:
+    changing = msgspec.json.decode(row.progress, type=_Progress)
+    fields = {name: getattr(changing, name) for name in _Progress.__struct_fields__}
+    spec = msgspec.json.decode(row.spec, type=ReplaySpec)
+    return Replay(id=row.id, created_at=row.created_at, spec=spec, **fields)

@@ -1,0 +1,128 @@
+"""The responses of two targets to the same requests, read page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from peewee import SQL, SqliteDatabase, Tuple
+
+from app.core.comparison.compared_request import ResponsePair, ResponsePairs
+from app.core.comparison.response_comparison import ComparedResponse
+from app.core.delivery import Attempt
+from app.core.model import PageKey, Summary
+from app.db.sqlite.deliveries import attempts
+from app.db.sqlite.raw_sql import sql_list
+from app.db.sqlite.reads import queries
+from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.schema.schema import CaptureModel
+
+EXAMINED_MAX = 1_000
+"""Requests looked at in one read: most may have gone to one of the targets only."""
+BODIES_MAX = 8 * 1024 * 1024
+"""Bytes of response bodies in one page, plus those of one pair."""
+_LATEST = (
+    "(SELECT id FROM delivery WHERE capture_seq = t1.seq AND target_id = ? AND state <> 'queued'"
+    " AND (replay_id IS NULL OR EXISTS (SELECT 1 FROM replay WHERE replay.id = delivery.replay_id"
+    " AND json_extract(spec, '$.edit') IS NULL AND coalesce(json_extract(spec, '$.faults.cut_off'), 0) = 0))"
+    " ORDER BY seq DESC LIMIT 1)"
+)
+"""A replay counts if it sent the request as it was captured; of one that is no longer listed, this is not known."""
+
+
+class ResponsePairReader:
+    """Raises as `ResponsePairRepository` says."""
+
+    def __init__(self, readers: Readers) -> None:
+        self._readers = readers
+
+    async def page(
+        self,
+        endpoint_id: int,
+        first_target: int,
+        second_target: int,
+        *,
+        before: PageKey | None = None,
+        limit: int = 100,
+        capture_ids: Sequence[str] | None = None,
+    ) -> ResponsePairs:
+        def job(database: SqliteDatabase) -> ResponsePairs:
+            with database.atomic():  # one snapshot: nothing is purged between the statements
+                rows = _candidates(database, endpoint_id, (first_target, second_target), before, capture_ids)
+                return _pairs(database, endpoint_id, rows, limit)
+
+        return await self._readers.run(job)
+
+
+_Candidate = tuple[PageKey, str | None, str | None]
+"""A request, and its latest ended delivery to each of the targets."""
+
+
+def _candidates(
+    database: SqliteDatabase,
+    endpoint_id: int,
+    targets: tuple[int, int],
+    before: PageKey | None,
+    capture_ids: Sequence[str] | None,
+) -> list[_Candidate]:
+    place = (CaptureModel.received_at, CaptureModel.id)
+    latest = [SQL(_LATEST, [target]) for target in targets]
+    query = CaptureModel.select(*place, *latest).where(CaptureModel.endpoint == endpoint_id, queries.visible())
+    if before is not None:
+        query = query.where(Tuple(*place) < (before.received_at, before.id))
+    if capture_ids is not None:
+        query = query.where(CaptureModel.id.in_(sql_list(capture_ids)))
+    query = query.order_by(*(column.desc() for column in place)).limit(EXAMINED_MAX)
+    rows = query.tuples().execute(database)
+    return [(PageKey(received_at=at, id=name), first, second) for at, name, first, second in rows]
+
+
+def _pairs(database: SqliteDatabase, endpoint_id: int, rows: Sequence[_Candidate], limit: int) -> ResponsePairs:
+    """The pairs among the candidates, until there are `limit` or their bodies are large."""
+    both = [(key, first, second) for key, first, second in rows if first is not None and second is not None][:limit]
+    last = attempts.last_of(database, [name for _, *names in both for name in names])
+    summaries = _summaries(database, [key.id for key, *_ in both])
+    pairs: list[ResponsePair] = []
+    size = 0
+    for key, *names in both:
+        request, tried = summaries.get(key.id), [last.get(name) for name in names]
+        responses = [_response(database, one) for one in tried]
+        if request is not None:
+            pairs.append(
+                ResponsePair(
+                    request=request,
+                    first_delivery=names[0],
+                    second_delivery=names[1],
+                    first=responses[0],
+                    second=responses[1],
+                )
+            )
+        size += sum(len(one.body) for one in responses)
+        if size > BODIES_MAX or len(pairs) == limit:
+            return _page(pairs, rows, key)
+    return _page(pairs, rows, rows[-1][0] if rows else None)
+
+
+def _page(pairs: list[ResponsePair], rows: Sequence[_Candidate], end: PageKey | None) -> ResponsePairs:
+    """The page that ends with the candidate `end`."""
+    examined = next((count for count, row in enumerate(rows, 1) if row[0] == end), 0)
+    ended = examined == len(rows) < EXAMINED_MAX
+    return ResponsePairs(pairs=tuple(pairs), examined=examined, next=None if ended else end)
+
+
+def _response(database: SqliteDatabase, attempt: Attempt | None) -> ComparedResponse:
+    if attempt is None or attempt.status is None:
+        failure = attempt.error if attempt is not None else None
+        return ComparedResponse(status=None, failure=failure or "No response")
+    if attempt.response_removed:
+        return ComparedResponse(status=None, failure="Response removed to make room", complete=False)
+    return ComparedResponse(
+        status=attempt.status,
+        headers=attempt.response_headers,
+        body=attempts.response_body(database, attempt.delivery_id, attempt.number),
+        complete=not attempt.response_truncated,
+        ms=attempt.ms,
+    )
+
+
+def _summaries(database: SqliteDatabase, ids: Sequence[str]) -> dict[str, Summary]:
+    return {capture.id: capture.summary() for capture in queries.by_ids(database, ids)}

@@ -1,0 +1,147 @@
+"""Deliveries that are deleted with their request before they were sent: counted by target, and the newest kept.
+
+A delivery's row goes with its request. What is kept of it is in a table of its own, so that neither the deliveries that
+are sent nor their indexes carry it. Only what a storage limit or retention deletes is counted, not what the user does.
+"""
+
+from __future__ import annotations
+
+import logging
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+from peewee import SqliteDatabase
+
+from app.core.clock import DAY_US, now_us
+from app.core.delivery import Delivery, DeliveryFilter
+from app.core.model import DeliveryState
+from app.core.text import count_of
+from app.db.encoded_headers import encode_headers
+from app.db.sqlite.raw_sql import json_list, raw
+
+log = logging.getLogger(__name__)
+
+KEPT = 1_000
+"""How many deleted deliveries are kept, of all endpoints together."""
+TARGET_MAX = 1_000
+"""Characters of a request's target that are kept."""
+LOG_S = 60.0
+
+BY_LIMIT = "Request deleted before it was sent: a storage limit was reached."
+BY_AGE = "Request deleted before it was sent: its retention ended."
+
+_UNSENT = (
+    "FROM delivery INDEXED BY delivery_capture WHERE capture_seq IN ({requests}) AND state = 'queued'"
+    " AND sending_at IS NULL AND target_id IS NOT NULL AND replay_id IS NULL AND (attempts = 0 OR NOT EXISTS"
+    " (SELECT 1 FROM attempt WHERE delivery_seq = delivery.seq"
+    f" AND (length(headers) > {len(encode_headers(()))} OR failure = 'interrupted')))"
+)
+"""Not those of which an attempt was written, or may have been: only then it has headers, or was interrupted."""
+_COUNT = f"SELECT target_id, count(*), max(seq) {_UNSENT} GROUP BY target_id"
+_KEEP = f"""INSERT INTO deleted_delivery
+    SELECT sent.seq, sent.id, capture.id, sent.endpoint_id, target_id, url, queued_at, attempts, started_at, :error,
+        method, substr(target, 1, {TARGET_MAX}), event, gist
+    FROM (SELECT * {_UNSENT} ORDER BY seq DESC LIMIT {KEPT}) AS sent JOIN capture ON capture.seq = sent.capture_seq"""
+_FORGET = f"""DELETE FROM deleted_delivery
+    WHERE seq <= (SELECT seq FROM deleted_delivery ORDER BY seq DESC LIMIT 1 OFFSET {KEPT})"""
+_ADD = f"""UPDATE target SET deleted = iif(deleted_at > :at - {DAY_US}, deleted, 0) + :count, deleted_at = :at
+    WHERE id = :target"""
+
+_SAME = ("id", "capture_id", "endpoint_id", "url", "queued_at", "target_id", "attempts", "started_at", "error")
+_COLUMNS = {name: name for name in _SAME} | {name: f"captured_{name}" for name in ("method", "target", "event", "gist")}
+"""The columns of a deleted delivery, each with the field that it holds."""
+
+Unsent = dict[int, int]
+"""How many deliveries were deleted before they were sent, by target."""
+
+
+def keep_unsent(connection: sqlite3.Connection, requests: str, values: Mapping[str, Any], error: str) -> Unsent:
+    """Count and keep what is still to be sent of these requests, which are about to be deleted. `requests` selects
+    their numbers with `values`; `error` says why they are deleted. Runs on the writer's thread."""
+    counts = connection.execute(_COUNT.format(requests=requests), values).fetchall()
+    if counts:
+        connection.execute(_KEEP.format(requests=requests), {**values, "error": error})
+        connection.execute(_FORGET)
+        at = now_us()
+        for target_id, count, _ in counts:
+            connection.execute(_ADD, {"at": at, "count": count, "target": target_id})
+    return {target_id: count for target_id, count, _ in counts}
+
+
+def deleted_page(
+    database: SqliteDatabase, which: DeliveryFilter, before: int | None, after: int | None, limit: int
+) -> list[tuple[int, Delivery]]:
+    """As `DeliveryRepository.page`."""
+    found = _where(which)
+    if found is None:
+        return []
+    where, values = found
+    order = "ORDER BY seq DESC" if after is None else "ORDER BY seq"
+    rows = raw(database).execute(
+        f"SELECT seq, {', '.join(_COLUMNS)} FROM deleted_delivery"
+        f" WHERE seq < ? AND seq > ? AND {where} {order} LIMIT ?",
+        (2**63 - 1 if before is None else before, after or 0, *values, limit),
+    )
+    return [(seq, _delivery(dict(zip(_COLUMNS.values(), fields, strict=True)))) for seq, *fields in rows.fetchall()]
+
+
+def count_deleted(database: SqliteDatabase, which: DeliveryFilter) -> int:
+    """How many of those that are kept."""
+    found = _where(which)
+    if found is None:
+        return 0
+    where, values = found
+    (count,) = raw(database).execute(f"SELECT count(*) FROM deleted_delivery WHERE {where}", values).fetchone()
+    return int(count)
+
+
+def _where(which: DeliveryFilter) -> tuple[str, list[Any]] | None:
+    """A condition; None when no deleted delivery can meet the filter."""
+    if which.state not in (None, DeliveryState.NOT_SENT) or which.replay or which.replay_id is not None:
+        return None
+    parts, values = ["endpoint_id NOT IN (SELECT id FROM endpoint WHERE trashed IS NOT NULL)"], list[Any]()
+    for column, value in (("endpoint_id", which.endpoint_id), ("target_id", which.target_id)):
+        if value is not None:
+            parts.append(f"{column} = ?")
+            values.append(value)
+    for column, ids in (("capture_id", which.capture_ids), ("id", which.delivery_ids)):
+        if ids is not None:
+            parts.append(f"{column} IN (SELECT value FROM json_each(?))")
+            values.append(json_list(ids))
+    if which.beginning is not None:
+        parts.append("id >= ? AND id < ?")
+        values += [which.beginning, which.beginning + "g"]
+    return " AND ".join(parts), values
+
+
+def _delivery(fields: dict[str, Any]) -> Delivery:
+    return Delivery(state=DeliveryState.NOT_SENT, deleted=True, **fields)
+
+
+class UnsentReport:
+    """What was deleted since it was last taken, and logged: at once, then at most once a minute."""
+
+    def __init__(self) -> None:
+        self._fresh: Counter[int] = Counter()
+        self._unlogged: Counter[int] = Counter()
+        self._next = 0.0
+
+    def add(self, unsent: Mapping[int, int]) -> None:
+        self._fresh.update(unsent)
+        self._unlogged.update(unsent)
+
+    def take(self) -> Unsent:
+        """What was added since the last call."""
+        if self._unlogged and time.monotonic() >= self._next:
+            self.log()
+        taken, self._fresh = dict(self._fresh), Counter()
+        return taken
+
+    def log(self) -> None:
+        for target_id, count in self._unlogged.items():
+            log.warning("%s deleted before being sent to target %d", count_of(count, "request"), target_id)
+        self._unlogged.clear()
+        self._next = time.monotonic() + LOG_S

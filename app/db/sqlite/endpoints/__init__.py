@@ -1,0 +1,1 @@
+"""Endpoints, their plan and their tunnels' URLs."""

@@ -1,0 +1,194 @@
+"""The endpoints: the writes that change them."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from peewee import SqliteDatabase
+
+from app.core.clock import now_us
+from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError
+from app.core.events import EndpointSaved, EndpointsReordered, Event
+from app.core.ids import new_slug
+from app.core.model import Counts, Endpoint, EndpointDraft
+from app.core.rules import FieldError, create_refusal, endpoint_errors, position_error
+from app.db.endpoint_directory import EndpointDirectory, endpoint_not_found
+from app.db.sqlite.counts import RequestCounts
+from app.db.sqlite.deliveries.removed_targets import RemovedTargets
+from app.db.sqlite.deliveries.targets import save_first_target, targets_of
+from app.db.sqlite.endpoints.account import read_plan
+from app.db.sqlite.raw_sql import raw
+from app.db.sqlite.reads.queries import IN_ORDER, all_endpoints, endpoint_of
+from app.db.sqlite.reads.records import from_draft, to_endpoint
+from app.db.sqlite.schema.schema import PLAN_LIMIT, EndpointModel
+from app.db.sqlite.storage_limits import StorageLimits
+from app.db.sqlite.trash.trash import Trash
+from app.db.sqlite.writer.insert import ManyRows
+from app.db.sqlite.writer.writer import Writer
+
+
+class Endpoints:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        directory: EndpointDirectory,
+        *,
+        counts: RequestCounts,
+        limits: StorageLimits,
+        publish: Callable[[Event], None],
+        own_bases: Callable[[], Sequence[str]],
+        retention_changed: Callable[[], None],
+        removed_targets: RemovedTargets,
+        trash: Trash,
+    ) -> None:
+        self._writer, self._directory = writer, directory
+        self._request_counts, self._limits, self._trash = counts, limits, trash
+        self._publish, self._own_bases, self._retention_changed = publish, own_bases, retention_changed
+        self._removed_targets = removed_targets
+
+    async def load(self) -> None:
+        """Read all endpoints at start; StorageUnavailableError when they cannot be read."""
+        for endpoint in await self._writer.run(all_endpoints):
+            self._directory.keep(endpoint)
+
+    def all(self) -> tuple[Endpoint, ...]:
+        """Every endpoint, in the user's order; new ones last."""
+        return self._directory.all()
+
+    def by_slug(self, slug: str) -> Endpoint | None:
+        return self._directory.by_slug(slug)
+
+    def capturing(self, slug: str) -> Endpoint | None:
+        return self._directory.capturing(slug)
+
+    def by_id(self, endpoint_id: int) -> Endpoint | None:
+        return self._directory.by_id(endpoint_id)
+
+    async def create(self, draft: EndpointDraft) -> Endpoint:
+        """Store a new endpoint. InvalidFieldsError, PlanLimitError or StorageUnavailableError when it cannot be."""
+        self._check(endpoint_errors(draft, self._own_bases()))
+        columns = {**from_draft(draft), "slug": draft.slug or new_slug(), "created_at": now_us()}
+
+        def job(database: SqliteDatabase) -> Endpoint:
+            try:
+                number = _ENDPOINTS.insert(raw(database), [columns[name] for name in _COLUMNS])
+            except sqlite3.IntegrityError as error:
+                _refuse(error, database, columns["slug"])
+            save_first_target(database, None, number, draft)
+            targets = targets_of(database, number) if draft.forward_url is not None else ()
+            return to_endpoint(EndpointModel(id=number, **columns), targets)
+
+        def after(endpoint: Endpoint) -> None:
+            self._request_counts.start(endpoint.id, Counts())
+            self._limits.follow(endpoint)
+            self._directory.keep(endpoint)
+            self._publish(EndpointSaved(endpoint=endpoint, created=True))
+
+        while True:
+            try:
+                return await self._writer.run(job, after)
+            except (PlanLimitError, SlugTakenError) as error:
+                if not await self._purge_in_the_way(error, columns["slug"]):
+                    raise
+
+    async def _purge_in_the_way(self, error: HooklineError, slug: str) -> bool:
+        """A deleted endpoint that can be restored counts towards the plan and holds its slug; False if none does."""
+        if isinstance(error, PlanLimitError):
+            return await self._trash.purge_endpoints(lambda endpoint: True, most=1)
+        return await self._trash.purge_endpoints(lambda endpoint: endpoint.slug == slug)
+
+    async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint:
+        """Change an endpoint to `draft`, whose slug is None or unchanged. Raises as `create`, and NotFoundError."""
+        old = self._directory.require(endpoint_id)
+        errors = endpoint_errors(draft, self._own_bases())
+        if draft.slug not in (None, old.slug):
+            errors.append(FieldError(field="slug", message=f"Slug cannot be changed; it stays {old.slug!r}."))
+        self._check(errors)
+        columns = from_draft(draft)
+
+        def job(database: SqliteDatabase) -> Endpoint:
+            EndpointModel.update(**columns).where(_is(endpoint_id)).execute(database)
+            save_first_target(database, endpoint_of(database, endpoint_id), endpoint_id, draft)
+            return endpoint_of(database, endpoint_id)
+
+        def after(endpoint: Endpoint) -> None:
+            changed = self._directory.require(endpoint_id).retention_days != endpoint.retention_days
+            self._directory.keep(endpoint)
+            self._publish(EndpointSaved(endpoint=endpoint, created=False))
+            self._limits.follow(endpoint)
+            self._removed_targets.check(target.id for target in old.targets)
+            if changed:
+                self._retention_changed()
+
+        endpoint = await self._writer.run(job, after)
+        await self._removed_targets.run()
+        return endpoint
+
+    async def move(self, endpoint_id: int, position: int) -> None:
+        """Move an endpoint to this position in the list, counted from 1.
+
+        InvalidFieldsError (field `position`) beyond the list, NotFoundError, or StorageUnavailableError.
+        """
+        self._directory.require(endpoint_id)
+        wrong = position_error(position, len(self._directory.all()))
+        self._check([FieldError(field="position", message=wrong)] if wrong else [])
+
+        def job(database: SqliteDatabase) -> list[int]:
+            # Read from the database, not the directory: endpoints may have been added or removed since.
+            seen = [endpoint.id for endpoint in all_endpoints(database)]
+            if endpoint_id not in seen:
+                raise endpoint_not_found()
+            order = EndpointModel.select(EndpointModel.id).order_by(*IN_ORDER)
+            ids = [number for (number,) in order.tuples().execute(database)]
+            place = ids.index(seen[min(position, len(seen)) - 1])  # `position` is among those that are seen
+            ids.remove(endpoint_id)
+            ids.insert(place, endpoint_id)
+            for place, number in enumerate(ids, 1):
+                EndpointModel.update(position=place).where(EndpointModel.id == number).execute(database)
+            return ids
+
+        def after(ids: list[int]) -> None:
+            self._publish(EndpointsReordered(endpoint_ids=self._directory.reorder(ids)))
+
+        await self._writer.run(job, after)
+
+    async def delete(self, endpoint_id: int) -> None:
+        """Delete an endpoint: it is hidden at once with its requests, which are then deleted in small steps.
+
+        NotFoundError, or StorageUnavailableError.
+        """
+        await self._trash.delete_endpoint(endpoint_id, for_good=True)
+
+    @staticmethod
+    def _check(errors: Sequence[FieldError]) -> None:
+        if errors:
+            raise InvalidFieldsError(errors)
+
+
+_COLUMNS = (*from_draft(EndpointDraft(name="")), "slug", "created_at")
+_ENDPOINTS = ManyRows("endpoint", _COLUMNS)
+
+
+class SlugTakenError(InvalidFieldsError):
+    """Another endpoint has the slug."""
+
+
+def _is(endpoint_id: int) -> object:
+    return (EndpointModel.id == endpoint_id) & EndpointModel.trashed.is_null()
+
+
+def _refuse(error: sqlite3.IntegrityError, database: SqliteDatabase, slug: str) -> NoReturn:
+    """Raise the error for the user, by the constraint or trigger that failed."""
+    if PLAN_LIMIT in str(error):
+        known = len(all_endpoints(database))
+        raise PlanLimitError(create_refusal(read_plan(database), known) or str(error)) from error
+    if "endpoint.slug" in str(error):
+        message = (
+            f"Slug {slug!r} is taken by another endpoint. Choose another, or leave it empty to have one generated."
+        )
+        raise SlugTakenError([FieldError(field="slug", message=message)]) from error
+    raise error

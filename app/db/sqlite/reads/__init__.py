@@ -1,0 +1,1 @@
+"""What several parts of the store read, and the threads that read."""

@@ -1,0 +1,265 @@
+"""Queries of the readers: pages by key, requests in the order of storing, one request, its body. Lists read neither
+headers nor bodies."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from functools import cache
+from hashlib import sha256
+from typing import Any
+
+from peewee import JOIN, SQL, ModelSelect, SqliteDatabase, Tuple
+
+from app.core.deletion import MarkedIds
+from app.core.errors import DamagedBodyError, NotFoundError
+from app.core.model import PART_SIZE, Capture, CaptureWithBody, Counts, Endpoint, PageKey, Summary
+from app.core.target import Target
+from app.db.endpoint_directory import endpoint_not_found
+from app.db.sqlite import body_parts
+from app.db.sqlite.raw_sql import raw, sql_list
+from app.db.sqlite.reads.records import CAPTURE, SUMMARY, to_endpoint, to_target
+from app.db.sqlite.schema.schema import (
+    CaptureModel,
+    EndpointModel,
+    NoteModel,
+    ResponseTimeModel,
+    StarModel,
+    TargetModel,
+)
+
+
+def page(
+    database: SqliteDatabase,
+    endpoint_id: int | None,
+    before: PageKey | None,
+    after: PageKey | None,
+    limit: int,
+    *,
+    beginning: str | None = None,
+) -> list[Summary]:
+    """At most `limit` summaries, newest first: the next older than `before`, or the next newer than `after`.
+
+    With `beginning`, only those whose ids begin with it.
+    """
+    rising = after is not None
+    query = _select(*SUMMARY.columns).where(visible()).limit(limit)
+    if endpoint_id is None or beginning is not None:
+        # ids sort as times do, and the index on them serves all endpoints
+        query = query.order_by(CaptureModel.id.asc() if rising else CaptureModel.id.desc())
+        if before is not None:
+            query = query.where(CaptureModel.id < before.id)
+        if after is not None:
+            query = query.where(CaptureModel.id > after.id)
+        if beginning is not None:
+            query = query.where(
+                (CaptureModel.id >= beginning) & (CaptureModel.id < beginning + "g")
+            )  # past every digit
+        if endpoint_id is not None:
+            query = query.where(CaptureModel.endpoint == endpoint_id)
+    else:
+        place = Tuple(CaptureModel.received_at, CaptureModel.id)
+        order = (CaptureModel.received_at, CaptureModel.id)
+        query = query.where(CaptureModel.endpoint == endpoint_id)
+        query = query.order_by(*order) if rising else query.order_by(*(column.desc() for column in order))
+        if before is not None:
+            query = query.where(place < (before.received_at, before.id))
+        if after is not None:
+            query = query.where(place > (after.received_at, after.id))
+    found = [SUMMARY.record(row) for row in query.tuples().execute(database)]
+    return found[::-1] if rising else found
+
+
+def between(database: SqliteDatabase, after: int, upto: int, limit: int) -> list[Summary]:
+    """The first `limit` summaries of requests numbered above `after` and at most `upto`, in the order of storing."""
+    query = _select(*SUMMARY.columns).where(CaptureModel.seq > after, CaptureModel.seq <= upto, visible())
+    query = query.order_by(CaptureModel.seq).limit(limit)
+    return [SUMMARY.record(row) for row in query.tuples().execute(database)]
+
+
+def seq_of(database: SqliteDatabase, capture_id: str) -> int | None:
+    """The number of a stored request."""
+    query = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id == capture_id, visible())
+    return next((seq for (seq,) in query.tuples().execute(database)), None)
+
+
+def get(database: SqliteDatabase, capture_id: str) -> Capture | None:
+    """One request with its headers."""
+    row = raw(database).execute(_get_statement(), (capture_id,)).fetchone()
+    return None if row is None else CAPTURE.record(row)
+
+
+def get_with_body(database: SqliteDatabase, capture_id: str) -> CaptureWithBody | None:
+    """One request with its headers, and its body if that has one part."""
+    row = raw(database).execute(_get_statement(_ONLY_PART), (capture_id,)).fetchone()
+    if row is None:
+        return None
+    capture, part = CAPTURE.record(row), row[CAPTURE.width]
+    if capture.size > PART_SIZE:
+        return CaptureWithBody(capture=capture, body=None, damaged=None)
+    body = part or b""
+    damaged = len(body) != capture.size or sha256(body).hexdigest() != capture.sha256
+    return CaptureWithBody(capture=capture, body=None if damaged else body, damaged=damaged)
+
+
+_ONLY_PART = "(SELECT data FROM capture_body WHERE key = t1.seq AND t1.body_key IS NULL)"
+
+
+@cache
+def _get_statement(*more: str) -> str:
+    """Built once: that takes peewee much longer than SQLite takes to find the row. `more`: columns after those."""
+    return _select(*CAPTURE.columns, *map(SQL, more)).where((CaptureModel.id == SQL("?")) & visible()).sql()[0]
+
+
+def by_seq(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, Capture]:
+    """Requests with their headers, by number; those that are not stored are left out."""
+    query = _select(*CAPTURE.columns).where(CaptureModel.seq.in_(sql_list(seqs)) & visible())
+    found = [CAPTURE.record(row) for row in query.tuples().execute(database)]
+    return {capture.seq: capture for capture in found}
+
+
+def by_ids(database: SqliteDatabase, ids: Sequence[str]) -> list[Capture]:
+    """Requests with their headers, in no order; those that are not stored are left out."""
+    query = _select(*CAPTURE.columns).where(CaptureModel.id.in_(sql_list(ids)) & visible())
+    return [CAPTURE.record(row) for row in query.tuples().execute(database)]
+
+
+def body(database: SqliteDatabase, capture_id: str, offset: int, length: int | None) -> bytes:
+    """Bytes of a request's body from `offset`, at most `length`; NotFoundError when the request is not there,
+    DamagedBodyError when bytes are missing, or a whole body does not match its SHA-256."""
+    with database.atomic():
+        found = raw(database).execute(_place_of_body(), (capture_id,)).fetchone()
+        if found is None:
+            raise NotFoundError("This request is no longer stored.")
+        seq, body_key, size, digest = found
+        end = size if length is None else min(size, offset + length)
+        if end <= offset:
+            return b""
+        data = body_parts.read(raw(database), seq, body_key, offset, end)
+    if len(data) != end - offset:
+        raise DamagedBodyError
+    if length is None and not offset and sha256(data).hexdigest() != digest:
+        raise DamagedBodyError
+    return data
+
+
+@cache
+def _place_of_body() -> str:
+    """Built once, as above."""
+    columns = CaptureModel.seq, CaptureModel.body_key, CaptureModel.size, CaptureModel.sha256
+    return CaptureModel.select(*columns).where((CaptureModel.id == SQL("?")) & visible()).sql()[0]
+
+
+def numbers_of(database: SqliteDatabase, ids: Collection[str]) -> frozenset[int]:
+    """The numbers of those of these requests that are stored."""
+    rows = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id.in_(sql_list(ids)))
+    return frozenset(seq for (seq,) in rows.tuples().execute(database))
+
+
+def stored_ids(database: SqliteDatabase, ids: Collection[str]) -> frozenset[str]:
+    """Those of these requests that are stored."""
+    rows = CaptureModel.select(CaptureModel.id).where(CaptureModel.id.in_(sql_list(ids)), visible())
+    return frozenset(name for (name,) in rows.tuples().execute(database))
+
+
+def marked_ids(database: SqliteDatabase, endpoint_id: int | None) -> MarkedIds:
+    """The requests with a star or a note. Reads the few marks, not the requests."""
+    starred, noted = (
+        frozenset(
+            name
+            for (name,) in raw(database).execute(
+                f"SELECT id FROM {table} CROSS JOIN capture ON seq = capture_seq"
+                f" WHERE endpoint_id = coalesce(?, endpoint_id) AND {visible_sql()}",
+                (endpoint_id,),
+            )
+        )
+        for table in ("capture_star", "capture_note")
+    )
+    return MarkedIds(starred=starred, noted=noted)
+
+
+def count_all(database: SqliteDatabase) -> dict[int, Counts]:
+    """The counts of each endpoint that has requests, from the list's index alone.
+
+    Its order gives the newest request; reading that in the same pass would take as long as the rest.
+    """
+    rows = raw(database).execute(
+        "SELECT endpoint_id, total, unread,"
+        " (SELECT max(received_at) FROM capture WHERE capture.endpoint_id = counted.endpoint_id)"
+        " FROM (SELECT endpoint_id, count(*) AS total, count(*) - sum(is_read) AS unread FROM capture"
+        " GROUP BY endpoint_id) AS counted"
+    )
+    return {number: Counts(total=total, unread=unread, last_received_at=last) for number, total, unread, last in rows}
+
+
+def _select(*columns: Any) -> ModelSelect[CaptureModel]:
+    return with_capture(CaptureModel.select(*columns))
+
+
+def with_capture(query: ModelSelect[Any]) -> ModelSelect[Any]:
+    """A query with requests, joined to the tables that hold the other columns of `CAPTURE`."""
+    for beside in (ResponseTimeModel, StarModel, NoteModel):
+        query = query.join_from(CaptureModel, beside, JOIN.LEFT_OUTER, on=beside.capture == CaptureModel.seq)
+    return query
+
+
+_NOT_OF_TRASHED = "{table}.endpoint_id NOT IN (SELECT id FROM endpoint WHERE trashed IS NOT NULL)"
+
+
+def trashed_sql(table: str = "capture", seq: str = "seq") -> str:
+    """The number of the deletion that hides a request, NULL normally; not of one that hides its whole endpoint. `table`
+    has the request's endpoint, and its number in the column `seq`. Endpoints without a deletion cost a look into an
+    index that is mostly empty."""
+    return (
+        f"CASE WHEN {table}.endpoint_id IN (SELECT endpoint_id FROM trash) THEN"
+        f" (SELECT CASE WHEN first_seq <= {table}.{seq} THEN deletion END FROM trash"
+        f" WHERE trash.endpoint_id = {table}.endpoint_id AND last_seq >= {table}.{seq}"
+        " ORDER BY last_seq LIMIT 1) END"
+    )
+
+
+def visible_sql(table: str = "capture", seq: str = "seq") -> str:
+    """The condition that excludes deleted requests."""
+    return f"({_NOT_OF_TRASHED.format(table=table)} AND {trashed_sql(table, seq)} IS NULL)"
+
+
+def any_trashed(database: SqliteDatabase) -> bool:
+    """Whether anything is hidden. Reads that pass a million rows ask this first: the condition takes an eighth of the
+    time of such a read."""
+    statement = "SELECT EXISTS (SELECT 1 FROM trash) OR EXISTS (SELECT 1 FROM endpoint WHERE trashed IS NOT NULL)"
+    return bool(raw(database).execute(statement).fetchone()[0])
+
+
+def visible(table: str = "t1", seq: str = "seq") -> SQL:
+    """The same for a query of models, which calls its first table t1."""
+    return SQL(visible_sql(table, seq))
+
+
+def of_visible_endpoint(table: str = "t1") -> SQL:
+    """The condition that excludes requests and deliveries of deleted endpoints."""
+    return SQL(_NOT_OF_TRASHED.format(table=table))
+
+
+IN_ORDER = (EndpointModel.position.asc(nulls="LAST"), EndpointModel.id)
+"""The user's order."""
+
+
+def all_endpoints(database: SqliteDatabase, endpoint_id: int | None = None) -> list[Endpoint]:
+    """All that are not deleted, in the user's order; with an `endpoint_id` only that one."""
+    query = EndpointModel.select().where(EndpointModel.trashed.is_null()).order_by(*IN_ORDER)
+    target_query = TargetModel.select().order_by(TargetModel.position, TargetModel.id)
+    if endpoint_id is not None:
+        query = query.where(EndpointModel.id == endpoint_id)
+        target_query = target_query.where(TargetModel.endpoint == endpoint_id)
+    targets: dict[int, list[Target]] = {}
+    for row in target_query.execute(database):
+        target = to_target(row)
+        targets.setdefault(target.endpoint_id, []).append(target)
+    return [to_endpoint(row, tuple(targets.get(row.id, ()))) for row in query.execute(database)]
+
+
+def endpoint_of(database: SqliteDatabase, endpoint_id: int) -> Endpoint:
+    """Raises NotFoundError."""
+    found = all_endpoints(database, endpoint_id)
+    if not found:
+        raise endpoint_not_found()
+    return found[0]

@@ -1,0 +1,116 @@
+"""Three threads with read-only connections: two read lists and bodies, one does what takes longer, such as searches.
+
+All read from snapshots and delay no capture, and no list waits for a search.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Barrier, BrokenBarrierError, Thread
+from typing import Any, TypeVar
+
+from peewee import SqliteDatabase
+
+from app.core.errors import StorageUnavailableError
+from app.db.sqlite.connection import is_unreadable, reader_database, trouble
+
+T = TypeVar("T")
+THREADS, SLOW_THREADS = 2, 1
+
+_Job = tuple[Callable[[SqliteDatabase], Any], "asyncio.Future[Any]"]
+
+
+class Readers:
+    """Runs functions of a read-only database. All public methods are called on the loop's thread."""
+
+    def __init__(self, path: Path, on_unreadable: Callable[[], None]) -> None:
+        """`on_unreadable` is called when the file or the disk seems to be damaged."""
+        self._database, self._on_unreadable = reader_database(path), on_unreadable
+        self._loop = asyncio.get_running_loop()
+        self._quick: SimpleQueue[_Job | None] = SimpleQueue()
+        self._slow: SimpleQueue[_Job | None] = SimpleQueue()
+        self._queues = [self._quick] * THREADS + [self._slow] * SLOW_THREADS
+        self._threads = [
+            Thread(target=self._main, args=(queue,), name=f"hookline-reader-{n}", daemon=True)
+            for n, queue in enumerate(self._queues)
+        ]
+        self._running = len(self._threads)
+        self._ended = asyncio.Event()
+        self._closed = False
+        for thread in self._threads:
+            thread.start()
+
+    async def run(self, job: Callable[[SqliteDatabase], T], *, slow: bool = False) -> T:
+        """What `job` returns; StorageUnavailableError when the file cannot be read, or after `close`. Jobs that are not
+        `slow` never wait for those that are."""
+        if self._closed:
+            raise StorageUnavailableError("Hookline is closing: nothing is read any more.")
+        future: asyncio.Future[T] = self._loop.create_future()
+        (self._slow if slow else self._quick).put((job, future))
+        return await future
+
+    async def connect(self) -> None:
+        """Open the connections of all threads."""
+        together = Barrier(THREADS)
+
+        def wait(_: SqliteDatabase) -> None:
+            with suppress(BrokenBarrierError):
+                together.wait()
+
+        async def one() -> None:
+            try:
+                await self.run(wait)
+            except BaseException:
+                together.abort()
+                raise
+
+        await asyncio.gather(*(one() for _ in range(THREADS)))
+
+    async def close(self) -> None:
+        """Finish waiting jobs, then close the connections on their threads. Twice is harmless."""
+        if not self._closed:
+            self._closed = True
+            for queue in self._queues:
+                queue.put(None)
+        await self._ended.wait()
+        for thread in self._threads:
+            thread.join()
+
+    def _main(self, queue: SimpleQueue[_Job | None]) -> None:
+        while (job := queue.get()) is not None:
+            run, future = job
+            try:
+                if self._database.is_closed():
+                    self._database.connect()
+                result = run(self._database)
+            except Exception as error:
+                reason = trouble(error)
+                unavailable = (
+                    StorageUnavailableError(f"The stored requests cannot be read. {reason}") if reason else error
+                )
+                unavailable.__cause__ = error if reason else error.__cause__
+                self._loop.call_soon_threadsafe(_settle, future, None, unavailable)
+                if is_unreadable(error):
+                    self._loop.call_soon_threadsafe(self._on_unreadable)
+            else:
+                self._loop.call_soon_threadsafe(_settle, future, result, None)
+        self._database.close()
+        self._loop.call_soon_threadsafe(self._one_ended)
+
+    def _one_ended(self) -> None:
+        self._running -= 1
+        if not self._running:
+            self._ended.set()
+
+
+def _settle(future: asyncio.Future[Any], result: Any, error: Exception | None) -> None:
+    if future.done():
+        return
+    if error is None:
+        future.set_result(result)
+    else:
+        future.set_exception(error)

@@ -1,0 +1,1 @@
+"""Requests: stored, marked, identified."""

@@ -1,0 +1,355 @@
+"""Captured requests: stored many at a time, listed by key, read by id."""
+
+from __future__ import annotations
+
+import asyncio
+import sqlite3
+from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from functools import partial
+from hashlib import sha256
+
+import msgspec
+from peewee import SqliteDatabase
+
+from app.core.deletion import Mark, MarkedIds
+from app.core.errors import DamagedBodyError, InvalidFieldsError, NotFoundError, StorageUnavailableError
+from app.core.events import Event, RequestNoted, RequestsChanged, RequestsStarred
+from app.core.model import PART_SIZE, Capture, CaptureWithBody, Counts, DeliveryState, Description, PageKey, Summary
+from app.core.redaction.secret import SecretHeaders
+from app.core.rules import FieldError, note_error, trimmed_note
+from app.core.search.query import Query
+from app.core.target import Target
+from app.db.encoded_headers import encode_headers
+from app.db.sqlite import body_parts
+from app.db.sqlite.counts import RequestCounts, request_bytes
+from app.db.sqlite.deliveries.removed_targets import RemovedTargets
+from app.db.sqlite.deliveries.response_times import ResponseTimes
+from app.db.sqlite.raw_sql import newest_seq
+from app.db.sqlite.reads import queries
+from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.requests.identification import Identification
+from app.db.sqlite.requests.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
+from app.db.sqlite.schema.schema import AccountModel
+from app.db.sqlite.search.indexing import Index
+from app.db.sqlite.search.search import matching, search
+from app.db.sqlite.storage_limits import StorageLimits
+from app.db.sqlite.trash.cleanup import Cleanup
+from app.db.sqlite.trash.trash import Trash
+from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+
+IDS_PER_STEP = 100
+
+
+class Captures:
+    """All public methods are called on the loop's thread.
+
+    Those that read or write raise StorageUnavailableError when the file cannot be used, or the store is closed.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        index: Index,
+        *,
+        counts: RequestCounts,
+        cleanup: Cleanup,
+        limits: StorageLimits,
+        identification: Identification,
+        removed_targets: RemovedTargets,
+        trash: Trash,
+        publish: Callable[[Event], None],
+    ) -> None:
+        self._writer, self._readers, self._request_counts, self._limits = writer, readers, counts, limits
+        self._removed_targets, self._cleanup, self._identification = removed_targets, cleanup, identification
+        self._publish, self._index = publish, index
+        self._response_times = ResponseTimes(writer)
+        self._trash = trash
+        self._loop = asyncio.get_running_loop()
+
+    async def load(self) -> None:
+        """Find the newest number, and mark the parts of bodies for deletion that a crash left incomplete.
+
+        StorageUnavailableError when the store cannot write.
+        """
+
+        def job(database: SqliteDatabase) -> tuple[int, str]:
+            body_parts.drop_all(database)
+            instance = AccountModel.select(AccountModel.instance_id).scalar(database)
+            return newest_seq(database), instance
+
+        newest, instance = await self._writer.run(job)
+        self._request_counts.newest_seq = newest
+        self._cleanup.wake()
+        self._index.start(instance, newest)
+
+    async def add(
+        self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()
+    ) -> int:
+        """Store a capture, durably, and return its number: the order of numbers is the order of storing. `tail` is its
+        body, or with a `body_key` what follows the parts that came by `add_part`.
+
+        A delivery to each of `targets` is queued in the same commit. StorageUnavailableError when it cannot be stored
+        now, StorageLimitError when there is no room, NotFoundError when the endpoint is gone.
+        """
+        if capture.endpoint_id not in self._request_counts:
+            raise _endpoint_deleted()
+        if targets and capture.delivery is not DeliveryState.QUEUED:
+            capture = msgspec.structs.replace(capture, delivery=DeliveryState.QUEUED)
+        future = self._loop.create_future()
+        headers = encode_headers(capture.headers)
+        size = request_bytes(capture, headers, deliveries=len(targets))
+        if capture.trailers:
+            size += len(encode_headers(capture.trailers))
+        reserved = size - self._limits.arriving(body_key)
+        if not self._limits.reserve(capture.endpoint_id, reserved, size):
+            await self._limits.wait_for_room(capture.endpoint_id, reserved, size)
+        try:
+            # The beginning of a long body may be written again, see `body_parts.complete`.
+            cost = reserved if body_key is None else reserved + PART_SIZE
+            self._writer.add((future, capture, tail, body_key, targets, headers, size, cost))
+            seq: int = await future
+        except Exception as error:
+            self._limits.failed(capture.endpoint_id, reserved)
+            if isinstance(error, sqlite3.IntegrityError) and error.sqlite_errorname == "SQLITE_CONSTRAINT_FOREIGNKEY":
+                raise _endpoint_deleted() from error
+            raise
+        if not capture.identified:
+            self._identification.wake()
+        self._removed_targets.check(target.id for target in targets)
+        return seq
+
+    def check_room(self, endpoint_id: int, size: int) -> None:
+        """StorageLimitError when a body of `size` bytes would not be stored now."""
+        self._limits.check(endpoint_id, size)
+
+    async def add_part(self, body_key: int | None, offset: int, data: bytes, *, endpoint_id: int | None = None) -> int:
+        """Store the bytes from `offset` of a long body ahead of its capture, and return the body's key: None for the
+        first part, at most `PART_SIZE` bytes. They count towards the limit of the endpoint they are for.
+        StorageUnavailableError or StorageLimitError when they cannot be stored."""
+        size = len(data)
+        request_size = self._limits.arriving(body_key) + size
+        if not self._limits.reserve(endpoint_id, size, request_size):
+            await self._limits.wait_for_room(endpoint_id, size, request_size)
+        job = partial(body_parts.store_part, body_key=body_key, offset=offset, data=data)
+        try:
+            return await self._writer.run(
+                job, lambda stored_key: self._limits.stored_part(endpoint_id, stored_key, size), cost=size
+            )
+        except Exception:
+            self._limits.failed(endpoint_id, size)
+            raise
+
+    async def drop_parts(self, body_key: int) -> None:
+        """Discard the parts that `add_part` stored of a body; they are deleted in the background."""
+
+        def after(_: None) -> None:
+            self._limits.dropped(body_key)
+            self._cleanup.wake()
+
+        await self._writer.run(partial(body_parts.drop, body_key=body_key), after)
+
+    def responded(self, seq: int, ms: float) -> None:
+        """Record that the response was sent `ms` milliseconds after the request; written with a later commit."""
+        self._response_times.add(seq, ms)
+
+    async def close(self) -> None:
+        """Write the response times that were not written yet."""
+        await self._response_times.close()
+
+    async def page(
+        self,
+        endpoint_id: int | None,
+        *,
+        before: PageKey | None = None,
+        after: PageKey | None = None,
+        limit: int = 100,
+        beginning: str | None = None,
+    ) -> list[Summary]:
+        """At most `limit` summaries of one endpoint, or of all (None), newest first.
+
+        `before`: the next older than the key. `after`: the next newer than the key. `beginning`: those whose ids begin
+        with it.
+        """
+        if endpoint_id is not None and not self._request_counts.of(endpoint_id).total:
+            return []  # a reader would pass each of those that are deleted
+        return await self._readers.run(
+            lambda database: queries.page(database, endpoint_id, before, after, limit, beginning=beginning)
+        )
+
+    def search(
+        self,
+        query: Query,
+        endpoint_id: int | None,
+        *,
+        before: PageKey | None = None,
+        limit: int = 100,
+        searched: Callable[[int], None] | None = None,
+        unexamined: Callable[[int], None] | None = None,
+        secret_headers: SecretHeaders | None = None,
+    ) -> AsyncGenerator[list[Summary], None]:
+        """The requests that match the query, newest first: at most `limit` summaries, older than
+        `before`.
+
+        They come in batches as they are found; closing the generator cancels the search. StorageUnavailableError when
+        the file cannot be read. During a long search, `searched` receives how many of the newest requests have been
+        examined. `unexamined` receives the numbers of requests, as they are found, that may match and are left out:
+        what their bodies unpack to is too long. With `secret_headers`, requests are examined without their secrets.
+        """
+        if endpoint_id is not None and not self._request_counts.of(endpoint_id).total:
+            limit = 0
+        return search(
+            self._readers,
+            self._index,
+            query,
+            endpoint_id,
+            before=before,
+            limit=limit,
+            searched=searched,
+            unexamined=unexamined,
+            secret_headers=secret_headers,
+        )
+
+    @property
+    def newest_seq(self) -> int:
+        """The number of the newest stored request, from memory."""
+        return self._request_counts.newest_seq
+
+    async def seq_of(self, capture_id: str) -> int | None:
+        """The request's number; None when it is not stored."""
+        return await self._readers.run(lambda database: queries.seq_of(database, capture_id))
+
+    async def between(self, after: int, upto: int, limit: int) -> Sequence[Summary]:
+        """The first `limit` requests numbered above `after` and at most `upto`, in the order of storing."""
+        return await self._readers.run(lambda database: queries.between(database, after, upto, limit))
+
+    async def matching(
+        self, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
+    ) -> set[str]:
+        """Which of these requests match the query."""
+        return await matching(self._readers, query, ids, secret_headers)
+
+    async def descriptions(self, ids: Collection[str], secret_headers: SecretHeaders) -> dict[str, Description]:
+        """By the ids of those that are stored."""
+
+        def job(database: SqliteDatabase) -> dict[str, Description]:
+            from app.db.sqlite.search.descriptions import describe  # start-up time, as in `row_filter.py`
+
+            return describe(database, ids, secret_headers)
+
+        return await self._readers.run(job, slow=True)
+
+    async def get(self, capture_id: str) -> Capture | None:
+        """A request with its headers; None when it is not stored."""
+        return await self._readers.run(lambda database: queries.get(database, capture_id))
+
+    async def get_with_body(self, capture_id: str) -> CaptureWithBody | None:
+        """The same with a body of one part, read at once; without it when that cannot be read."""
+        try:
+            return await self._readers.run(lambda database: queries.get_with_body(database, capture_id))
+        except StorageUnavailableError:
+            capture = await self.get(capture_id)
+            return None if capture is None else CaptureWithBody(capture=capture, body=None, damaged=None)
+
+    async def body(self, capture_id: str, offset: int = 0, length: int | None = None) -> bytes:
+        """Bytes of the body as sent, from `offset`, at most `length`; NotFoundError when the request is not stored,
+        DamagedBodyError when bytes are missing, or the whole body does not match its SHA-256."""
+        return await self._readers.run(lambda database: queries.body(database, capture_id, offset, length))
+
+    async def check_body(self, capture: Capture) -> None:
+        """Read the whole body in parts; raises as `body`."""
+        digest = sha256()
+
+        def part(database: SqliteDatabase, offset: int) -> None:
+            digest.update(queries.body(database, capture.id, offset, PART_SIZE))
+
+        for offset in range(0, capture.size, PART_SIZE):
+            await self._readers.run(partial(part, offset=offset))
+        if digest.hexdigest() != capture.sha256:
+            raise DamagedBodyError
+
+    async def mark_read(self, ids: Sequence[str], read: bool = True) -> None:
+        """Mark requests read, or unread; publishes RequestsChanged with those that changed."""
+
+        def after(marked: Marked) -> None:
+            for endpoint_id, names in marked.ids.items():
+                self._request_counts.marked(endpoint_id, -len(names) if read else len(names))
+            if marked.ids:
+                changed = tuple(name for names in marked.ids.values() for name in names)
+                self._publish(RequestsChanged(endpoint_ids=tuple(marked.ids), ids=changed, read=read))
+
+        for some in _in_steps(ids):
+            await self._writer.run(partial(mark_ids, ids=some, read=read), after)
+
+    async def mark_all_read(self, endpoint_id: int) -> None:
+        """Mark every request of the endpoint read, in steps; then publish RequestsChanged without ids."""
+        upto, batch = self._request_counts.newest_seq, AdaptiveBatch(256)
+        place: PageKey | None = START
+
+        def after(step: MarkStep) -> None:
+            self._request_counts.marked(endpoint_id, -step.changed)
+
+        while place is not None:
+            job = partial(mark_next_read, endpoint_id=endpoint_id, above=place, upto_seq=upto)
+            place = (await self._writer.between(job, batch, after)).reached
+        self._publish(RequestsChanged(endpoint_ids=(endpoint_id,), ids=None, read=True))
+
+    async def star(self, ids: Sequence[str], starred: bool = True) -> None:
+        """Star requests, or remove the star; publishes RequestsStarred with those that changed.
+
+        Retention deletes starred requests too.
+        """
+
+        def after(marked: Marked) -> None:
+            if marked.ids:
+                changed = tuple(name for names in marked.ids.values() for name in names)
+                self._publish(RequestsStarred(ids=changed, endpoint_ids=tuple(marked.ids), starred=starred))
+
+        for some in _in_steps(ids):
+            await self._writer.run(partial(star_ids, ids=some, starred=starred), after)
+
+    async def set_note(self, capture_id: str, note: str) -> None:
+        """Set the request's note, trimmed; an empty one removes it. Publishes RequestNoted when it changed.
+
+        InvalidFieldsError for a note that breaks a rule, NotFoundError when the request is not stored.
+        """
+        message = note_error(note)
+        if message:
+            raise InvalidFieldsError([FieldError(field="note", message=message)])
+        kept = trimmed_note(note)
+
+        def after(marked: Marked) -> None:
+            for endpoint_id in marked.ids:
+                self._publish(RequestNoted(id=capture_id, endpoint_id=endpoint_id, note=kept))
+
+        await self._writer.run(partial(note_id, capture_id=capture_id, note=kept), after)
+
+    async def delete(self, ids: Sequence[str]) -> None:
+        """Delete requests with bodies and deliveries; publishes RequestsRemoved for each endpoint that lost any."""
+        await self._trash.purge(await self._trash.delete(ids))
+
+    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> None:
+        """Delete every request that the endpoint has now, except those with a mark in `keep`; publishes RequestsRemoved
+        without ids."""
+        await self._trash.purge(await self._trash.clear(endpoint_id, keep))
+
+    async def marked(self, endpoint_id: int | None) -> MarkedIds:
+        """The requests with a star or a note, of an endpoint or of all (None)."""
+        return await self._readers.run(lambda database: queries.marked_ids(database, endpoint_id))
+
+    async def stored(self, ids: Collection[str]) -> frozenset[str]:
+        """Those of these requests that are stored."""
+        return await self._readers.run(lambda database: queries.stored_ids(database, ids))
+
+    def counts(self, endpoint_id: int) -> Counts:
+        """The endpoint's counts, from memory."""
+        return self._request_counts.of(endpoint_id)
+
+
+def _in_steps(ids: Sequence[str]) -> list[Sequence[str]]:
+    return [ids[start : start + IDS_PER_STEP] for start in range(0, len(ids), IDS_PER_STEP)]
+
+
+def _endpoint_deleted() -> NotFoundError:
+    return NotFoundError("This endpoint no longer exists.")

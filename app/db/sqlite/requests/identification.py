@@ -1,0 +1,122 @@
+"""Identifies and describes stored requests in the background, newest first: those whose body was too long to be read
+for that while it was captured."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from functools import partial
+
+from peewee import SqliteDatabase
+
+from app.core.errors import StorageUnavailableError
+from app.core.events import Event, RequestsDescribed, RequestsIdentified
+from app.core.gist.gist import gist
+from app.core.providers.catalogue import Identify, ProviderMatch
+from app.core.record import Record
+from app.db.background_worker import BackgroundWorker
+from app.db.encoded_headers import decode_headers
+from app.db.sqlite.body_parts import FIRST_PART
+from app.db.sqlite.raw_sql import raw
+from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.schema.schema import NOBODY
+from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+
+log = logging.getLogger(__name__)
+
+
+STEP_S = 0.008
+"""Seconds one step may take: it holds the interpreter lock, so a longer one would block the window."""
+PAUSE_FACTOR = 2.0
+"""The pause between steps, as a multiple of the time a step took."""
+
+
+class Identified(Record, frozen=True):
+    """Who sent a stored request (None: unknown) and its gist; `gist_changed`: it differs from the stored one."""
+
+    seq: int
+    id: str
+    sender: ProviderMatch | None
+    gist: str
+    gist_changed: bool
+
+
+class Identification:
+    """Works when woken, newest requests first; what a stop interrupts continues at the next start."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        identify: Identify | None,
+        publish: Callable[[Event], None],
+    ) -> None:
+        """Without `identify` no request is identified."""
+        self._writer, self._readers, self._identify, self._publish = writer, readers, identify, publish
+        self._batch = AdaptiveBatch(32, most=128)
+        self._worker = BackgroundWorker("hookline-identification", self._run)
+        self.stop = self._worker.stop
+
+    def wake(self) -> None:
+        if self._identify is not None:
+            self._worker.wake()
+
+    async def _run(self) -> None:
+        assert self._identify is not None, "never woken without it"
+        try:
+            await self._catch_up(self._identify)
+        except StorageUnavailableError as error:
+            log.warning("identifying requests is postponed: %s", error)
+
+    async def _catch_up(self, identify: Identify) -> None:
+        while True:
+            job = partial(identify_batch, identify=identify, limit=self._batch.rows)
+            began = time.perf_counter()
+            found = await self._readers.run(job, slow=True)
+            if not found:
+                return
+            took = time.perf_counter() - began
+            await self._writer.between(partial(store_identified, found=found), self._batch)
+            senders = tuple((one.id, one.sender.provider, one.sender.event) for one in found if one.sender is not None)
+            if senders:
+                self._publish(RequestsIdentified(senders=senders))
+            gists = tuple((one.id, one.gist) for one in found if one.gist_changed)
+            if gists:
+                self._publish(RequestsDescribed(gists=gists))
+            await asyncio.sleep(took * PAUSE_FACTOR)
+
+
+def identify_batch(database: SqliteDatabase, identify: Identify, limit: int) -> list[Identified]:
+    """Identify the newest requests that are not identified yet: at most `limit`, fewer when that takes long."""
+    connection, end = raw(database), time.perf_counter() + STEP_S
+    found = []
+    with database.atomic():
+        rows = connection.execute(
+            "SELECT seq, id, headers, content_type, data, method, target, size, complete, gist"
+            f" FROM capture LEFT JOIN capture_body ON key = {FIRST_PART} WHERE provider IS NULL"
+            " ORDER BY seq DESC LIMIT ?",
+            (limit,),
+        )
+        for seq, name, packed, content_type, data, method, target, size, complete, stored in rows:
+            headers, body = decode_headers(packed), data or b""
+            described = gist(method, target, headers, content_type, body, size=size, complete=bool(complete))
+            sender = identify(headers, content_type, body)
+            found.append(Identified(seq=seq, id=name, sender=sender, gist=described, gist_changed=described != stored))
+            if time.perf_counter() > end:
+                break
+    return found
+
+
+def store_identified(database: SqliteDatabase, _: int, *, found: list[Identified]) -> None:
+    """Store the providers and gists of those requests that are still stored."""
+    values = [
+        (one.sender.provider, one.sender.event, one.sender.delivery_id, one.gist, one.seq)
+        if one.sender is not None
+        else (NOBODY, None, None, one.gist, one.seq)
+        for one in found
+    ]
+    columns = "provider = ?, event = ?, delivery_id = ?, gist = ?"
+    raw(database).executemany(f"UPDATE capture SET {columns} WHERE seq = ? AND provider IS NULL", values)

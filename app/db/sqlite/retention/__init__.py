@@ -1,0 +1,1 @@
+"""Deleting by age and for space."""

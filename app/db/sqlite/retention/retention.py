@@ -1,0 +1,278 @@
+"""Deletes requests older than their endpoint's retention, in steps between captures, and returns the space to the disk.
+
+It waits while the clock may be wrong, see `clock_check.py`. Requests that came while the clock was wrong (table
+`misdated`) have their days counted from when that was known.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import msgspec
+from peewee import SqliteDatabase
+
+from app.core.clock import DAY_US
+from app.core.clock_problem import ClockProblem
+from app.core.errors import StorageUnavailableError
+from app.core.events import Event, Purged, RetentionWaiting
+from app.core.fields import fields_of
+from app.core.model import Endpoint, PurgeReport, StorageSize
+from app.data_folder.database_files import size_on_disk
+from app.db.background_worker import BackgroundWorker
+from app.db.sqlite.counts import Removed, RequestCounts
+from app.db.sqlite.deliveries.unsent import BY_AGE, UnsentReport
+from app.db.sqlite.endpoints.endpoints import Endpoints
+from app.db.sqlite.raw_sql import raw
+from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.retention.clock_check import ClockCheck
+from app.db.sqlite.schema.schema import MisdatedModel
+from app.db.sqlite.storage_limits import StorageLimits
+from app.db.sqlite.trash.cleanup import Cleanup, Reclaim
+from app.db.sqlite.trash.delete_requests import NOTHING, delete_oldest, delete_selected
+from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+
+log = logging.getLogger(__name__)
+
+_LONGEST_DAYS = fields_of(Endpoint)["retention_days"].bounds[1]
+ROW_OVERHEAD = 400
+"""Bytes that a request takes besides its body, headers and target, about: its row, its index entries."""
+
+
+class Retention:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        writer: Writer,
+        readers: Readers,
+        endpoints: Endpoints,
+        counts: RequestCounts,
+        limits: StorageLimits,
+        cleanup: Cleanup,
+        reclaim: Reclaim,
+        publish: Callable[[Event], None],
+        clock: Callable[[], int],
+        running_s: Callable[[], float],
+        interval_s: float,
+    ) -> None:
+        self._path, self._writer, self._readers = path, writer, readers
+        self._endpoints, self._request_counts, self._limits = endpoints, counts, limits
+        self._cleanup, self._reclaim = cleanup, reclaim
+        self._publish, self._clock, self._interval_s = publish, clock, interval_s
+        self._clock_check = ClockCheck(writer, readers, running_s)
+        self._announced: str | None = None
+        self._rows, self._unsent = AdaptiveBatch(64), UnsentReport()
+        self._lock = asyncio.Lock()
+        self._worker = BackgroundWorker("hookline-retention", self._run)
+        self._timer: asyncio.TimerHandle | None = None
+        self._started = False
+        self.problem: ClockProblem | None = None
+        self.last_report: PurgeReport | None = None
+        self.next_run_at: int | None = None
+
+    async def load(self) -> None:
+        """Check the clock; `problem` says why nothing is deleted by age, None while deleting is possible."""
+        await self._clock_check.load(self._clock())
+        self.problem = self._clock_check.problem
+
+    def start(self) -> None:
+        """Purge now, then at each interval, and soon after an endpoint's retention has changed."""
+        self._started = True
+        self._worker.wake()
+
+    def purge_soon(self) -> None:
+        """An endpoint's retention has changed. Does nothing before `start`."""
+        if self._started:
+            self._worker.wake()
+
+    async def stop(self) -> None:
+        """Stop after the current step; the rest is deleted next time."""
+        await self._worker.stop()
+        if self._timer is not None:
+            self._timer.cancel()
+        self.next_run_at = None
+
+    async def close(self) -> None:
+        """Stop, and store the time."""
+        await self.stop()
+        await self._clock_check.close(self._clock())
+
+    async def resume(self) -> None:
+        """Accept the clock as it is and purge soon; StorageUnavailableError when that cannot be stored."""
+        await self._clock_check.trust(self._clock())
+        await self._update_problem()
+        self.purge_soon()
+
+    async def purge(self) -> PurgeReport:
+        """Delete expired requests and shrink the file; publishes Purged. StorageUnavailableError if impossible.
+
+        While there is a `problem` nothing is deleted by age.
+        """
+        async with self._lock:
+            given_back = self._reclaim.given_back
+            now = await self._clock_check.run(self._clock())
+            await self._update_problem()
+            deleted = {} if now is None else await self._purge_all(now)
+            await self._cleanup.run()
+            await self._reclaim.run()
+            # In a long purge some of it was given back in the background.
+            freed = self._reclaim.given_back - given_back
+            unsent = self._unsent.take()
+            self.last_report = PurgeReport(at=self._clock(), deleted=deleted, freed_bytes=freed, unsent=unsent)
+        self._publish(Purged(report=self.last_report))
+        return self.last_report
+
+    async def size(self) -> StorageSize:
+        """Bytes that the store takes on disk, and about how many of them the next purge can free.
+
+        StorageUnavailableError when the file cannot be read.
+        """
+        limits = self._cutoffs()
+        return await self._readers.run(lambda database: _size(database, self._path, limits))
+
+    def _cutoffs(self) -> list[tuple[int, int]]:
+        now = self._clock()
+        return [(endpoint.id, _cutoff(endpoint, now)) for endpoint in self._endpoints.all()]
+
+    async def _update_problem(self) -> None:
+        """Take over the result of the clock check; log and publish it once, when the problem has changed."""
+        problem = self._clock_check.problem
+        if problem is not None:
+            limits = self._cutoffs()
+            expired = await self._readers.run(lambda database: count_expired(database, limits))
+            problem = msgspec.structs.replace(problem, expired=expired)
+        self.problem = problem
+        kind = None if problem is None else problem.kind
+        if kind == self._announced:
+            return
+        self._announced = kind
+        if problem is None:
+            log.warning("retention resumed")
+        else:
+            log.warning("retention waits: %s %s (hookline retention resume)", problem.reason, problem.advice)
+        self._publish(RetentionWaiting(problem=problem))
+
+    async def _purge_all(self, now: int) -> dict[int, int]:
+        """Delete all expired requests; how many of which endpoint."""
+        deleted: dict[int, int] = {}
+        failed: StorageUnavailableError | None = None
+        for endpoint in self._endpoints.all():
+            try:
+                total = await self._purge_endpoint(endpoint, now)
+            except StorageUnavailableError as error:  # a damaged page of one endpoint must not block the others
+                failed = error
+                continue
+            if total:
+                deleted[endpoint.id] = total
+        if failed is not None:
+            raise failed
+        await self._writer.run(partial(forget_misdated, now=now))
+        return deleted
+
+    async def _purge_endpoint(self, endpoint: Endpoint, now: int) -> int:
+        before, number, total = _cutoff(endpoint, now), endpoint.id, 0
+
+        def after(removed: Removed) -> None:
+            self._request_counts.removed(number, removed)
+            self._limits.freed(removed.freed, number)
+            self._unsent.add(removed.unsent)
+
+        job = partial(delete_expired, endpoint_id=number, before=before)
+        while True:
+            removed = await self._writer.between(job, self._rows, after)
+            if not removed.total:
+                return total
+            total += removed.total
+
+    async def _run(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        try:
+            await self.purge()
+        except StorageUnavailableError as error:
+            log.debug("retention is put off: %s", error)  # the writer has logged why; the next run tries again
+        self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
+        self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
+
+
+def _cutoff(endpoint: Endpoint, now: int) -> int:
+    return now - endpoint.retention_days * DAY_US
+
+
+def _size(database: SqliteDatabase, path: Path, limits: list[tuple[int, int]]) -> StorageSize:
+    free = int(database.pragma("freelist_count")) * int(database.pragma("page_size"))
+    expired = 0
+    for endpoint_id, before in limits:
+        rows, taken = expired_size(database, endpoint_id, before)
+        expired += rows
+        free += taken + rows * ROW_OVERHEAD
+    return StorageSize(file_bytes=size_on_disk(path), free_bytes=free, expired=expired)
+
+
+_PLAIN = (
+    "FROM capture WHERE endpoint_id = :endpoint AND received_at < :before AND NOT EXISTS"
+    " (SELECT 1 FROM misdated WHERE seq BETWEEN first_seq AND last_seq)"
+)
+_MISDATED = (
+    "FROM misdated CROSS JOIN capture ON seq BETWEEN first_seq AND last_seq"
+    " WHERE counted_from < :before AND endpoint_id = :endpoint"
+)
+
+
+def delete_expired(database: SqliteDatabase, limit: int, *, endpoint_id: int, before: int) -> Removed:
+    """Delete at most about `limit` of the requests that an endpoint received before `before`, oldest first."""
+    connection = raw(database)
+    if not _any_misdated(connection):
+        return delete_oldest(database, limit, endpoint_id=endpoint_id, before=before, unsent_error=BY_AGE)
+    values = {"endpoint": endpoint_id, "before": before, "limit": limit}
+    selections = (f"{_PLAIN} ORDER BY received_at, id", _MISDATED)
+    selected = " UNION ".join(f"SELECT seq FROM (SELECT seq {selection} LIMIT :limit)" for selection in selections)
+    return delete_selected(database, selected, values, unsent_error=BY_AGE).get(endpoint_id, NOTHING)
+
+
+def count_expired(database: SqliteDatabase, limits: list[tuple[int, int]]) -> int:
+    """How many requests `delete_expired` would delete in total; `limits` are endpoint ids with their `before`."""
+    connection, total = raw(database), 0
+    for endpoint_id, before in limits:
+        for selection in _selections(connection):
+            values = {"endpoint": endpoint_id, "before": before}
+            total += connection.execute(f"SELECT count(*) {selection}", values).fetchone()[0]
+    return total
+
+
+def expired_size(database: SqliteDatabase, endpoint_id: int, before: int) -> tuple[int, int]:
+    """How many requests `delete_expired` would delete, and the bytes of their bodies, headers and targets."""
+    connection = raw(database)
+    rows = taken = 0
+    for selection in _selections(connection):
+        values = {"endpoint": endpoint_id, "before": before}
+        number, size = connection.execute(
+            f"SELECT count(*), coalesce(sum(size + length(headers) + length(target)), 0) {selection}", values
+        ).fetchone()
+        rows, taken = rows + number, taken + size
+    return rows, taken
+
+
+def forget_misdated(database: SqliteDatabase, now: int) -> None:
+    """Delete records of misdated requests that have expired under any retention."""
+    limit = now - (_LONGEST_DAYS + 1) * DAY_US
+    MisdatedModel.delete().where(MisdatedModel.counted_from < limit).execute(database)
+
+
+def _any_misdated(connection: sqlite3.Connection) -> bool:
+    return connection.execute("SELECT 1 FROM misdated LIMIT 1").fetchone() is not None
+
+
+def _selections(connection: sqlite3.Connection) -> tuple[str, ...]:
+    """The requests to count. Without misdated requests the list's index alone is enough."""
+    if not _any_misdated(connection):
+        return ("FROM capture WHERE endpoint_id = :endpoint AND received_at < :before",)
+    return _PLAIN, _MISDATED

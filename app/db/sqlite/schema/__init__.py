@@ -1,0 +1,1 @@
+"""The tables, and how older ones become these."""

@@ -1,0 +1,252 @@
+"""Runs a search: batches of summaries, newest first, as they are found.
+
+The list is divided into sections. The index and the marks that few requests have say which requests of a section may
+match; `scan.py` reads those, or all of a section.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator, Sequence
+from functools import partial
+from threading import Event
+
+from peewee import SqliteDatabase
+
+from app.core.clock import now_us
+from app.core.model import PageKey, Summary
+from app.core.redaction.secret import SecretHeaders
+from app.core.search.query import Query, Term
+from app.db.search.candidate import UnpackBudget
+from app.db.search.index.planner import to_index_query
+from app.db.search.redacted_query import indexed_terms, shown_events
+from app.db.sqlite.raw_sql import raw
+from app.db.sqlite.reads.queries import numbers_of
+from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.search.index_entries import oldest_above
+from app.db.sqlite.search.indexing import Index
+from app.db.sqlite.search.scan import FEW, NEWEST, STEP_S, ListSection, Scan, place_before
+from app.db.sqlite.search.sql_filter import SqlFilter, to_sql_filter
+
+FIRST_ROWS, LEAST_ROWS, MOST_ROWS = 100, 20, 20_000
+UNINDEXED_MAX = 20_000
+"""With this many requests not yet indexed, the index is not used."""
+
+
+async def search(
+    readers: Readers,
+    index: Index,
+    query: Query,
+    endpoint_id: int | None,
+    *,
+    before: PageKey | None,
+    limit: int,
+    searched: Callable[[int], None] | None = None,
+    unexamined: Callable[[int], None] | None = None,
+    secret_headers: SecretHeaders | None = None,
+) -> AsyncGenerator[list[Summary], None]:
+    """At most `limit` summaries in total, in batches that are never empty. Closing the generator cancels the search.
+
+    During a long search, `searched` receives how many of the list's newest requests have been examined. `unexamined`
+    receives the numbers of requests, as they are found, that may match and are left out: what their bodies unpack to is
+    too long. With `secret_headers`, requests are examined without their secrets.
+    """
+    scan = _scan(query, endpoint_id, secret_headers)
+    narrowing = query.terms if secret_headers is None else indexed_terms(query)
+    place = min((before or NEWEST, place_before(scan.sql_filter.before)), key=lambda key: key.received_at)
+    progress = ScanProgress(readers, scan, place_before(scan.sql_filter.before), searched)
+    try:
+        rows, left = FIRST_ROWS, limit
+        async for section in _sections(readers, index, scan.sql_filter, narrowing, place):
+            if section.floor is not None and _key(section.floor) >= _key(place):
+                continue  # scanned already, along with requests received after the clock was set back
+            at: PageKey | None = place if section.seqs is None or section.seqs else section.floor
+            while at is not None and at != section.floor:
+                if left <= 0 or at.received_at < scan.sql_filter.since:
+                    return
+                begin = time.perf_counter()
+                job = partial(scan.step, section=section, place=at, rows=rows, limit=left)
+                step = await readers.run(job, slow=True)
+                rows = _next_rows(rows, time.perf_counter() - begin)
+                at, left = step.reached, left - len(step.found)
+                if step.unexamined and unexamined is not None:
+                    unexamined(step.unexamined)
+                await progress.reached(at, found=bool(step.found))
+                if step.found:
+                    yield step.found
+            if section.floor is None:
+                return
+            place = section.floor
+            await progress.reached(place)
+    finally:
+        scan.cancelled.set()
+
+
+async def matching(
+    readers: Readers, query: Query, ids: Collection[str], secret_headers: SecretHeaders | None = None
+) -> set[str]:
+    """Which of these requests match, at most `FEW`. `secret_headers` as in `search`."""
+    scan = _scan(query, None, secret_headers)
+    section = ListSection(seqs=await readers.run(lambda database: numbers_of(database, ids)))
+    found: set[str] = set()
+    place: PageKey | None = NEWEST
+    try:
+        while place is not None and section.seqs:
+            job = partial(scan.step, section=section, place=place, rows=FEW, limit=len(section.seqs) + 1)
+            step = await readers.run(job, slow=True)
+            found.update(summary.id for summary in step.found)
+            place = step.reached
+    finally:
+        scan.cancelled.set()
+    return found
+
+
+def _scan(query: Query, endpoint_id: int | None, secret_headers: SecretHeaders | None) -> Scan:
+    return Scan(
+        sql_filter=to_sql_filter(query if secret_headers is None else shown_events(query), now_us()),
+        endpoint_id=endpoint_id,
+        cancelled=Event(),
+        budget=UnpackBudget(),
+        secret_headers=secret_headers,
+    )
+
+
+def _key(place: PageKey) -> tuple[int, str]:
+    return place.received_at, place.id
+
+
+async def _sections(
+    readers: Readers, index: Index, sql_filter: SqlFilter, narrowing: Sequence[Term], place: PageKey
+) -> AsyncIterator[ListSection]:
+    """The list in sections, newest first, to where nothing more can be found. `narrowing` are the terms that the index
+    is asked about."""
+    rows = (
+        await readers.run(partial(marked_rows, selects=sql_filter.sparse_selects, place=place), slow=True)
+        if sql_filter.sparse_selects
+        else None
+    )
+    if rows == []:
+        return
+    if rows is not None:
+        place = PageKey(received_at=rows[0][0], id=rows[0][1])
+    async for section in _by_index(readers, index, narrowing, place):
+        if rows is None:
+            yield section
+            continue
+        for part in split(section, rows):
+            yield part
+        rows = rows_after(section, rows)
+        if not rows:
+            return
+
+
+async def _by_index(
+    readers: Readers, index: Index, narrowing: Sequence[Term], place: PageKey
+) -> AsyncIterator[ListSection]:
+    """Sections with the requests that the index finds in them, the last without a floor. Where nothing is indexed, any
+    request of a section may match."""
+    contents, index_query = index.contents, to_index_query(narrowing)
+    unindexed, oldest = 0, None
+    if index_query is not None and contents.spans:
+        job = partial(oldest_above, upto=contents.upto, most=UNINDEXED_MAX)
+        unindexed, oldest = await readers.run(job, slow=True)
+    if index_query is None or not contents.spans or unindexed >= UNINDEXED_MAX:
+        yield ListSection()
+        return
+    if oldest is not None and place.received_at >= oldest:
+        yield ListSection(floor=place_before(oldest))
+    zones = [zone for zone in _zones(contents.spans) if zone[0] is None or place.received_at >= zone[0]]
+    while zones:
+        found = await index.find(index_query, [numbers for _, numbers in zones])
+        if found is None:
+            yield ListSection()
+            return
+        for (floor, _), seqs in zip(zones, found, strict=False):
+            yield ListSection(floor=None if floor is None else place_before(floor), seqs=frozenset(seqs))
+        zones = zones[len(found) :]
+
+
+def _zones(spans: dict[int, tuple[int, int]]) -> list[tuple[int | None, list[int]]]:
+    """Groups of requests as parts of the list, newest first: where each part ends, and which groups lie in it.
+
+    Groups whose times overlap, as after a clock was set back, share a part. The last part goes to the end of the list.
+    """
+    zones: list[tuple[int, list[int]]] = []
+    for number, (oldest, newest) in sorted(spans.items(), key=lambda item: item[1][1], reverse=True):
+        if zones and zones[-1][0] <= newest:
+            zones[-1] = (min(zones[-1][0], oldest), [*zones[-1][1], number])
+        else:
+            zones.append((oldest, [number]))
+    return [(None if at == len(zones) - 1 else floor, numbers) for at, (floor, numbers) in enumerate(zones)]
+
+
+def _next_rows(rows: int, seconds: float) -> int:
+    """How many rows the next step examines, so that it takes about `STEP_S`."""
+    if seconds > STEP_S:
+        return max(LEAST_ROWS, rows // 2)
+    return min(MOST_ROWS, rows * 2) if seconds < STEP_S / 2 else rows
+
+
+PROGRESS_S = 0.25
+
+
+class ScanProgress:
+    """Counts the examined requests from `start` on, each once, and passes their number to `searched`."""
+
+    def __init__(self, readers: Readers, scan: Scan, start: PageKey, searched: Callable[[int], None] | None) -> None:
+        self._readers, self._scan, self._place, self._searched = readers, scan, start, searched
+        self._count = 0
+        self._next = time.perf_counter() + PROGRESS_S
+
+    async def reached(self, place: PageKey | None, found: bool = False) -> None:
+        """The search has examined everything down to `place`; None: to the end of the list. With something `found`
+        there, the count is updated at once."""
+        late = time.perf_counter() >= self._next or (found and self._count > 0)
+        if self._searched is None or place is None or not late:
+            return
+        job = partial(self._scan.count_between, place=self._place, bottom=place)
+        self._count += await self._readers.run(job, slow=True)
+        self._place, self._next = place, time.perf_counter() + PROGRESS_S
+        self._searched(self._count)
+
+
+MARKED_MAX = 20_000
+"""With more requests marked than that, the list is read instead: the next marked one is not far."""
+FIRST_PART = 200
+"""The first part is smaller, since it is often enough."""
+
+MarkedRow = tuple[int, str, int]
+"""When a request was received, its id and its number."""
+
+
+def marked_rows(database: SqliteDatabase, selects: Sequence[str], place: PageKey) -> list[MarkedRow] | None:
+    """The selected requests older than `place`, newest first; None when more than `MARKED_MAX` are selected."""
+    numbers = " UNION ".join(f"SELECT seq FROM ({select} LIMIT {MARKED_MAX + 1})" for select in selects)
+    query = f"SELECT received_at, id, seq FROM ({numbers}) AS marked CROSS JOIN capture USING (seq)"
+    rows: list[MarkedRow] = raw(database).execute(query).fetchall()
+    if len(rows) > MARKED_MAX:
+        return None
+    return sorted((row for row in rows if row[:2] < (place.received_at, place.id)), reverse=True)
+
+
+def split(section: ListSection, rows: Sequence[MarkedRow]) -> Iterator[ListSection]:
+    """The section in parts of at most `FEW` requests, only those in `rows`, which start no later than the section
+    does."""
+    floor, seqs = section.floor, section.seqs
+    inside = [
+        row
+        for row in rows
+        if (floor is None or row[:2] >= (floor.received_at, floor.id)) and (seqs is None or row[2] in seqs)
+    ]
+    size = min(FIRST_PART, FEW)
+    while len(inside) > size:
+        part, inside, size = inside[:size], inside[size:], FEW
+        last = PageKey(received_at=part[-1][0], id=part[-1][1])
+        yield ListSection(floor=last, seqs=frozenset(seq for _, _, seq in part))
+    yield ListSection(floor=floor, seqs=frozenset(seq for _, _, seq in inside))
+
+
+def rows_after(section: ListSection, rows: Sequence[MarkedRow]) -> list[MarkedRow]:
+    """The rows that come after the section."""
+    floor = section.floor
+    return [] if floor is None else [row for row in rows if row[:2] < (floor.received_at, floor.id)]

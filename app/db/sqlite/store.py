@@ -1,0 +1,375 @@
+"""The store: builds its parts, opens them in order and closes them in reverse order."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import math
+import sqlite3
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+from peewee import SqliteDatabase
+
+from app.core.clock import now_us
+from app.core.errors import StorageUnavailableError
+from app.core.events import Captured, Event, StorageTrouble
+from app.core.model import Counts, Summary
+from app.core.providers.catalogue import Identify
+from app.core.settings import Settings
+from app.core.text import count_of
+from app.data_folder.database_files import FILE_NAME, remove_database
+from app.db.endpoint_directory import EndpointDirectory
+from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
+from app.db.sqlite.backup.backups import Backups
+from app.db.sqlite.backup.integrity import IntegrityCheck
+from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
+from app.db.sqlite.connection import damaged, is_damage
+from app.db.sqlite.counts import RequestCounts, all_uses
+from app.db.sqlite.deliveries.deliveries import Deliveries
+from app.db.sqlite.deliveries.removed_targets import RemovedTargets
+from app.db.sqlite.deliveries.replays import Replays
+from app.db.sqlite.deliveries.response_pairs import ResponsePairReader
+from app.db.sqlite.deliveries.targets import Targets
+from app.db.sqlite.endpoints.account import Account
+from app.db.sqlite.endpoints.endpoints import Endpoints
+from app.db.sqlite.endpoints.tunnels import Tunnels
+from app.db.sqlite.raw_sql import newest_seq, raw
+from app.db.sqlite.reads.queries import between, count_all
+from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.reads.statistics import Activity, ProviderStats
+from app.db.sqlite.requests.captures import Captures
+from app.db.sqlite.requests.identification import Identification
+from app.db.sqlite.retention.eviction import StorageEviction
+from app.db.sqlite.retention.retention import Retention
+from app.db.sqlite.search.indexing import Index
+from app.db.sqlite.storage_limits import StorageLimits
+from app.db.sqlite.trash.cleanup import Cleanup, Reclaim
+from app.db.sqlite.trash.trash import Trash
+from app.db.sqlite.writer.disk_reserve import DiskReserve
+from app.db.sqlite.writer.insert import Inserts
+from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch, Job
+
+log = logging.getLogger(__name__)
+
+PURGE_INTERVAL_S = 900.0
+ANNOUNCED_MAX = 10_000
+"""Of requests that were refused and are stored."""
+COPY_STOP_S, SAVE_STOP_S = 0.5, 1.5
+"""So long after a stop has begun, the rescue ends its copy of the whole database, and saving the newest requests."""
+
+
+class Store:
+    """The store of one data folder. Its public methods, and those of its repositories, are called on the loop's
+    thread."""
+
+    def __init__(
+        self,
+        path: Path,
+        publish: Callable[[Event], None],
+        own_bases: Callable[[], Sequence[str]],
+        *,
+        clock: Callable[[], int],
+        running_s: Callable[[], float],
+        purge_interval_s: float,
+        identify: Identify | None,
+        disk_reserve: Callable[[], int],
+    ) -> None:
+        self._path, self._publish = path, publish
+        self._closing = asyncio.Lock()
+        self._trouble: str | None = None
+        self._rescuing: asyncio.Task[None] | None = None
+        self._stopped_at = math.inf
+        self._request_counts = RequestCounts()
+        self.limits = StorageLimits(publish, self._stored_bytes, self._limit_exceeded)
+        self._reserve = DiskReserve(path, disk_reserve)
+        inserts = Inserts(self._request_counts, self.limits, self._publish_and_index)
+        self._writer = Writer(
+            path,
+            inserts,
+            self._reserve,
+            on_trouble=self._trouble_changed,
+            on_loss=self._file_lost,
+            on_suspicion=self._damage_suspected,
+            on_uncounted=self._count_again,
+        )
+        self._readers = Readers(path, self._damage_suspected)
+        self._index = Index(path.with_name(INDEX_NAME), self._readers, self._reserve.has_ample_space)
+        self._reclaim = Reclaim(self._writer)
+        self._cleanup = Cleanup(self._writer, self._reclaim, self.limits.freed)
+        self._eviction = self._build_eviction(clock)
+        self._identification = Identification(self._writer, self._readers, identify, publish)
+        self.integrity = IntegrityCheck(path, self._damage_found, self._reserve.has_ample_space)
+        self.backups = Backups(path, disk_reserve)
+        self._directory = EndpointDirectory()
+        self.trash = Trash(
+            self._writer,
+            self._readers,
+            self._directory,
+            counts=self._request_counts,
+            limits=self.limits,
+            cleanup=self._cleanup,
+            publish=self._publish_and_index,
+        )
+        self.account = Account(self._writer, self.trash, publish)
+        self._removed_targets = RemovedTargets(self._writer, self._readers, self._directory, publish)
+        self.endpoints = self._build_endpoints(own_bases)
+        self.targets = Targets(self._writer, self._directory, publish, own_bases, self._removed_targets)
+        self.captures = self._build_captures()
+        self.deliveries = Deliveries(
+            self._writer,
+            self._readers,
+            self.targets,
+            self._removed_targets,
+            counts=self._request_counts,
+            limits=self.limits,
+            publish=publish,
+        )
+        self.replays = Replays(self._writer, self._readers)
+        self.tunnels = Tunnels(self._writer, self._readers)
+        self.response_pairs = ResponsePairReader(self._readers)
+        self.activity = Activity(self._readers)
+        self.senders = ProviderStats(self._readers)
+        self.retention = self._build_retention(path, clock, running_s, purge_interval_s)
+
+    def _build_eviction(self, clock: Callable[[], int]) -> StorageEviction:
+        return StorageEviction(
+            self._writer,
+            self._readers,
+            counts=self._request_counts,
+            limits=self.limits,
+            cleanup=self._cleanup,
+            publish=self._publish_and_index,
+            clock=clock,
+        )
+
+    def _build_endpoints(self, own_bases: Callable[[], Sequence[str]]) -> Endpoints:
+        return Endpoints(
+            self._writer,
+            self._directory,
+            counts=self._request_counts,
+            limits=self.limits,
+            publish=self._publish,
+            own_bases=own_bases,
+            retention_changed=self._retention_changed,
+            removed_targets=self._removed_targets,
+            trash=self.trash,
+        )
+
+    def _build_captures(self) -> Captures:
+        return Captures(
+            self._writer,
+            self._readers,
+            self._index,
+            counts=self._request_counts,
+            cleanup=self._cleanup,
+            limits=self.limits,
+            identification=self._identification,
+            removed_targets=self._removed_targets,
+            trash=self.trash,
+            publish=self._publish_and_index,
+        )
+
+    def _build_retention(
+        self, path: Path, clock: Callable[[], int], running_s: Callable[[], float], interval_s: float
+    ) -> Retention:
+        return Retention(
+            path,
+            writer=self._writer,
+            readers=self._readers,
+            endpoints=self.endpoints,
+            counts=self._request_counts,
+            limits=self.limits,
+            cleanup=self._cleanup,
+            reclaim=self._reclaim,
+            publish=self._publish_and_index,
+            clock=clock,
+            running_s=running_s,
+            interval_s=interval_s,
+        )
+
+    def _publish_and_index(self, event: Event) -> None:
+        self._index.handle_event(event)
+        self._publish(event)
+
+    def _trouble_changed(self, reason: str | None) -> None:
+        self._trouble = reason
+        self._publish(StorageTrouble(reason=reason))
+
+    def _count_again(self) -> None:
+        """Count what is stored, in the order of commits, and announce the requests that were refused."""
+        known = self._request_counts.newest_seq
+
+        def job(database: SqliteDatabase) -> tuple[dict[int, Counts], dict[int, int], list[Summary]]:
+            stored = between(database, known, newest_seq(database), ANNOUNCED_MAX)
+            return count_all(database), all_uses(database), stored
+
+        def after(found: tuple[dict[int, Counts], dict[int, int], list[Summary]]) -> None:
+            counts, uses, stored = found
+            for endpoint in self.endpoints.all():
+                before = self._request_counts.of(endpoint.id).stored_bytes
+                fresh = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
+                self._request_counts.start(endpoint.id, fresh)
+                self._request_counts.hide_trashed(endpoint.id)
+                self.limits.grew(endpoint.id, fresh.stored_bytes - before)
+            missed = tuple(summary for summary in stored if summary.seq > self._request_counts.newest_seq)
+            if missed:
+                self._request_counts.newest_seq = missed[-1].seq
+                self._publish_and_index(Captured(summaries=missed))
+
+        def failed(error: Exception) -> None:
+            log.warning("what is stored was not counted again: %s", error)
+
+        self._writer.put(Job(job, after, failed, AdaptiveBatch(1), in_transaction=False))
+
+    def _damage_suspected(self) -> None:
+        self._writer.suspect()
+        self.integrity.start()
+
+    def _damage_found(self, event: Event) -> None:
+        self._publish(event)
+        self._writer.suspect()
+
+    def _file_lost(self, whole: bool) -> None:
+        if self._rescuing is None or self._rescuing.done():
+            self._rescuing = asyncio.create_task(self._rescue(whole), name="rescue of the database")
+
+    async def _rescue(self, whole: bool) -> None:
+        """Save what can be read, and add to the trouble where that is. Unless the open file is `whole`, a copy of it
+        would mix two databases."""
+        kept = unused_name(self._path)
+        half = kept.with_name(f"{kept.name}.part")
+        copy = partial(copy_whole, half=half, is_over=partial(self._stopped_for, COPY_STOP_S))
+        try:
+            remarks = "" if whole and await self._readers.run(copy) else await self._save_requests(half)
+            count = await asyncio.to_thread(give_name, half, kept)
+        except (OSError, sqlite3.Error, StorageUnavailableError) as error:
+            await asyncio.to_thread(remove_database, half)
+            log.warning("nothing of what was stored could be saved: %s", error)
+            return
+        what = f"What could still be read ({count_of(count, 'request')})"
+        text = f"{what} was saved as {kept}, which can be restored.{remarks}"
+        log.warning("%s", text)
+        if self._trouble is not None:
+            self._publish(StorageTrouble(reason=f"{self._trouble} {text}"))
+
+    def _stopped_for(self, seconds: float) -> bool:
+        """Whether a stop began so long ago."""
+        return time.monotonic() >= self._stopped_at + seconds
+
+    async def _save_requests(self, half: Path) -> str:
+        """What there is to say of it."""
+        known = Known(self.endpoints.all(), self.account.plan, self._request_counts.newest_seq)
+        saver = RequestSaver(half, known, partial(self._stopped_for, SAVE_STOP_S))
+        batch = AdaptiveBatch(64)
+
+        def step(database: SqliteDatabase, requests: int) -> bool:
+            more = False
+            try:
+                more = saver.step(raw(database), requests)
+            finally:
+                if not more:
+                    saver.close()
+            return more
+
+        while await self._writer.between(step, batch, in_transaction=False, any_file=True):
+            pass
+        return saver.remarks
+
+    def _stored_bytes(self, endpoint_id: int) -> int:
+        return self._request_counts.of(endpoint_id).stored_bytes
+
+    def _limit_exceeded(self) -> None:
+        self._eviction.wake()
+
+    def _retention_changed(self) -> None:
+        self.retention.purge_soon()
+
+    @classmethod
+    async def open(
+        cls,
+        folder: Path,
+        publish: Callable[[Event], None],
+        own_bases: Callable[[], Sequence[str]] = tuple,
+        *,
+        clock: Callable[[], int] = now_us,
+        running_s: Callable[[], float] = time.monotonic,
+        purge_interval_s: float = PURGE_INTERVAL_S,
+        identify: Identify | None = None,
+        disk_reserve: Callable[[], int] = lambda: Settings().disk_reserve,
+    ) -> Store:
+        """Open the database in `folder`, created or migrated if need be. `identify` finds the provider of a request;
+        `disk_reserve` returns the setting of that name.
+
+        DamagedDatabaseError, NewerDatabaseError or DataFolderError when it cannot be used; then it is left unchanged.
+        """
+        store = cls(
+            folder / FILE_NAME,
+            publish,
+            own_bases,
+            clock=clock,
+            running_s=running_s,
+            purge_interval_s=purge_interval_s,
+            identify=identify,
+            disk_reserve=disk_reserve,
+        )
+        try:
+            await store._load()
+        except BaseException as error:
+            await store.close()
+            if isinstance(error, StorageUnavailableError) and is_damage(error.__cause__):
+                raise damaged(folder / FILE_NAME) from error
+            raise
+        return store
+
+    def keep_reserve(self) -> None:
+        def failed(error: Exception) -> None:
+            log.debug("the disk reserve begins with the next capture: %s", error)
+
+        self._writer.put(Job(lambda database: self._reserve.begin(raw(database)), lambda _: None, failed))
+
+    def begin_shutdown(self) -> None:
+        self._stopped_at = min(self._stopped_at, time.monotonic())
+        self._writer.begin_shutdown()
+
+    async def close(self) -> None:
+        self.begin_shutdown()
+        async with self._closing:
+            await self.backups.stop()
+            await self.retention.close()
+            await self._eviction.stop()
+            await self._removed_targets.stop()
+            await self._cleanup.stop()
+            await self._reclaim.stop()
+            await self._identification.stop()
+            await self.integrity.stop()
+            await self._index.stop()
+            await self.captures.close()
+            if self._rescuing is not None:
+                await self._rescuing
+            await self._readers.close()
+            await self._writer.close()
+
+    async def _load(self) -> None:
+        await self._writer.start()
+        await self._readers.connect()
+        await self.trash.load()
+        await self.account.load()
+        await self.endpoints.load()
+        await self.deliveries.load()
+        counts, uses = await self._readers.run(lambda database: (count_all(database), all_uses(database)))
+        self.limits.load(uses)
+        for endpoint in self.endpoints.all():
+            start = replace(counts.get(endpoint.id, Counts()), stored_bytes=uses[endpoint.id])
+            self._request_counts.start(endpoint.id, start)
+            self.limits.follow(endpoint)
+        await self.captures.load()
+        await self.replays.load()
+        await self.tunnels.load()
+        await self.retention.load()
+        await self._removed_targets.load()
+        self._identification.wake()

@@ -1,0 +1,127 @@
+"""Background cleanup: deletes what is hidden already (requests of removed endpoints, bodies without a request), and
+returns the space of deleted data to the disk."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from peewee import SqliteDatabase
+
+from app.core.errors import StorageUnavailableError
+from app.db.background_worker import BackgroundWorker
+from app.db.sqlite import body_parts
+from app.db.sqlite.counts import Freed
+from app.db.sqlite.raw_sql import raw
+from app.db.sqlite.trash.delete_requests import delete_removed_endpoints
+from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+
+log = logging.getLogger(__name__)
+
+SOON_S = 1.0
+"""Deletions within this time are given back together."""
+READER_S, PATIENCE_S = 0.5, 30.0
+"""While a reader uses an older snapshot the files cannot shrink: how often that is retried, and for how long."""
+
+
+class Reclaim:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._pages = AdaptiveBatch(64)
+        self._lock = asyncio.Lock()
+        self._shrink_pending = False
+        """Pages were freed, but the files could not be shrunk yet."""
+        self.given_back = 0
+        """Bytes since the start."""
+        self._worker = BackgroundWorker("hookline-reclaim", self._run_soon)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
+
+    async def run(self) -> int:
+        """Shrink the files; returns the bytes freed. StorageUnavailableError when the store cannot write."""
+        freed = 0
+        async with self._lock:
+            while step := await self._writer.between(vacuum, self._pages, in_transaction=False):
+                freed += step
+                self.given_back += step
+            self._shrink_pending = self._shrink_pending or bool(freed)
+            if self._shrink_pending:
+                self._shrink_pending = not await self._shrink()
+        return freed
+
+    async def _run_soon(self) -> None:
+        await asyncio.sleep(SOON_S)
+        self._worker.is_woken = False  # this run covers what was deleted meanwhile
+        try:
+            await self.run()
+        except StorageUnavailableError as error:
+            log.debug("giving space back is put off: %s", error)  # the writer has logged why
+        else:
+            if self._shrink_pending:
+                self._worker.wake()
+
+    async def _shrink(self) -> bool:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + PATIENCE_S
+        while not (done := await self._writer.checkpoint()) and loop.time() < end:  # noqa: ASYNC110 - no reader tells
+            await asyncio.sleep(READER_S)
+        return done
+
+
+def vacuum(database: SqliteDatabase, pages: int) -> int:
+    """Return at most `pages` free pages to the disk; how many bytes that were."""
+    connection = raw(database)
+
+    def number(pragma: str) -> int:
+        return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+    if not number("freelist_count"):
+        return 0
+    before = number("page_count")
+    # execute() takes one step, which frees one page; executescript() goes on to the end
+    connection.executescript(f"PRAGMA incremental_vacuum({pages})")
+    return (before - number("page_count")) * number("page_size")
+
+
+class Cleanup:
+    """Works when woken; what a stop or a crash interrupts continues at the next start.
+
+    `freed` receives what each step freed.
+    """
+
+    def __init__(self, writer: Writer, reclaim: Reclaim, freed: Callable[[Freed], None]) -> None:
+        self._writer, self._reclaim, self._freed = writer, reclaim, freed
+        self._rows, self._parts = AdaptiveBatch(64), AdaptiveBatch(2, least=1)
+        self._lock = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._worker = BackgroundWorker("hookline-cleanup", self._run)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
+
+    async def run(self) -> None:
+        """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
+        async with self._lock:
+            while await self._writer.between(delete_removed_endpoints, self._rows, self._count_freed):
+                pass
+            while await self._writer.between(body_parts.delete_dropped, self._parts, self._count_freed):
+                pass
+
+    def wake_soon(self) -> None:
+        """Endpoints that are removed within `SOON_S` are deleted together."""
+        if self._timer is None or self._timer.when() < self._loop.time():
+            self._timer = self._loop.call_later(SOON_S, self.wake)
+
+    def _count_freed(self, freed: Freed | None) -> None:
+        if freed is not None:
+            self._freed(freed)
+
+    async def _run(self) -> None:
+        try:
+            await self.run()
+        except StorageUnavailableError as error:
+            log.debug("deleting in the background is put off: %s", error)  # retention tries again
+        else:
+            self._reclaim.wake()

@@ -1,0 +1,336 @@
+"""Deletes requests and endpoints: what is deleted is hidden at once, and deleted for good when it is purged.
+
+Until then it can be restored. A start restores what a crash left.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
+from itertools import count, groupby
+from operator import itemgetter
+
+from peewee import SqliteDatabase
+
+from app.core.deletion import Deletion, Mark
+from app.core.errors import HooklineError, StorageUnavailableError
+from app.core.events import DeletionPurged, EndpointRemoved, EndpointSaved, Event, RequestsRemoved
+from app.core.model import Endpoint
+from app.core.record import Record
+from app.db.endpoint_directory import EndpointDirectory, endpoint_not_found
+from app.db.sqlite.counts import Removed, RequestCounts
+from app.db.sqlite.raw_sql import json_list, newest_seq, raw, sql_list
+from app.db.sqlite.reads.queries import all_endpoints, endpoint_of, marked_ids, visible_sql
+from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.schema.schema import CaptureModel, EndpointModel, TrashModel
+from app.db.sqlite.storage_limits import StorageLimits
+from app.db.sqlite.trash.cleanup import Cleanup
+from app.db.sqlite.trash.delete_requests import delete_trashed, newest_received_at
+from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+
+IDS_MAX = 1_024
+"""Requests hidden in one step: lists remove the rows of a step at once."""
+
+Span = tuple[int, int]
+"""The first and the last number."""
+
+
+class Trashed(Record, frozen=True):
+    """Requests of an endpoint that a step has hidden; `unread` of them are unread."""
+
+    ids: tuple[str, ...]
+    unread: int
+
+
+class Cleared(Record, frozen=True):
+    """Of an endpoint whose requests were hidden: the newest id, the requests kept, and how many of those are unread."""
+
+    upto: str
+    kept: frozenset[str]
+    kept_unread: int
+
+
+class Trash:
+    """All public methods are called on the loop's thread. StorageUnavailableError when the file cannot be read or
+    written."""
+
+    def __init__(
+        self,
+        writer: Writer,
+        readers: Readers,
+        directory: EndpointDirectory,
+        *,
+        counts: RequestCounts,
+        limits: StorageLimits,
+        cleanup: Cleanup,
+        publish: Callable[[Event], None],
+    ) -> None:
+        self._writer, self._readers, self._directory = writer, readers, directory
+        self._request_counts, self._limits, self._cleanup, self._publish = counts, limits, cleanup, publish
+        self._numbers = count(1)
+        self._restorable: dict[int, Deletion] = {}
+        """Oldest first."""
+
+    async def load(self) -> None:
+        """Restore what the last run neither purged nor restored; before anything else is read."""
+
+        def job(database: SqliteDatabase) -> None:
+            TrashModel.delete().execute(database)
+            restorable = (EndpointModel.trashed.is_null(False)) & (EndpointModel.removed == False)  # noqa: E712
+            EndpointModel.update(trashed=None).where(restorable).execute(database)
+
+        await self._writer.run(job)
+
+    # -- delete ---------------------------------------------------------------------------------------------------
+
+    async def delete(self, ids: Sequence[str]) -> Deletion:
+        """Hide these requests; publishes RequestsRemoved for each endpoint, more than once if they are many."""
+        number, done, batch = next(self._numbers), 0, AdaptiveBatch(256, most=IDS_MAX)
+        endpoint_ids: set[int] = set()
+        requests = 0
+
+        def step(database: SqliteDatabase, limit: int) -> tuple[int, dict[int, Trashed]]:
+            some = ids[done : done + limit]
+            return len(some), hide_ids(database, number, some)
+
+        def after(step_done: tuple[int, dict[int, Trashed]]) -> None:
+            for endpoint_id, trashed in step_done[1].items():
+                self._request_counts.trash(number, endpoint_id, len(trashed.ids), trashed.unread)
+                self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=trashed.ids, unread=trashed.unread))
+
+        try:
+            while done < len(ids):
+                examined, trashed = await self._writer.between(step, batch, after)
+                done += examined
+                endpoint_ids.update(trashed)
+                requests += sum(len(one.ids) for one in trashed.values())
+        except BaseException:
+            with contextlib.suppress(HooklineError):
+                await self._show_again(number)
+            raise
+        await self._find_newest(endpoint_ids)
+        return self._hidden(Deletion(number=number, endpoint_ids=frozenset(endpoint_ids), requests=requests))
+
+    async def clear(self, endpoint_id: int, keep: Collection[Mark] = ()) -> Deletion:
+        """Hide the requests that the endpoint has now, except those with a mark in `keep`; publishes RequestsRemoved
+        without ids."""
+        number = next(self._numbers)
+        requests = kept = 0
+
+        def after(cleared: Cleared) -> None:
+            nonlocal requests, kept
+            counts, kept = self._request_counts.of(endpoint_id), len(cleared.kept)
+            requests = max(0, counts.total - kept)
+            self._request_counts.trash(number, endpoint_id, requests, max(0, counts.unread - cleared.kept_unread))
+            self._publish(RequestsRemoved(endpoint_id=endpoint_id, ids=None, upto=cleared.upto, kept=cleared.kept))
+
+        await self._writer.run(partial(hide_all, deletion=number, endpoint_id=endpoint_id, keep=keep), after)
+        await self._find_newest({endpoint_id})
+        deletion = Deletion(number=number, endpoint_ids=frozenset((endpoint_id,)), requests=requests, kept=kept)
+        return self._hidden(deletion)
+
+    async def delete_endpoint(self, endpoint_id: int, *, for_good: bool = False) -> Deletion:
+        """Hide an endpoint with its requests, or purge it at once if it is `for_good`. Until it is purged it answers as
+        one that is switched off: what it acknowledged would be deleted. Publishes EndpointRemoved. Raises
+        NotFoundError."""
+        endpoint, number = self._directory.require(endpoint_id), next(self._numbers)
+        requests = self._request_counts.of(endpoint_id).total
+        self._directory.stop_capturing(endpoint_id)
+
+        def job(database: SqliteDatabase) -> None:
+            statement = "UPDATE endpoint SET trashed = ?, removed = ? WHERE id = ? AND trashed IS NULL"
+            if not raw(database).execute(statement, (number, for_good, endpoint_id)).rowcount:
+                raise endpoint_not_found()
+
+        def after(_: None) -> None:
+            self._directory.trash(endpoint)
+            self._limits.forget(endpoint_id)
+            self._publish(EndpointRemoved(endpoint=endpoint))
+            if for_good:
+                self._endpoint_purged(endpoint)
+
+        try:
+            await self._writer.run(job, after)
+        except Exception:
+            if self._directory.by_id(endpoint_id) is not None:
+                self._directory.resume_capturing(endpoint_id)
+            raise
+        ids = frozenset((endpoint_id,))
+        deletion = Deletion(number=number, endpoint_ids=ids, requests=requests, endpoint=endpoint)
+        return deletion if for_good else self._hidden(deletion)
+
+    # -- undo and purge ---------------------------------------------------------------------------------------------
+
+    async def undo(self, deletion: Deletion) -> None:
+        """Restore what it hides, unless it was purged; an endpoint publishes EndpointSaved."""
+        if deletion.number not in self._restorable:
+            return
+        if deletion.endpoint is not None:
+            await self._writer.run(partial(restore_endpoint, deletion=deletion.number), self._endpoint_restored)
+        else:
+            await self._show_again(deletion.number)
+            await self._find_newest(deletion.endpoint_ids)
+        self._restorable.pop(deletion.number, None)
+
+    async def purge(self, deletion: Deletion) -> None:
+        """Delete what it hides for good; publishes DeletionPurged. What cannot be deleted is restored if possible."""
+        if deletion.number not in self._restorable:
+            return
+        try:
+            if deletion.endpoint is not None:
+                await self._purge_endpoint(deletion.endpoint)
+            else:
+                await self._purge_requests(deletion.number)
+        except StorageUnavailableError:
+            with contextlib.suppress(StorageUnavailableError):
+                await self.undo(deletion)
+            raise
+        if self._restorable.pop(deletion.number, None) is not None:
+            self._publish(DeletionPurged(number=deletion.number, endpoint_ids=deletion.endpoint_ids))
+
+    async def purge_endpoints(self, in_the_way: Callable[[Endpoint], bool], most: int | None = None) -> bool:
+        """Purge deleted endpoints that still count towards the plan or hold a slug, at most `most` of them, the first
+        deleted first; False if there are none."""
+        found = [one for one in self._restorable.values() if one.endpoint is not None and in_the_way(one.endpoint)]
+        for one in found[:most]:
+            await self.purge(one)
+        return bool(found)
+
+    # -- within ---------------------------------------------------------------------------------------------------
+
+    def _hidden(self, deletion: Deletion) -> Deletion:
+        self._restorable[deletion.number] = deletion
+        return deletion
+
+    async def _show_again(self, number: int) -> None:
+        batch = AdaptiveBatch(256)
+        while await self._writer.between(partial(show_spans, deletion=number), batch):
+            pass
+        self._request_counts.restore(number)
+
+    def _endpoint_restored(self, restored: tuple[Endpoint, list[int]]) -> None:
+        endpoint, order = restored
+        self._directory.restore(endpoint, order)
+        self._limits.follow(endpoint)
+        self._publish(EndpointSaved(endpoint=endpoint, created=False))
+
+    async def _purge_endpoint(self, endpoint: Endpoint) -> None:
+        query = EndpointModel.update(removed=True).where(EndpointModel.id == endpoint.id)
+        await self._writer.run(query.execute, lambda _: self._endpoint_purged(endpoint))
+
+    def _endpoint_purged(self, endpoint: Endpoint) -> None:
+        self._directory.forget(endpoint)
+        self._request_counts.forget(endpoint.id)
+        self._cleanup.wake_soon()
+
+    async def _purge_requests(self, number: int) -> None:
+        batch = AdaptiveBatch(64)
+
+        def after(deleted: dict[int, Removed] | None) -> None:
+            for endpoint_id, removed in (deleted or {}).items():
+                self._request_counts.removed(endpoint_id, removed)
+                self._limits.freed(removed.freed, endpoint_id)
+
+        try:
+            while await self._writer.between(partial(delete_trashed, deletion=number), batch, after) is not None:
+                pass
+        finally:
+            self._cleanup.wake()
+        self._request_counts.restore(number)  # nothing is left of it
+
+    async def _find_newest(self, endpoint_ids: Iterable[int]) -> None:
+        """When the newest request left was received. Not in a step of the writer: of many deleted ones, the reader
+        passes each."""
+        for endpoint_id in endpoint_ids:
+            before = self._request_counts.of(endpoint_id)
+            newest = None
+            if before.total:
+                with contextlib.suppress(StorageUnavailableError):
+                    newest = await self._readers.run(partial(newest_received_at, endpoint_id=endpoint_id))
+            if self._request_counts.of(endpoint_id).total == before.total:
+                self._request_counts.set_newest(endpoint_id, newest)
+
+
+def hide_ids(database: SqliteDatabase, deletion: int, ids: Sequence[str]) -> dict[int, Trashed]:
+    """Hide those of these requests that are stored; what was hidden, by endpoint."""
+    connection = raw(database)
+    rows = connection.execute(
+        "SELECT endpoint_id, seq, id, is_read FROM capture WHERE id IN (SELECT value FROM json_each(?))"
+        f" AND {visible_sql()} ORDER BY endpoint_id, seq",
+        (json_list(ids),),
+    ).fetchall()
+    hidden = {}
+    for endpoint_id, group in groupby(rows, key=itemgetter(0)):
+        found = list(group)
+        add_spans(connection, deletion, endpoint_id, spans_of(seq for _, seq, _, _ in found))
+        unread = sum(not is_read for *_, is_read in found)
+        hidden[endpoint_id] = Trashed(ids=tuple(name for _, _, name, _ in found), unread=unread)
+    return hidden
+
+
+def hide_all(database: SqliteDatabase, *, deletion: int, endpoint_id: int, keep: Collection[Mark]) -> Cleared:
+    """Hide the requests that the endpoint has, except those with a mark in `keep`."""
+    connection = raw(database)
+    newest = CaptureModel.select(CaptureModel.id).where(CaptureModel.endpoint == endpoint_id)
+    newest = newest.order_by(CaptureModel.received_at.desc(), CaptureModel.id.desc()).limit(1)
+    marked = marked_ids(database, endpoint_id).of(keep) if keep else frozenset()
+    kept = CaptureModel.select(CaptureModel.seq, CaptureModel.is_read).where(CaptureModel.id.in_(sql_list(marked)))
+    kept_rows = list(kept.tuples().execute(database))
+    spans = connection.execute("SELECT first_seq, last_seq FROM trash WHERE endpoint_id = ?", (endpoint_id,)).fetchall()
+    taken = sorted([*spans, *((seq, seq) for seq, _ in kept_rows)])
+    add_spans(connection, deletion, endpoint_id, spans_between(taken, newest_seq(database)))
+    return Cleared(
+        upto=next((name for (name,) in newest.tuples().execute(database)), ""),
+        kept=marked,
+        kept_unread=sum(not is_read for _, is_read in kept_rows),
+    )
+
+
+def add_spans(connection: sqlite3.Connection, deletion: int, endpoint_id: int, spans: Iterable[Span]) -> None:
+    connection.executemany(
+        "INSERT INTO trash (endpoint_id, first_seq, last_seq, deletion) VALUES (?, ?, ?, ?)",
+        ((endpoint_id, first, last, deletion) for first, last in spans),
+    )
+
+
+def spans_of(rising: Iterable[int]) -> Iterator[Span]:
+    """Numbers that follow each other as spans."""
+    first = last = None
+    for number in rising:
+        if first is not None and last is not None and number != last + 1:
+            yield first, last
+            first = None
+        first, last = number if first is None else first, number
+    if first is not None and last is not None:
+        yield first, last
+
+
+def spans_between(taken: Iterable[Span], upto: int) -> Iterator[Span]:
+    """What the spans `taken`, which rise, leave of the numbers up to `upto`."""
+    begin = 1
+    for first, last in taken:
+        if first > begin:
+            yield begin, first - 1
+        begin = last + 1
+    if begin <= upto:
+        yield begin, upto
+
+
+def show_spans(database: SqliteDatabase, limit: int, *, deletion: int) -> int:
+    """Restore what at most `limit` spans of a deletion hide; how many that were."""
+    chosen = "SELECT endpoint_id, last_seq FROM trash WHERE deletion = ? LIMIT ?"
+    return (
+        raw(database)
+        .execute(f"DELETE FROM trash WHERE (endpoint_id, last_seq) IN ({chosen})", (deletion, limit))
+        .rowcount
+    )
+
+
+def restore_endpoint(database: SqliteDatabase, *, deletion: int) -> tuple[Endpoint, list[int]]:
+    """The endpoint, and all ids in their order."""
+    update = EndpointModel.update(trashed=None).where(EndpointModel.trashed == deletion).returning(EndpointModel.id)
+    ((endpoint_id,),) = update.tuples().execute(database)
+    return endpoint_of(database, endpoint_id), [endpoint.id for endpoint in all_endpoints(database)]

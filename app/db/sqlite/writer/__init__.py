@@ -1,0 +1,1 @@
+"""The thread that writes, and what it watches."""

@@ -1,0 +1,129 @@
+"""Inserts captures, underneath peewee: all rows of a table in one statement.
+
+sqlite3 releases the interpreter's lock at each statement, and taking it again from a busy loop may cost more than the
+insert: the fewer statements, the more captures a second.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
+
+from app.core.clock import now_us
+from app.core.events import Captured, Event
+from app.core.ids import uuid7
+from app.core.model import DeliveryState
+from app.db.encoded_headers import encode_headers
+from app.db.sqlite.body_parts import complete
+from app.db.sqlite.counts import LOOSE, RequestCounts, grow
+from app.db.sqlite.schema.schema import DELIVERY_CODE, NOBODY
+from app.db.sqlite.storage_limits import StorageLimits
+from app.db.sqlite.writer.writer_jobs import Add
+
+MOST_ROWS = 64
+"""In a statement: SQLite keeps each prepared, one for each number of rows."""
+
+
+class ManyRows:
+    """`INSERT … VALUES (…), (…)` for any number of rows: one statement for each `MOST_ROWS`."""
+
+    def __init__(self, table: str, columns: Sequence[str], conflict: str = "") -> None:
+        """`conflict` is the statement's `ON CONFLICT` clause."""
+        self._width = len(columns)
+        self._head = f"INSERT INTO {table} ({', '.join(columns)}) VALUES "
+        self._row = f"({', '.join('?' * self._width)})"
+        self._conflict = conflict
+        self._statements: dict[int, str] = {}
+
+    def insert(self, connection: sqlite3.Connection, values: list[Any]) -> int:
+        """Insert the rows whose values are concatenated in `values`; returns the row ID of the last."""
+        last, most = 0, MOST_ROWS * self._width
+        for at in range(0, len(values), most):
+            part = values[at : at + most]
+            last = connection.execute(self._statement(len(part) // self._width), part).lastrowid or 0
+        return last
+
+    def _statement(self, rows: int) -> str:
+        if rows not in self._statements:
+            self._statements[rows] = self._head + ", ".join([self._row] * rows) + self._conflict
+        return self._statements[rows]
+
+
+_PLAIN = (
+    *("id", "endpoint_id", "received_at", "method", "target", "http_version", "content_type", "size", "sha256"),
+    *("source_address", "source_port", "scheme", "complete", "response_status", "event", "delivery_id", "gist"),
+)
+"""Columns that hold a field of the capture unchanged; `_plain` reads them all at once."""
+_plain = attrgetter(*_PLAIN)
+CAPTURES = ManyRows("capture", (*_PLAIN, "headers", "delivery", "is_read", "provider"))
+BODIES = ManyRows("capture_body", ("key", "data"))
+DELIVERIES = ManyRows("delivery", ("id", "capture_seq", "endpoint_id", "target_id", "url", "state", "queued_at"))
+
+
+def insert(connection: sqlite3.Connection, adds: list[Add]) -> int:
+    """Insert captures with their bodies, or the last parts of long ones, and the deliveries they queue. Returns the
+    number of the first; those of the others follow."""
+    captures: list[Any] = []
+    grown: dict[int, int] = {}
+    for _, c, _, _, _, headers, size, _ in adds:
+        grown[c.endpoint_id] = grown.get(c.endpoint_id, 0) + size
+        captures += _plain(c)
+        captures += (headers, DELIVERY_CODE[c.delivery], c.read, (c.provider or NOBODY) if c.identified else None)
+    first = CAPTURES.insert(connection, captures) - len(adds) + 1
+    bodies: list[Any] = []
+    deliveries: list[Any] = []
+    # Separate statements: so few captures have these that values for each row would cost more.
+    trailers: list[tuple[bytes, int]] = []
+    long_bodies: list[tuple[int | None, int]] = []
+    for seq, (_, c, tail, body_key, targets, _, _, _) in enumerate(adds, first):
+        if c.trailers:
+            trailers.append((encode_headers(c.trailers), seq))
+        if body_key is not None:
+            long_bodies.append((complete(connection, body_key, seq, tail, c.size), seq))
+            grown[LOOSE] = grown.get(LOOSE, 0) - (c.size - len(tail))
+        elif tail:
+            bodies += (seq, tail)
+        for target in targets:
+            at = now_us()
+            deliveries += (uuid7(at), seq, c.endpoint_id, target.id, target.url, DeliveryState.QUEUED.value, at)
+    BODIES.insert(connection, bodies)
+    DELIVERIES.insert(connection, deliveries)
+    grow(connection, grown)
+    if trailers:
+        connection.executemany("UPDATE capture SET trailers = ? WHERE seq = ?", trailers)
+    if long_bodies:
+        connection.executemany("UPDATE capture SET body_key = ? WHERE seq = ?", long_bodies)
+    return first
+
+
+class Inserts:
+    """Stores groups of captures for the writer, and publishes them once they are on disk."""
+
+    def __init__(self, counts: RequestCounts, limits: StorageLimits, publish: Callable[[Event], None]) -> None:
+        self._request_counts, self._limits, self._publish = counts, limits, publish
+
+    def write(self, connection: sqlite3.Connection, adds: list[Add]) -> int:
+        return insert(connection, adds)
+
+    def stored(self, adds: list[Add], first_seq: int) -> None:
+        """Wake the waiting callers, count, and publish one event for the whole commit."""
+        summaries = []
+        grown: dict[int, int] = {}
+        taken, in_parts = 0, []
+        for seq, (future, capture, _, body_key, _, _, size, _) in enumerate(adds, first_seq):
+            if not future.done():
+                future.set_result(seq)
+            taken += size
+            if body_key is not None:
+                in_parts.append(body_key)
+            endpoint_id = capture.endpoint_id
+            if endpoint_id in self._request_counts:
+                summaries.append(capture.summary(seq))
+                grown[endpoint_id] = grown.get(endpoint_id, 0) + size
+        self._limits.stored(taken, in_parts)
+        self._request_counts.newest_seq = first_seq + len(adds) - 1
+        if summaries:
+            self._request_counts.stored(summaries, grown)
+            self._publish(Captured(summaries=tuple(summaries)))

@@ -1,0 +1,237 @@
+"""Retention: to the second, at start and by the timer, bodies and deliveries too, while captures go on."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from app.core.clock import DAY_US, now_us
+from app.core.events import Event, Purged
+from app.core.model import PART_SIZE, Counts, Endpoint
+from app.db.sqlite.store import Store
+from tests import factories
+from tests.db.helpers import BODY, add, add_many, of_kind, query, recount
+from tests.stored import store_request
+from tests.support import until
+
+NOW = 1_795_000_000_000_000
+SECOND = 1_000_000
+
+
+FILL = """
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < :number - 1)
+INSERT INTO capture SELECT :seq + i, printf('%012x-%06d', :at + i, i), :endpoint, :at + i, 'POST', '/catch/x', '1.1',
+    x'90', 'text/plain', 17, printf('%064d', i), '127.0.0.1', 50000, 'http', 1, 200, 'n', 0, '', NULL, NULL, NULL, NULL,
+    'text · hello' FROM n
+"""
+
+
+async def fill(store: Store, endpoint_id: int, number: int, received_at: int) -> None:
+    """Put many requests into the file, a microsecond apart, every tenth with a delivery; quicker than one by one."""
+    values = {"number": number, "seq": store.captures.newest_seq + 1, "at": received_at, "endpoint": endpoint_id}
+
+    def job(database: object) -> int:
+        execute = database.connection().execute
+        execute(FILL, values)
+        execute("INSERT INTO capture_body SELECT seq, ? FROM capture WHERE seq >= ?", (BODY, values["seq"]))
+        execute(
+            "INSERT INTO delivery (id, capture_seq, endpoint_id, url, state, queued_at)"
+            " SELECT id, seq, endpoint_id, 'http://127.0.0.1:9/', 'queued', received_at FROM capture WHERE seq % 10 = 0"
+        )
+        taken = (
+            "(SELECT sum(1000 + size + length(headers) + length(target)) FROM capture) + 400 * count(*) FROM delivery"
+        )
+        (size,) = execute(f"UPDATE storage_use SET bytes = (SELECT {taken}) WHERE owner = 1 RETURNING bytes").fetchone()
+        return size
+
+    def after(size: int) -> None:
+        newest = received_at + number - 1
+        store._request_counts.start(
+            endpoint_id, Counts(total=number, unread=number, last_received_at=newest, stored_bytes=size)
+        )
+
+    await store._writer.run(job, after)
+
+
+async def two_around_the_limit(store: Store, days: int) -> tuple[Endpoint, str]:
+    """An endpoint with one request a second past its days and one a second short of them; the latter's id."""
+    made = await store.endpoints.create(factories.draft(retention_days=days))
+    await add(store, made.id, received_at=NOW - days * DAY_US - SECOND)
+    short = await add(store, made.id, received_at=NOW - days * DAY_US + SECOND)
+    return made, short.id
+
+
+async def left(store: Store, endpoint: Endpoint) -> list[str]:
+    return [summary.id for summary in await store.captures.page(endpoint.id)]
+
+
+async def test_at_start_what_is_a_second_past_goes_and_a_second_short_stays(
+    tmp_path: Path, events: list[Event]
+) -> None:
+    store = await Store.open(tmp_path, events.append, clock=lambda: NOW)
+    week, day = await two_around_the_limit(store, 7), await two_around_the_limit(store, 1)
+    await store.endpoints.update(week[0].id, msgspec.structs.replace(week[0].draft(), active=False))
+    await store.close()
+    again = await Store.open(tmp_path, events.append, clock=lambda: NOW)
+    assert len(await left(again, week[0])) == 2
+    again.retention.start()
+    await until(lambda: of_kind(events, Purged))
+    (purged,) = of_kind(events, Purged)
+    assert purged.report.deleted == {week[0].id: 1, day[0].id: 1}
+    assert await left(again, week[0]) == [week[1]]
+    assert await left(again, day[0]) == [day[1]]
+    assert again.retention.last_report == purged.report
+    await until(lambda: again.retention.next_run_at == NOW + 900 * SECOND)
+    assert again.captures.counts(day[0].id) == recount(tmp_path)[day[0].id]
+    await again.close()
+
+
+async def test_by_the_timer_as_time_passes(tmp_path: Path, events: list[Event]) -> None:
+    now = NOW
+    store = await Store.open(tmp_path, events.append, clock=lambda: now, purge_interval_s=0.05)
+    made, short = await two_around_the_limit(store, 1)
+    store.retention.start()
+    await until(lambda: len(of_kind(events, Purged)) >= 3)
+    assert await left(store, made) == [short]
+    now += 3 * SECOND
+    await until(lambda: store.captures.counts(made.id).total == 0)
+    assert await left(store, made) == []
+    await store.close()
+
+
+async def test_soon_after_an_endpoints_days_were_changed(tmp_path: Path, events: list[Event]) -> None:
+    store = await Store.open(tmp_path, events.append, clock=lambda: NOW)
+    made, _ = await two_around_the_limit(store, 7)
+    store.retention.start()
+    await until(lambda: store.captures.counts(made.id).total == 1)
+    await store.endpoints.update(made.id, msgspec.structs.replace(made.draft(), retention_days=6))
+    await until(lambda: store.captures.counts(made.id).total == 0)
+    await until(lambda: len(of_kind(events, Purged)) >= 2)
+    await store.close()
+    assert len(of_kind(events, Purged)) == 2
+
+
+async def test_closing_right_after_an_endpoints_days_were_changed_returns(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path, lambda _: None)
+    made = await store.endpoints.create(factories.draft())
+    store.retention.start()
+    await until(lambda: store.retention.next_run_at is not None)
+    await store.endpoints.update(made.id, msgspec.structs.replace(made.draft(), retention_days=6))
+    async with asyncio.timeout(10):
+        await store.close()
+    assert store.retention.next_run_at is None
+
+
+async def test_bodies_answers_and_deliveries_go_too_and_the_file_shrinks(tmp_path: Path, events: list[Event]) -> None:
+    store = await Store.open(tmp_path, events.append, clock=lambda: NOW)
+    made = await store.endpoints.create(factories.draft(retention_days=1))
+    await fill(store, made.id, 5_000, NOW - 2 * DAY_US)
+    body = bytes(3 * PART_SIZE)
+    big = factories.capture(body, endpoint_id=made.id, received_at=NOW - 2 * DAY_US)
+    big = await store_request(store.captures, big, body)
+    store.captures.responded(big.seq, 1.0)
+    kept = await add(store, made.id, received_at=NOW)
+    before = await store.retention.size()
+    assert before.expired == 5_001
+    assert before.free_bytes > 3 * PART_SIZE
+    report = await store.retention.purge()
+    assert report.deleted == {made.id: 5_001}
+    after = await store.retention.size()
+    assert (after.expired, after.free_bytes) == (0, 0)
+    assert after.file_bytes < before.file_bytes - report.freed_bytes / 2
+    assert report.freed_bytes > 3 * PART_SIZE
+    assert 0.5 < before.free_bytes / report.freed_bytes < 2
+    for table, rows in {"capture": 1, "capture_body": 1, "capture_response": 0, "delivery": 0, "loose_body": 0}.items():
+        assert query(tmp_path, f"SELECT count(*) FROM {table}") == [(rows,)], table
+    assert await left(store, made) == [kept.id]
+    await store.close()
+    assert (tmp_path / "hookline.db").stat().st_size < 220_000
+
+
+async def test_what_the_background_gives_back_during_a_purge_is_told_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = await Store.open(tmp_path, lambda _: None, clock=lambda: NOW)
+    made = await store.endpoints.create(factories.draft(retention_days=1))
+    await fill(store, made.id, 5_000, NOW - 2 * DAY_US)
+    clean = store._cleanup.run
+
+    async def clean_and_reclaim() -> None:
+        await clean()
+        assert await store._reclaim.run() > 0
+
+    monkeypatch.setattr(store._cleanup, "run", clean_and_reclaim)
+    report = await store.retention.purge()
+    assert report.freed_bytes > 5_000 * 100
+    await store.close()
+
+
+async def test_captures_keep_their_pace_while_a_hundred_thousand_expired_go(
+    tmp_path: Path,
+) -> None:
+    store = await Store.open(tmp_path, lambda _: None)
+    made = await store.endpoints.create(factories.draft(retention_days=1))
+    await fill(store, made.id, 100_000, now_us() - 2 * DAY_US)
+    waits: list[float] = []
+    pages: list[float] = []
+    meanwhile = 0
+    purging = asyncio.ensure_future(store.retention.purge())
+    began = time.perf_counter()
+    adds: list[asyncio.Task[None]] = []
+
+    async def timed_add() -> None:
+        nonlocal meanwhile
+        started = time.perf_counter()
+        await add(store, made.id)
+        waits.append(time.perf_counter() - started)
+        meanwhile += not purging.done()
+
+    while not purging.done():
+        adds.append(asyncio.create_task(timed_add(), name="add"))
+        if len(adds) % 20 == 0:
+            started = time.perf_counter()
+            await store.captures.page(made.id)
+            pages.append(time.perf_counter() - started)
+        await asyncio.sleep(max(0.0, began + len(adds) / 200 - time.perf_counter()))
+    took = time.perf_counter() - began
+    await asyncio.gather(*adds)
+    report = await purging
+    waits.sort()
+    p99 = waits[int(len(waits) * 0.99)]
+    print(
+        f"purged 100,000 in {took:.1f} s; {len(waits)} captures meanwhile waited {waits[len(waits) // 2] * 1e3:.1f} ms"
+    )
+    print(
+        f"(p99 {p99 * 1e3:.1f} ms, longest {waits[-1] * 1e3:.1f} ms); slowest page {max(pages, default=0) * 1e3:.1f} ms"
+    )
+    assert report.deleted == {made.id: 100_000}
+    assert store.captures.counts(made.id).total == len(waits)
+    assert (await store.captures.page(made.id, limit=1))[0].received_at > now_us() - DAY_US
+    assert meanwhile > len(waits) * 0.9  # what had to wait for the purge would all come after it
+    await store.close()
+
+
+async def test_stopping_in_the_middle_keeps_the_numbers_right(tmp_path: Path) -> None:
+    store = await Store.open(tmp_path, lambda _: None, clock=lambda: NOW)
+    made = await store.endpoints.create(factories.draft(retention_days=1))
+    await fill(store, made.id, 5_000, NOW - 2 * DAY_US)
+    store.retention.start()
+    await until(lambda: store.captures.counts(made.id).total < 5_000)
+    await store.close()
+    again = await Store.open(tmp_path, lambda _: None, clock=lambda: NOW)
+    assert again.captures.counts(made.id).total == recount(tmp_path)[made.id].total
+    await again.retention.purge()
+    assert again.captures.counts(made.id) == Counts()
+    await again.close()
+
+
+async def test_nothing_to_do_is_said_too(store: Store, endpoint: Endpoint, events: list[Event]) -> None:
+    await add_many(store, endpoint.id, 3)
+    report = await store.retention.purge()
+    assert report.deleted == {}
+    assert of_kind(events, Purged) == [Purged(report=report)]
+    assert store.captures.counts(endpoint.id).total == 3

@@ -1,0 +1,242 @@
+"""When the world keeps the store from writing: said once, lost nothing, over by itself."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import StorageUnavailableError
+from app.core.events import Captured, Event, StorageTrouble
+from app.core.model import Endpoint, ResponseSettings
+from app.db.sqlite import connection as connection_module
+from app.db.sqlite.deliveries import response_times
+from app.db.sqlite.store import Store
+from app.db.sqlite.writer import disk_reserve
+from app.db.sqlite.writer import writer as writer_module
+from tests import factories
+from tests.db.helpers import add, add_many, of_kind, query, recount
+from tests.support import until
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection_module, "BUSY_S", 0.2)
+    monkeypatch.setattr(writer_module, "BUSY_S", 0.2)
+    monkeypatch.setattr(writer_module, "PROBE_S", 0.05)
+
+
+@contextlib.contextmanager
+def tiny_disk(folder: Path, size: str) -> Iterator[Path]:
+    """A file system of its own, so small that it fills up."""
+    folder.mkdir()
+    made = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", folder], check=False, capture_output=True
+    )
+    if made.returncode:
+        pytest.skip("no right to mount a small file system")
+    try:
+        yield folder
+    finally:
+        subprocess.run(["umount", "-l", folder], check=True)
+
+
+def reasons(events: list[Event]) -> list[str | None]:
+    return [event.reason for event in of_kind(events, StorageTrouble)]
+
+
+async def check_all_told_is_stored(folder: Path, told: set[str], refused: set[str]) -> None:
+    stored = [row[0] for row in query(folder, "SELECT id FROM capture")]
+    assert len(stored) == len(set(stored))
+    assert set(stored) == told
+    assert not set(stored) & refused
+    assert query(folder, "PRAGMA integrity_check") == [("ok",)]
+    assert query(folder, "SELECT count(*) FROM capture_body") == [(len(stored),)]
+
+
+async def fill_up(store: Store, endpoint_id: int) -> tuple[set[str], set[str]]:
+    """Store eight at a time until some are refused; ids told as stored, ids refused."""
+    told: set[str] = set()
+    refused: set[str] = set()
+    body = os.urandom(20_000)
+    while not refused:
+        captures = [factories.capture(body, endpoint_id=endpoint_id) for _ in range(8)]
+        adding = [store.captures.add(capture, body) for capture in captures]
+        for capture, result in zip(captures, await asyncio.gather(*adding, return_exceptions=True), strict=True):
+            if isinstance(result, int):
+                told.add(capture.id)
+            else:
+                assert isinstance(result, StorageUnavailableError), result
+                refused.add(capture.id)
+        assert len(told) < 5000
+    return told, refused
+
+
+async def test_a_full_disk_is_said_once_and_capture_goes_on_when_there_is_space(
+    tmp_path: Path, events: list[Event]
+) -> None:
+    with tiny_disk(tmp_path / "small", "6m") as folder:
+        ballast = folder / "ballast"
+        ballast.write_bytes(bytes(2_000_000))
+        store = await Store.open(folder, events.append)
+        made = await store.endpoints.create(factories.draft())
+        told, refused = await fill_up(store, made.id)
+        for _ in range(3):
+            _, more = await fill_up(store, made.id)
+            refused |= more
+        first = reasons(events)
+        assert str(first[0]).startswith("The disk has ")
+        assert first[1::2] == [None] * len(first[1::2])
+        told = {summary.id for event in of_kind(events, Captured) for summary in event.summaries}
+        ballast.unlink()
+        await until(lambda: reasons(events)[-1] is None)
+        told.add((await add(store, made.id)).id)
+        await check_all_told_is_stored(folder, told, refused)
+        assert store.captures.counts(made.id) == recount(folder)[made.id]
+        await store.close()
+
+
+async def test_a_disk_that_filled_up_since_it_was_measured_stays_full(
+    tmp_path: Path, events: list[Event], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small write still succeeds there: SQLite's log has room for it."""
+    monkeypatch.setattr(disk_reserve, "MEASURE_S", 600.0)
+    with tiny_disk(tmp_path / "small", "6m") as folder:
+        store = await Store.open(folder, events.append)
+        made = await store.endpoints.create(factories.draft())
+        for _ in range(4):
+            await add(store, made.id, bytes(100_000))
+        ballast = folder / "ballast"
+        with contextlib.suppress(OSError), ballast.open("wb", buffering=0) as file:
+            while file.write(bytes(4_096)):
+                pass
+        with pytest.raises(StorageUnavailableError, match=r"The disk is full\."):
+            await add(store, made.id, bytes(800_000))
+        await store.endpoints.update(made.id, factories.draft(name="renamed"))
+        with pytest.raises(StorageUnavailableError):
+            await add(store, made.id)
+        assert len(reasons(events)) == 1
+        ballast.unlink()
+        await until(lambda: reasons(events)[1:] == [None])
+        await add(store, made.id)
+        await store.close()
+
+
+async def test_a_file_that_may_not_grow_is_a_full_disk(
+    store: Store, endpoint: Endpoint, events: list[Event], tmp_path: Path
+) -> None:
+    await add_many(store, endpoint.id, 20)
+    before = {row[0] for row in query(tmp_path, "SELECT id FROM capture")}
+
+    def limit(database: object, pages: int) -> None:
+        database.connection().execute(f"PRAGMA max_page_count = {pages}")
+
+    await store._writer.run(lambda database: limit(database, 1))  # SQLite makes that: what it has now
+    told, refused = await fill_up(store, endpoint.id)
+    with pytest.raises(StorageUnavailableError, match="disk is full"):
+        await store.endpoints.update(endpoint.id, factories.draft(response=ResponseSettings(body="x" * 1_000_000)))
+    assert reasons(events)[0] == "The disk is full. Free some space."
+    await store._writer.run(lambda database: limit(database, 1_000_000))
+    await until(lambda: reasons(events)[-1] is None)
+    told.add((await add(store, endpoint.id)).id)
+    await check_all_told_is_stored(tmp_path, before | told, refused)
+
+
+LOCKER = """
+import sqlite3, sys
+connection = sqlite3.connect(sys.argv[1], isolation_level=None)
+connection.execute("BEGIN IMMEDIATE")
+print("locked", flush=True)
+sys.stdin.read()
+"""
+
+
+async def test_a_locked_database_is_said_once_and_over_by_itself(
+    store: Store, endpoint: Endpoint, events: list[Event], tmp_path: Path
+) -> None:
+    locker = subprocess.Popen(  # noqa: ASYNC220 - it answers at once
+        [sys.executable, "-c", LOCKER, tmp_path / "hookline.db"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert locker.stdout is not None
+    assert locker.stdin is not None
+    with locker:
+        assert locker.stdout.readline() == b"locked\n"
+        with pytest.raises(StorageUnavailableError, match="locked"):
+            await add(store, endpoint.id)
+        assert await store.captures.page(None) == []
+        assert reasons(events) == ["Another program has locked the database. Close that program."]
+        locker.stdin.close()
+    await until(lambda: reasons(events)[1:] == [None])
+    await add(store, endpoint.id)
+    assert store.captures.counts(endpoint.id).total == 1
+
+
+@pytest.mark.parametrize("deed", ["deleted", "moved", "replaced", "log deleted"])
+async def test_a_database_that_is_gone_is_trouble(
+    store: Store, endpoint: Endpoint, events: list[Event], tmp_path: Path, deed: str
+) -> None:
+    await add(store, endpoint.id)
+    file, aside = tmp_path / "hookline.db", tmp_path / "aside.db"
+    if deed == "log deleted":
+        (tmp_path / "hookline.db-wal").unlink()
+    elif deed == "deleted":
+        file.unlink()
+    else:
+        file.rename(aside)
+        if deed == "replaced":
+            file.write_bytes(b"")
+    with pytest.raises(StorageUnavailableError, match="moved, replaced or deleted"):
+        await add(store, endpoint.id)
+    assert len({str(reason).partition(" What could")[0] for reason in reasons(events)}) == 1
+    if deed == "moved":
+        aside.rename(file)
+        await until(lambda: reasons(events)[1:] == [None])
+        await add(store, endpoint.id)
+        assert query(tmp_path, "SELECT count(*) FROM capture") == [(2,)]
+
+
+async def test_a_refused_endpoint_is_not_there(
+    store: Store, events: list[Event], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hookline.db").rename(tmp_path / "aside.db")
+    with pytest.raises(StorageUnavailableError):
+        await store.endpoints.create(factories.draft())
+    assert store.endpoints.all() == ()
+
+
+async def test_a_bug_of_ours_reaches_the_caller_and_nobody_else(store: Store, endpoint: Endpoint) -> None:
+    def broken(database: object) -> None:
+        database.connection().execute("INSERT INTO capture_body VALUES (1, x'00')")
+        raise ZeroDivisionError
+
+    results = await asyncio.gather(
+        add(store, endpoint.id), store._writer.run(broken), add(store, endpoint.id), return_exceptions=True
+    )
+    assert isinstance(results[1], ZeroDivisionError)
+    assert store.captures.counts(endpoint.id).total == 2
+    assert await store._readers.run(
+        lambda database: database.connection().execute("SELECT count(*) FROM capture_body").fetchone()
+    ) == (2,)
+
+
+async def test_answer_times_survive_trouble(
+    store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(response_times, "DELAY_S", 0.05)
+    capture = await add(store, endpoint.id)
+    with contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        store.captures.responded(capture.seq, 4.5)
+        store.captures._response_times._submit()
+        with pytest.raises(StorageUnavailableError):
+            await add(store, endpoint.id)
+        other.execute("ROLLBACK")
+    await until(lambda: query(tmp_path, "SELECT count(*) FROM capture_response") == [(1,)])
+    assert (await store.captures.page(None))[0].response_ms == 4.5
