@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from app import __version__
 from app.application import Application
-from app.db.sqlite.backup.restore_staging import RestoreStaging
+from app.db.sqlite.backup.restore import RestoreStaging
 from app.server.send_test import SendTest
 from app.system.about import About
 from app.system.autostart.autostart import autostart_for

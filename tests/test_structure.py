@@ -199,7 +199,7 @@ def test_the_rule_itself(file: str, module: str, allowed: bool) -> None:
     ("file", "module", "allowed"),
     [
         ("app/ui/services.py", "app.server.replay", True),
-        ("app/ui/services.py", "app.db.sqlite.backup.restore_staging", True),
+        ("app/ui/services.py", "app.db.sqlite.backup.restore", True),
         ("app/ui/services.py", "app.cli.main", False),
         ("app/server/refused.py", "app.db.sqlite.store", False),
         ("app/server/api/services.py", "app.addresses", True),

@@ -15,7 +15,7 @@ from app.core.settings import Settings
 from app.core.store import Store
 
 if TYPE_CHECKING:
-    from app.db.sqlite.backup.restore_staging import RestoreStaging
+    from app.db.sqlite.backup.restore import RestoreStaging
     from app.server.refused import RefusedLog
     from app.server.replay import ReplayService
     from app.server.tunnel.service import TunnelService

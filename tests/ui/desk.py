@@ -16,7 +16,7 @@ from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers.provider import ProviderMark
 from app.core.settings import Settings, check
-from app.db.sqlite.backup.restore_staging import RestoreStaging
+from app.db.sqlite.backup.restore import RestoreStaging
 from app.db.sqlite.store import Store
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService

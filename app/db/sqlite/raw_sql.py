@@ -8,8 +8,8 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `search/index/group.py` | full-text tables, and others for each group of requests: no models |
 | `search/index/index_file.py` | the same, in a file of its own |
 | `search/index/trigrams.py` | full-text tables |
-| `sqlite/backup/body_check.py` | a backup's file or the store's, read in one pass |
-| `sqlite/backup/copy.py` | SQLite's own backup and checks, on files that are not the store's |
+| `sqlite/backup/copy.py` | SQLite's own backup, on files that are not the store's |
+| `sqlite/backup/damage.py` | SQLite's own checks, and bodies read in one pass, of any file |
 | `sqlite/backup/database_checks.py` | files that may be damaged, of another version, or search indexes |
 | `sqlite/backup/integrity.py` | a connection and a thread of its own, for `quick_check` |
 | `sqlite/backup/rescue.py` | a file that may be damaged anywhere, row by row |
@@ -20,7 +20,6 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `sqlite/deliveries/deliveries.py` | one for each delivery of a replay: 5 microseconds instead of 145 |
 | `sqlite/deliveries/delivery_results.py` | in each commit of theirs, all results that wait in a few statements |
 | `sqlite/deliveries/removed_targets.py` | in steps between captures, any number of rows in one statement |
-| `sqlite/deliveries/response_times.py` | any number of rows in one statement, for each capture |
 | `sqlite/deliveries/target_troubles.py` | a file that is opened without the store; reads fields of JSON |
 | `sqlite/deliveries/unsent.py` | around each step of a purge, from a select that is passed in; `INDEXED BY` |
 | `sqlite/raw_sql.py` | transactions that begin by taking the lock, and savepoints |
@@ -28,13 +27,14 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `sqlite/reads/statistics.py` | the chart's counts name the only indexes that may be read (`INDEXED BY`) |
 | `sqlite/requests/identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
 | `sqlite/requests/marks.py` | marks a whole endpoint read in steps between captures, by pairs of columns |
+| `sqlite/requests/response_times.py` | any number of rows in one statement, for each capture |
 | `sqlite/retention/clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
 | `sqlite/retention/retention.py` | purges: joins in a fixed order |
 | `sqlite/schema/migrations.py` | the statements of released versions, unchanged |
 | `sqlite/schema/schema.py` | indexes with conditions, and triggers |
 | `sqlite/schema/schema_check.py` | files that may be of another program |
 | `sqlite/search/descriptions.py` | any number of IDs as one parameter, with a part of each body |
-| `sqlite/search/index_entries.py` | background steps that read the search text of requests |
+| `sqlite/search/indexing.py` | background steps that read the search text of requests |
 | `sqlite/search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
 | `sqlite/search/search.py` | the same |
 | `sqlite/search/sql_filter.py` | the same |

@@ -16,7 +16,7 @@ from app.core.delivery import DeliveryFilter
 from app.core.events import Bus, Captured
 from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import MIB
-from app.db.sqlite.deliveries import response_times
+from app.db.sqlite.requests import response_times
 from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer, Limits
 from app.server.refused import RefusedLog

@@ -20,9 +20,8 @@ from app.core.file_names import kind_unless_file
 from app.core.text import size_text
 from app.data_folder.database_files import file_identity, remove_database, sync_folder
 from app.data_folder.reserve_file import reserve_size
-from app.db.sqlite.backup.backup_errors import backup_errors
-from app.db.sqlite.backup.body_check import damaged_bodies
-from app.db.sqlite.backup.copy import copy_database, find_damage, size_of_copy
+from app.db.sqlite.backup.copy import backup_errors, copy_database, size_of_copy
+from app.db.sqlite.backup.damage import damaged_bodies, find_damage
 
 log = logging.getLogger(__name__)
 

@@ -1,4 +1,4 @@
-"""Copies a database to one new file while another connection writes to it, checks the copy, and gives it its name.
+"""Copies a database to one new file while another connection writes to it.
 
 SQLite's backup starts again whenever another connection has written, so at three hundred captures a second it never
 ends. A read transaction that is held open around it gives all its steps one snapshot. Meanwhile the log cannot start
@@ -11,16 +11,16 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+from collections.abc import Iterator
 from pathlib import Path
 
 from app.core.backup import Report
+from app.core.errors import BackupError
 from app.core.sizes import MIB
-from app.db.sqlite.connection import snapshot
+from app.db.sqlite.connection import snapshot, trouble
 
 STEP_PAGES = 256
 SYNC_EVERY = 16 * MIB
-_CHECK_OPERATIONS = 200_000
-"""SQLite's operations between two reports of a check, some milliseconds."""
 
 
 def copy_database(source: Path, target: Path, report: Report) -> tuple[int, int]:
@@ -68,40 +68,16 @@ def size_of_copy(source: Path) -> int:
         return int(pages * page_size)
 
 
-def find_damage(path: Path, report: Report, *, thorough: bool) -> str | None:
-    """The first problem of a database, None when it is sound. It may be in use.
-
-    `thorough` also compares indexes with their tables and looks for missing parents. sqlite3.DatabaseError when it
-    cannot be opened.
-    """
-    size = path.stat().st_size
-    raised: list[BaseException] = []
-
-    def interrupt() -> bool:
-        try:
-            report("checking", size, size)
-        except BaseException as error:  # a Ctrl-C too: SQLite must not swallow it
-            raised.append(error)
-        return bool(raised)
-
-    with snapshot(path) as connection:
-        connection.set_progress_handler(interrupt, _CHECK_OPERATIONS)
-        interrupt()
-        try:
-            found = first_problem(connection, thorough=thorough)
-        except sqlite3.DatabaseError as error:
-            found = str(error)
-        connection.set_progress_handler(None, 0)
-        if raised:
-            raise raised[0]
-    return found
-
-
-def first_problem(connection: sqlite3.Connection, *, thorough: bool) -> str | None:
-    """As `find_damage`."""
-    check = "integrity_check" if thorough else "quick_check"
-    (found,) = connection.execute(f"PRAGMA {check}(1)").fetchone()
-    if found != "ok":
-        return str(found).splitlines()[-1]
-    missing = connection.execute("PRAGMA foreign_key_check").fetchone() if thorough else None
-    return None if missing is None else f"row {missing[1]} of {missing[0]} belongs to none of {missing[2]}"
+@contextlib.contextmanager
+def backup_errors(failure: str) -> Iterator[None]:
+    """Raise what the disk and SQLite report as a BackupError that begins with `failure`, a sentence without its full
+    stop."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        reason = trouble(error)
+        if reason is None:
+            raise
+        raise BackupError(f"{failure}. {reason}") from error
+    except OSError as error:
+        raise BackupError(f"{failure}: {error.strerror or error}. Check the permissions and the disk.") from error

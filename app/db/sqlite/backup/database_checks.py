@@ -16,8 +16,7 @@ from app.core.errors import DamagedDatabaseError, DataFolderError, MissingDataba
 from app.core.sizes import MIB
 from app.core.text import count_of, size_text
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, companions, require_database, size_of, size_on_disk
-from app.db.sqlite.backup.body_check import damaged_bodies
-from app.db.sqlite.backup.copy import find_damage
+from app.db.sqlite.backup.damage import damaged_bodies, find_damage
 from app.db.sqlite.connection import quiet_uri, snapshot, trouble
 from app.db.sqlite.retention.clock_check import find_problem, last_seen
 from app.db.sqlite.schema.migrations import MIGRATIONS, OLDEST, applied

@@ -18,7 +18,8 @@ from peewee import SqliteDatabase
 from app.core.model import DeliveryState, Endpoint, Plan
 from app.data_folder.database_files import remove_database, sync_folder
 from app.data_folder.reserve_file import START_MIN_FREE
-from app.db.sqlite.backup.copy import copy_snapshot, find_damage
+from app.db.sqlite.backup.copy import copy_snapshot
+from app.db.sqlite.backup.damage import find_damage
 from app.db.sqlite.body_parts import keys_of
 from app.db.sqlite.connection import open_writer
 from app.db.sqlite.counts import ATTEMPT_OVERHEAD, DELIVERY_OVERHEAD, SIZE

@@ -1,7 +1,8 @@
 """Puts a backup in the place of the database, which is kept under another name.
 
-`stage` copies the backup beside the database, checks the copy and migrates it; `swap` exchanges the two. A kill at any
-moment leaves the old database or the new one in its place:
+`stage` copies the backup beside the database, checks the copy and migrates it; `RestoreStaging` does that while the
+store is in use. `swap` exchanges the two, once the store is closed. A kill at any moment leaves the old database or the
+new one in its place:
 
 1. What is in the old database's log is moved into its file, so that no log is left. SQLite would take the old log for
    the new file's.
@@ -13,6 +14,7 @@ The search index goes before, because it is of the old requests; a start makes i
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import os
 import shutil
@@ -20,10 +22,11 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from threading import Event as Flag
 
 from peewee import SQL, SqliteDatabase, fn
 
-from app.core.backup import BackupContents, Report
+from app.core.backup import BackupContents, BackupStep, Report
 from app.core.clock import DAY_US, now_us
 from app.core.errors import BackupError, DamagedDatabaseError
 from app.core.file_names import kind_unless_file
@@ -38,10 +41,9 @@ from app.data_folder.database_files import (
     sync_folder,
 )
 from app.data_folder.folder_lock import lock_folder
-from app.data_folder.reserve_file import START_MIN_FREE
-from app.db.sqlite.backup.backup_errors import backup_errors
-from app.db.sqlite.backup.body_check import damaged_bodies
-from app.db.sqlite.backup.copy import copy_database, find_damage
+from app.data_folder.reserve_file import START_MIN_FREE, reserve_size
+from app.db.sqlite.backup.copy import backup_errors, copy_database
+from app.db.sqlite.backup.damage import damaged_bodies, find_damage
 from app.db.sqlite.connection import BUSY_S, FILE_SIZE_MIN, checkpoint, open_writer, reader_database, snapshot
 from app.db.sqlite.schema.migrations import MIGRATIONS, OLDEST, applied
 from app.db.sqlite.schema.schema import CaptureModel, DeliveryModel, EndpointModel
@@ -110,6 +112,59 @@ def stage(folder: Path, file: Path, report: Report, spare: int = START_MIN_FREE)
     except BaseException:
         discard_staged(folder)
         raise
+
+
+class StagingCancelledError(Exception):
+    """The user has cancelled it."""
+
+
+class RestoreStaging:
+    """One backup at a time. `disk_reserve` returns the setting in bytes. Used on the loop's thread."""
+
+    def __init__(self, folder: Path, disk_reserve: Callable[[], int]) -> None:
+        self._folder, self._disk_reserve = folder, disk_reserve
+        self._cancelling = Flag()
+        self._is_running = False
+        self.progress: tuple[BackupStep, int, int] = ("copying", 0, 0)
+        """The step, the bytes done and all bytes."""
+
+    async def stage(self, file: Path) -> BackupContents | None:
+        """Check the backup `file` and stage it; returns what it holds, None if it was cancelled. When it
+        raises a HooklineError, nothing has changed."""
+        if self._is_running:
+            raise BackupError("Another backup is being checked. Wait for it, or cancel it.")
+        self._is_running = True
+        self._cancelling.clear()
+        self.progress = ("copying", 0, 0)
+        staging = asyncio.create_task(asyncio.to_thread(self._stage, file), name="staging of a backup")
+        try:
+            return await asyncio.shield(staging)
+        except StagingCancelledError:
+            return None
+        except asyncio.CancelledError:  # Hookline is closing, and would wait for the thread
+            self.cancel()
+            await asyncio.gather(staging, return_exceptions=True)
+            await self.discard()
+            raise
+        finally:
+            self._is_running = False
+
+    def cancel(self) -> None:
+        """End the staging; nothing stays of it."""
+        self._cancelling.set()
+
+    async def discard(self) -> None:
+        """Delete what was staged."""
+        await asyncio.to_thread(discard_staged, self._folder)
+
+    def _stage(self, file: Path) -> BackupContents:
+        spare = reserve_size(self._disk_reserve(), shutil.disk_usage(self._folder).total)
+        return stage(self._folder, file, self._report, spare)
+
+    def _report(self, step: BackupStep, done: int, total: int) -> None:
+        if self._cancelling.is_set():
+            raise StagingCancelledError
+        self.progress = (step, done, total)
 
 
 def swap(folder: Path) -> Path | None:

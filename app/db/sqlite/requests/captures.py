@@ -23,12 +23,12 @@ from app.db.encoded_headers import encode_headers
 from app.db.sqlite import body_parts
 from app.db.sqlite.counts import RequestCounts, request_bytes
 from app.db.sqlite.deliveries.removed_targets import RemovedTargets
-from app.db.sqlite.deliveries.response_times import ResponseTimes
 from app.db.sqlite.raw_sql import newest_seq
 from app.db.sqlite.reads import queries
 from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.requests.identification import Identification
 from app.db.sqlite.requests.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
+from app.db.sqlite.requests.response_times import ResponseTimes
 from app.db.sqlite.schema.schema import AccountModel
 from app.db.sqlite.search.indexing import Index
 from app.db.sqlite.search.search import matching, search

@@ -12,14 +12,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+from peewee import SqliteDatabase
+
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, DeletionPurged, Event, Purged
 from app.db.background_worker import BackgroundWorker
+from app.db.search.candidate import Candidate, UnpackBudget
+from app.db.search.index.entry import entry
+from app.db.search.index.group import IndexEntry
 from app.db.search.index.index_file import GROUP, IndexContents, IndexFile
 from app.db.search.index.index_query import IndexQuery
+from app.db.search.index.terms import ColumnValues
+from app.db.sqlite.body_parts import FIRST_PART
 from app.db.sqlite.connection import is_out_of_space
+from app.db.sqlite.raw_sql import raw
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.search.index_entries import deleted_groups, next_entries
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -34,6 +41,13 @@ ROOM_S = 2.0
 """How often free space is checked while the disk is nearly full."""
 REST = 16.0
 """The pause between steps while requests come in, as a multiple of the time a step took."""
+IN_A_ROW, PAUSE_S = 4, 1e-4
+"""After parsing this many requests, in a millisecond or two, the thread pauses: Python would let the loop run only
+every 5 ms, and make it wait as long each time it returns from a system call."""
+_SELECT = (
+    "SELECT seq, received_at, size, target, headers, content_type, data, method, response_status, source_address,"
+    f" complete, provider, event FROM capture LEFT JOIN capture_body ON key = {FIRST_PART}"
+)
 
 
 class Index:
@@ -163,3 +177,47 @@ class Index:
     async def _on_thread(self, job: Callable[[], T]) -> T:
         work: Any = self._thread.submit(job)
         return await asyncio.wrap_future(work)
+
+
+def next_entries(database: SqliteDatabase, after: int, limit: int) -> list[IndexEntry]:
+    """The next requests numbered above `after`."""
+    rows = raw(database).execute(f"{_SELECT} WHERE seq > ? ORDER BY seq LIMIT ?", (after, limit))
+    found: list[IndexEntry] = []
+    for seq, at, size, target, headers, kind, data, method, status, source, complete, provider, event in rows:
+        request = Candidate(
+            target=target,
+            content_type=kind,
+            source=source,
+            headers=headers,
+            data=data,
+            column_results={},
+            budget=UnpackBudget(0),
+        )
+        columns = ColumnValues(
+            method=method, status=status, source=source, complete=bool(complete), provider=provider, event=event
+        )
+        found.append(entry(seq, at, size, request, columns))
+        if len(found) % IN_A_ROW == 0:
+            time.sleep(PAUSE_S)
+    return found
+
+
+def oldest_above(database: SqliteDatabase, upto: int, most: int) -> tuple[int, int | None]:
+    """How many requests are numbered above `upto`, counted to `most` at most, and when the first of these was
+    received."""
+    row = (
+        raw(database)
+        .execute(
+            "SELECT count(*), min(received_at) FROM (SELECT received_at FROM capture WHERE seq > ? LIMIT ?)",
+            (upto, most),
+        )
+        .fetchone()
+    )
+    return row[0], row[1]
+
+
+def deleted_groups(database: SqliteDatabase, numbers: Sequence[int], group: int) -> list[int]:
+    """The groups of which no request is stored any more."""
+    query = "SELECT 1 FROM capture WHERE seq BETWEEN ? AND ? LIMIT 1"
+    execute = raw(database).execute
+    return [number for number in numbers if not execute(query, (number * group, number * group + group - 1)).fetchone()]

@@ -23,8 +23,7 @@ from app.db.search.redacted_query import indexed_terms, shown_events
 from app.db.sqlite.raw_sql import raw
 from app.db.sqlite.reads.queries import numbers_of
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.search.index_entries import oldest_above
-from app.db.sqlite.search.indexing import Index
+from app.db.sqlite.search.indexing import Index, oldest_above
 from app.db.sqlite.search.scan import FEW, NEWEST, STEP_S, ListSection, Scan, place_before
 from app.db.sqlite.search.sql_filter import SqlFilter, to_sql_filter
 

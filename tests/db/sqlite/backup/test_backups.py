@@ -21,7 +21,8 @@ from app.core.errors import BackupError
 from app.core.model import Endpoint
 from app.db.sqlite.backup import backups
 from app.db.sqlite.backup.backups import part_of
-from app.db.sqlite.backup.copy import copy_database, find_damage
+from app.db.sqlite.backup.copy import copy_database
+from app.db.sqlite.backup.damage import find_damage
 from app.db.sqlite.store import Store
 from tests import damage, factories
 from tests.db.helpers import BODY, add, add_many

@@ -273,7 +273,7 @@ async def test_declined_or_interrupted_nothing_changes(data: Path, backup: Path,
 
 
 async def test_an_interrupted_check_ends_at_once(data: Path, backup: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.db.sqlite.backup.copy._CHECK_OPERATIONS", 10)
+    monkeypatch.setattr("app.db.sqlite.backup.damage._CHECK_OPERATIONS", 10)
     checks = 0
 
     def report(step: BackupStep, done: int, total: int) -> None:

@@ -17,7 +17,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import Endpoint, ResponseSettings
 from app.db.sqlite import connection as connection_module
-from app.db.sqlite.deliveries import response_times
+from app.db.sqlite.requests import response_times
 from app.db.sqlite.store import Store
 from app.db.sqlite.writer import disk_reserve
 from app.db.sqlite.writer import writer as writer_module
