@@ -190,7 +190,7 @@ async def test_it_can_be_opened_and_closed_again_and_again(tmp_path: Path) -> No
 async def test_an_address_file_that_cannot_be_written_is_said_and_keeps_nobody_from_starting(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    (tmp_path / "runtime.json.new").mkdir()
+    (tmp_path / "runtime.json.part").mkdir()
     application, heard = Application(tmp_path, ANY_PORT), list[FileTrouble]()
     await application.open()
     await application.listen()
@@ -198,7 +198,7 @@ async def test_an_address_file_that_cannot_be_written_is_said_and_keeps_nobody_f
     application.troubles.repeat()
     assert "runtime.json cannot be written" in str(heard[0].reason)
     assert caplog.text.count("runtime.json cannot be written") == 1
-    (tmp_path / "runtime.json.new").rmdir()
+    (tmp_path / "runtime.json.part").rmdir()
     application.bus.publish(StorageTrouble(reason=None))
     assert heard[-1].reason is None
     assert json.loads((tmp_path / "runtime.json").read_text())["api_url"] == application.addresses.api_url
@@ -206,7 +206,7 @@ async def test_an_address_file_that_cannot_be_written_is_said_and_keeps_nobody_f
 
 
 async def test_an_address_file_that_a_killed_program_left_is_used_where_no_other_can_be_made(tmp_path: Path) -> None:
-    (tmp_path / "runtime.json.new").mkdir()
+    (tmp_path / "runtime.json.part").mkdir()
     (tmp_path / "runtime.json").write_text('{"pid": 1, "capture_url": "http://127.0.0.1:1", "api_url": "' + "x" * 500)
     application = Application(tmp_path, ANY_PORT)
     await application.open()

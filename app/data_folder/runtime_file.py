@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 
 import msgspec
 
 from app import __version__
 from app.core.errors import DataFolderError
-from app.data_folder.reserve_file import empty_for_small_file
+from app.data_folder import private_file
 
 FILE_NAME = "runtime.json"
 
@@ -32,32 +31,13 @@ def write(folder: Path, runtime: Runtime) -> None:
     """Write the file atomically, readable by its owner only; DataFolderError when that fails."""
     file, data = folder / FILE_NAME, msgspec.json.encode(runtime) + b"\n"
     try:
-        try:
-            _replace(file, data)
-        except OSError:
-            if not empty_for_small_file(folder):
-                raise
-            _replace(file, data)
+        private_file.write(file, data, synced=False)
     except OSError as error:
         try:
             _overwrite(file, data)
         except OSError:
             message = f"{file} cannot be written: {error.strerror}. Until it can be, commands cannot find Hookline."
             raise DataFolderError(message, folder) from error
-
-
-def _replace(file: Path, data: bytes) -> None:
-    temporary = file.with_name(file.name + ".new")
-    temporary.unlink(missing_ok=True)
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with open(descriptor, "wb") as new:
-            new.write(data)
-        temporary.replace(file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            temporary.unlink()
-        raise
 
 
 def _overwrite(file: Path, data: bytes) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 from shutil import disk_usage
 
@@ -11,7 +10,7 @@ import msgspec
 
 from app.core.errors import DataFolderError
 from app.core.settings import Settings, check, field_of, first_storage_limit
-from app.data_folder.reserve_file import empty_for_small_file
+from app.data_folder import private_file
 
 FILE_NAME = "settings.json"
 
@@ -37,14 +36,9 @@ def with_storage_limit(folder: Path, settings: Settings, used: int) -> Settings:
 
 def _read(folder: Path) -> dict[str, object]:
     file = folder / FILE_NAME
-    try:
-        text = file.read_bytes()
-    except FileNotFoundError:
+    text = private_file.read(file)
+    if text is None:
         return {}
-    except OSError as error:
-        raise DataFolderError(
-            f"{file} cannot be read: {error.strerror}. Check that it is a file that you may read.", folder
-        ) from error
     try:
         given = msgspec.json.decode(text)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -56,36 +50,7 @@ def _read(folder: Path) -> dict[str, object]:
 
 def save(folder: Path, settings: Settings) -> None:
     """Save the settings; DataFolderError when that fails, and the old file stays."""
-    write_private(folder / FILE_NAME, msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n")
-
-
-def write_private(file: Path, text: bytes) -> None:
-    """Write a file of the data folder with mode 0600; DataFolderError when that fails, and the old file stays."""
-    try:
-        try:
-            _replace(file, text)
-        except OSError:
-            if not empty_for_small_file(file.parent):
-                raise
-            _replace(file, text)
-    except OSError as error:
-        message = f"{file} cannot be written: {error.strerror}. Check its permissions."
-        raise DataFolderError(message, file.parent) from error
-
-
-def _replace(file: Path, text: bytes) -> None:
-    half = file.with_name(f"{file.name}.part")
-    try:
-        descriptor = os.open(half, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600)
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        half.replace(file)
-    except OSError:
-        with contextlib.suppress(OSError):
-            half.unlink()
-        raise
+    private_file.save(folder / FILE_NAME, settings)
 
 
 def _settings(file: Path, given: dict[str, object]) -> Settings:

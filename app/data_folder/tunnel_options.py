@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.errors import DataFolderError
-from app.data_folder.settings_file import write_private
+from app.data_folder import private_file
 
 FILE_NAME = "tunnels.json"
 
@@ -20,14 +20,9 @@ Saved = dict[str, dict[str, str]]
 def load(folder: Path) -> Saved:
     """Empty when there is no file; DataFolderError if it cannot be read."""
     file = folder / FILE_NAME
+    text = private_file.read(file)
     try:
-        return msgspec.json.decode(file.read_bytes(), type=Saved)
-    except FileNotFoundError:
-        return {}
-    except OSError as error:
-        raise DataFolderError(
-            f"{file} cannot be read: {error.strerror}. Check that it is a file that you may read.", folder
-        ) from error
+        return {} if text is None else msgspec.json.decode(text, type=Saved)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         # Without its text, which may hold a secret.
         raise DataFolderError(
@@ -37,4 +32,4 @@ def load(folder: Path) -> Saved:
 
 def save(folder: Path, saved: Mapping[str, Mapping[str, str]]) -> None:
     """DataFolderError when that fails, and the old file stays."""
-    write_private(folder / FILE_NAME, msgspec.json.format(msgspec.json.encode(saved), indent=2) + b"\n")
+    private_file.save(folder / FILE_NAME, saved)
