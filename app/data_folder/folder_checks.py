@@ -97,17 +97,19 @@ def check_token(folder: Path, file_name: str) -> Finding:
 
 def locked_by(folder: Path) -> tuple[bool, int | None]:
     """Whether a program has the folder, and its process id if it is known."""
-    file = folder / LOCK_NAME
+    held = _is_locked(folder / LOCK_NAME) or _is_held(folder)
+    return held, recorded_pid(folder) if held else None
+
+
+def _is_locked(file: Path) -> bool:
+    """Whether a program has the lock file."""
     if not file.exists():
-        return (True, recorded_pid(folder)) if _is_held(folder) else (False, None)
-    lock = FileLock(file, timeout=0, mode=0o600, thread_local=False)
+        return False
     try:
-        lock.acquire()
+        with FileLock(file, timeout=0, mode=0o600, thread_local=False):
+            return False
     except Timeout:
-        return True, recorded_pid(folder)
-    held = _is_held(folder)
-    lock.release()
-    return (True, recorded_pid(folder)) if held else (False, None)
+        return True
 
 
 def _is_held(folder: Path) -> bool:

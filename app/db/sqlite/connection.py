@@ -140,7 +140,7 @@ def read_only_uri(path: Path) -> str:
 
 def quiet_uri(path: Path) -> str:
     """The URI that reads a database which may be in use, without files that SQLite makes beside one."""
-    uri = f"{path.absolute().as_uri()}?mode=ro"
+    uri = read_only_uri(path)
     return uri if companions(path)[0].exists() else f"{uri}&immutable=1"
 
 

@@ -21,9 +21,8 @@ from app.core.model import Counts, Summary
 from app.core.providers.catalogue import Identify
 from app.core.settings import Settings
 from app.core.text import count_of
-from app.data_folder.database_files import FILE_NAME, remove_database
+from app.data_folder.database_files import FILE_NAME, INDEX_NAME, remove_database
 from app.db.endpoint_directory import EndpointDirectory
-from app.db.search.index.index_file import FILE_NAME as INDEX_NAME
 from app.db.sqlite.backup.backups import Backups
 from app.db.sqlite.backup.integrity import IntegrityCheck
 from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name, unused_name

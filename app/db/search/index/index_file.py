@@ -15,12 +15,11 @@ from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 
 from app.core.record import Record
-from app.data_folder.database_files import INDEX_NAME, companions
+from app.data_folder.database_files import remove_database
 from app.db.search.index.group import IndexEntry, IndexGroup, add_entries, create_tables, drop_tables
 from app.db.search.index.index_query import IndexQuery
 from app.db.search.index.trigrams import TRIGRAM_TABLE, TrigramSample
 
-FILE_NAME = INDEX_NAME
 GROUP = 32_768
 """Numbers of requests in a group."""
 _FORMAT = 4
@@ -122,8 +121,7 @@ class IndexFile:
     def remove(self) -> None:
         """Close it and delete the file."""
         self.close()
-        for file in (self._path, *companions(self._path)):
-            file.unlink(missing_ok=True)
+        remove_database(self._path)
 
     def _make(self, instance: str) -> None:
         with self._transaction():

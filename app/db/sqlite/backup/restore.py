@@ -173,8 +173,7 @@ def swap(folder: Path) -> Path | None:
     if not staged.exists():
         raise BackupError(f"The backup that was checked is gone from {folder}. Restore it again; nothing was changed.")
     with backup_errors(f"{path} cannot be replaced, and nothing was changed"):
-        for file in (folder / INDEX_NAME, *companions(folder / INDEX_NAME)):
-            file.unlink(missing_ok=True)
+        remove_database(folder / INDEX_NAME)
         kept = _unused_name(folder)
         found = bool(size_of(path))
         if found:

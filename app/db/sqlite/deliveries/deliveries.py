@@ -19,7 +19,7 @@ from app.core.model import Capture, DeliveryState
 from app.core.target import TargetCounts
 from app.core.target_text import TargetTrouble
 from app.db.sqlite import body_parts
-from app.db.sqlite.counts import DELIVERY_OVERHEAD, RequestCounts
+from app.db.sqlite.counts import DELIVERY_OVERHEAD, RequestCounts, grow
 from app.db.sqlite.deliveries import attempts, delivery_results, unsent
 from app.db.sqlite.deliveries.delivery_results import Result, ResultQueue, Stored
 from app.db.sqlite.deliveries.removed_targets import RemovedTargets
@@ -228,9 +228,7 @@ class Deliveries:
                 values = {name: getattr(one, name) for name in fields} | {"at": at, "capture": one.capture_id}
                 if connection.execute(statement, values).rowcount:
                     added.append(one)
-                    connection.execute(
-                        "UPDATE storage_use SET bytes = bytes + ? WHERE owner = ?", (DELIVERY_OVERHEAD, one.endpoint_id)
-                    )
+                    grow(connection, {one.endpoint_id: DELIVERY_OVERHEAD})
             return added
 
         def after(added: list[Delivery]) -> None:

@@ -42,29 +42,19 @@ def page(
     With `beginning`, only those whose ids begin with it.
     """
     rising = after is not None
+    # ids sort as times do, and the index on them serves all endpoints
+    by_id = endpoint_id is None or beginning is not None
+    place = (CaptureModel.id,) if by_id else (CaptureModel.received_at, CaptureModel.id)
     query = _select(*SUMMARY.columns).where(visible()).limit(limit)
-    if endpoint_id is None or beginning is not None:
-        # ids sort as times do, and the index on them serves all endpoints
-        query = query.order_by(CaptureModel.id.asc() if rising else CaptureModel.id.desc())
-        if before is not None:
-            query = query.where(CaptureModel.id < before.id)
-        if after is not None:
-            query = query.where(CaptureModel.id > after.id)
-        if beginning is not None:
-            query = query.where(
-                (CaptureModel.id >= beginning) & (CaptureModel.id < beginning + "g")
-            )  # past every digit
-        if endpoint_id is not None:
-            query = query.where(CaptureModel.endpoint == endpoint_id)
-    else:
-        place = Tuple(CaptureModel.received_at, CaptureModel.id)
-        order = (CaptureModel.received_at, CaptureModel.id)
+    query = query.order_by(*place) if rising else query.order_by(*(column.desc() for column in place))
+    if endpoint_id is not None:
         query = query.where(CaptureModel.endpoint == endpoint_id)
-        query = query.order_by(*order) if rising else query.order_by(*(column.desc() for column in order))
-        if before is not None:
-            query = query.where(place < (before.received_at, before.id))
-        if after is not None:
-            query = query.where(place > (after.received_at, after.id))
+    if beginning is not None:
+        query = query.where((CaptureModel.id >= beginning) & (CaptureModel.id < beginning + "g"))  # past every digit
+    if before is not None:
+        query = query.where(Tuple(*place) < ((before.id,) if by_id else (before.received_at, before.id)))
+    if after is not None:
+        query = query.where(Tuple(*place) > ((after.id,) if by_id else (after.received_at, after.id)))
     found = [SUMMARY.record(row) for row in query.tuples().execute(database)]
     return found[::-1] if rising else found
 
@@ -108,13 +98,6 @@ _ONLY_PART = "(SELECT data FROM capture_body WHERE key = t1.seq AND t1.body_key 
 def _get_statement(*more: str) -> str:
     """Built once: that takes peewee much longer than SQLite takes to find the row. `more`: columns after those."""
     return _select(*CAPTURE.columns, *map(SQL, more)).where((CaptureModel.id == SQL("?")) & visible()).sql()[0]
-
-
-def by_seq(database: SqliteDatabase, seqs: Sequence[int]) -> dict[int, Capture]:
-    """Requests with their headers, by number; those that are not stored are left out."""
-    query = _select(*CAPTURE.columns).where(CaptureModel.seq.in_(sql_list(seqs)) & visible())
-    found = [CAPTURE.record(row) for row in query.tuples().execute(database)]
-    return {capture.seq: capture for capture in found}
 
 
 def by_ids(database: SqliteDatabase, ids: Sequence[str]) -> list[Capture]:

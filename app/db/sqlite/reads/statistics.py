@@ -11,7 +11,7 @@ from peewee import SQL, Select, SqliteDatabase, fn
 
 from app.core.activity import Bar
 from app.core.model import DeliveryState, SenderCount
-from app.db.sqlite.raw_sql import raw
+from app.db.sqlite.raw_sql import json_list, raw
 from app.db.sqlite.reads.queries import any_trashed, trashed_sql, visible
 from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.schema.schema import DELIVERY_STATE, NOBODY, CaptureModel
@@ -88,7 +88,7 @@ class Activity:
 def _bars(database: SqliteDatabase, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
     connection = raw(database)
     statement = _COUNT_VISIBLE if any_trashed(database) else COUNT
-    endpoint_ids = f"[{','.join(map(str, _visible(connection, endpoint_id)))}]"
+    endpoint_ids = json_list(_visible(connection, endpoint_id))
     bars = []
     for start, end in pairwise(edges):
         values = {"endpoint_ids": endpoint_ids, "start": start, "end": end}

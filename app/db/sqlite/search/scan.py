@@ -8,7 +8,6 @@ from functools import partial
 from threading import Event
 from typing import Any
 
-import msgspec
 from peewee import SqliteDatabase
 
 from app.core.ids import first_id
@@ -18,7 +17,7 @@ from app.core.redaction.secret import SecretHeaders
 from app.db.search.candidate import Candidate, UnpackBudget
 from app.db.search.row_filter import meets_all
 from app.db.sqlite import body_parts
-from app.db.sqlite.raw_sql import raw
+from app.db.sqlite.raw_sql import json_list, raw
 from app.db.sqlite.reads.queries import any_trashed, visible_sql
 from app.db.sqlite.reads.records import SUMMARY
 from app.db.sqlite.search.sql_filter import Sql, SqlFilter
@@ -139,7 +138,7 @@ class Scan(Record, frozen=True):
         keys = connection.execute(
             f"SELECT capture.seq FROM {candidates} CROSS JOIN capture ON capture.seq = listed.value"
             f" WHERE {where} ORDER BY {self._order()}",
-            (msgspec.json.encode(list(section.seqs or ())).decode(), *values),
+            (json_list(section.seqs or ()), *values),
         ).fetchall()
         query = f"SELECT {self._columns()} WHERE capture.seq = ?"
         for (seq,) in keys:
