@@ -19,7 +19,7 @@ from app.core.errors import StorageLimitError
 from app.core.events import Event, StorageLimitChanged
 from app.core.model import Endpoint, StorageUse, WhenFull
 from app.core.sizes import KIB, LARGEST, MIB, exact_size
-from app.db.sqlite.counts import LOOSE, RESPONSES, Freed
+from app.db.sqlite.counts import LOOSE, RESPONSES, Freed, Removed, RequestCounts
 
 RETRY_S = 60
 
@@ -135,12 +135,9 @@ PATIENCE_S = 2.0
 class StorageLimits:
     """All public methods are called on the loop's thread."""
 
-    def __init__(
-        self, publish: Callable[[Event], None], stored: Callable[[int], int], on_excess: Callable[[], None]
-    ) -> None:
-        """`stored` returns the bytes of an endpoint's requests in the file. `on_excess` is called when something has to
-        be deleted."""
-        self._publish, self._stored, self._on_excess = publish, stored, on_excess
+    def __init__(self, publish: Callable[[Event], None], counts: RequestCounts, on_excess: Callable[[], None]) -> None:
+        """`on_excess` is called when something has to be deleted."""
+        self._publish, self._request_counts, self._on_excess = publish, counts, on_excess
         self._reserved = 0
         self._all = StorageLimit(None, 0, lambda: self._all.allocated - self._reserved, self._changed)
         self._responses = StorageLimit(None, 0, lambda: self._responses.allocated, lambda _: None)
@@ -175,9 +172,11 @@ class StorageLimits:
         number = endpoint.id
         own = self._own.get(number)
         if own is None:
-            own = self._own[number] = StorageLimit(
-                endpoint, self._stored(number), lambda: self._stored(number), self._changed
-            )
+
+            def stored() -> int:
+                return self._request_counts.of(number).stored_bytes
+
+            own = self._own[number] = StorageLimit(endpoint, stored(), stored, self._changed)
         own.endpoint = endpoint
         own.set(endpoint.storage_limit, endpoint.when_full)
         self._room.set()
@@ -280,6 +279,11 @@ class StorageLimits:
         self._responses.allocated += size
         if self._responses.is_exceeded():
             self._on_excess()
+
+    def removed(self, endpoint_id: int, removed: Removed) -> None:
+        """Requests were deleted for good: fewer are counted, and there is more room."""
+        self._request_counts.removed(endpoint_id, removed)
+        self.freed(removed.freed, endpoint_id)
 
     def freed(self, freed: Freed, endpoint_id: int | None = None) -> None:
         self._loose += freed.loose

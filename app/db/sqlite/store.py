@@ -84,7 +84,7 @@ class Store:
         self._rescuing: asyncio.Task[None] | None = None
         self._stopped_at = math.inf
         self._request_counts = RequestCounts()
-        self.limits = StorageLimits(publish, self._stored_bytes, self._limit_exceeded)
+        self.limits = StorageLimits(publish, self._request_counts, self._limit_exceeded)
         self._reserve = DiskReserve(path, disk_reserve)
         inserts = Inserts(self._request_counts, self.limits, self._publish_and_index)
         self._writer = Writer(
@@ -139,7 +139,6 @@ class Store:
         return StorageEviction(
             self._writer,
             self._readers,
-            counts=self._request_counts,
             limits=self.limits,
             cleanup=self._cleanup,
             publish=self._publish_and_index,
@@ -181,7 +180,6 @@ class Store:
             writer=self._writer,
             readers=self._readers,
             endpoints=self.endpoints,
-            counts=self._request_counts,
             limits=self.limits,
             cleanup=self._cleanup,
             reclaim=self._reclaim,
@@ -279,9 +277,6 @@ class Store:
             pass
         return saver.remarks
 
-    def _stored_bytes(self, endpoint_id: int) -> int:
-        return self._request_counts.of(endpoint_id).stored_bytes
-
     def _limit_exceeded(self) -> None:
         self._eviction.wake()
 
@@ -367,6 +362,7 @@ class Store:
             self._request_counts.start(endpoint.id, start)
             self.limits.follow(endpoint)
         await self.captures.load()
+        self._index.start(self.account.instance_id, self._request_counts.newest_seq)
         await self.replays.load()
         await self.tunnels.load()
         await self.retention.load()

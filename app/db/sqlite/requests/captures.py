@@ -29,7 +29,6 @@ from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.requests.identification import Identification
 from app.db.sqlite.requests.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
 from app.db.sqlite.requests.response_times import ResponseTimes
-from app.db.sqlite.schema.schema import AccountModel
 from app.db.sqlite.search.indexing import Index
 from app.db.sqlite.search.search import matching, search
 from app.db.sqlite.storage_limits import StorageLimits
@@ -74,15 +73,12 @@ class Captures:
         StorageUnavailableError when the store cannot write.
         """
 
-        def job(database: SqliteDatabase) -> tuple[int, str]:
+        def job(database: SqliteDatabase) -> int:
             body_parts.drop_all(database)
-            instance = AccountModel.select(AccountModel.instance_id).scalar(database)
-            return newest_seq(database), instance
+            return newest_seq(database)
 
-        newest, instance = await self._writer.run(job)
-        self._request_counts.newest_seq = newest
+        self._request_counts.newest_seq = await self._writer.run(job)
         self._cleanup.wake()
-        self._index.start(instance, newest)
 
     async def add(
         self, capture: Capture, tail: bytes, body_key: int | None = None, targets: Sequence[Target] = ()

@@ -14,7 +14,7 @@ from app.core.events import Event, Purged
 from app.core.model import PurgeReport
 from app.db.background_worker import BackgroundWorker
 from app.db.sqlite.connection import is_damage
-from app.db.sqlite.counts import Freed, RequestCounts
+from app.db.sqlite.counts import Freed
 from app.db.sqlite.deliveries.attempts import RemovedResponses, remove_oldest
 from app.db.sqlite.deliveries.unsent import UnsentReport
 from app.db.sqlite.reads.readers import Readers
@@ -41,13 +41,12 @@ class StorageEviction:
         writer: Writer,
         readers: Readers,
         *,
-        counts: RequestCounts,
         limits: StorageLimits,
         cleanup: Cleanup,
         publish: Callable[[Event], None],
         clock: Callable[[], int],
     ) -> None:
-        self._writer, self._readers, self._request_counts = writer, readers, counts
+        self._writer, self._readers = writer, readers
         self._limits, self._cleanup = limits, cleanup
         self._publish, self._clock = publish, clock
         self._rows, self._responses = AdaptiveBatch(16, least=1), AdaptiveBatch(16, least=1)
@@ -127,8 +126,7 @@ class StorageEviction:
 
     def _made_room(self, limit: int | None, made: MadeRoom) -> None:
         for endpoint_id, removed in made.removed.items():
-            self._request_counts.removed(endpoint_id, removed)
-            self._limits.freed(removed.freed, endpoint_id)
+            self._limits.removed(endpoint_id, removed)
             self._deleted[endpoint_id] += removed.total
             self._freed += removed.freed.bytes
         self._unsent.add(made.unsent)

@@ -24,7 +24,7 @@ from app.core.fields import fields_of
 from app.core.model import Endpoint, PurgeReport, StorageSize
 from app.data_folder.database_files import size_on_disk
 from app.db.background_worker import BackgroundWorker
-from app.db.sqlite.counts import Removed, RequestCounts
+from app.db.sqlite.counts import Removed
 from app.db.sqlite.deliveries.unsent import BY_AGE, UnsentReport
 from app.db.sqlite.endpoints.endpoints import Endpoints
 from app.db.sqlite.raw_sql import raw
@@ -54,7 +54,6 @@ class Retention:
         writer: Writer,
         readers: Readers,
         endpoints: Endpoints,
-        counts: RequestCounts,
         limits: StorageLimits,
         cleanup: Cleanup,
         reclaim: Reclaim,
@@ -64,7 +63,7 @@ class Retention:
         interval_s: float,
     ) -> None:
         self._path, self._writer, self._readers = path, writer, readers
-        self._endpoints, self._request_counts, self._limits = endpoints, counts, limits
+        self._endpoints, self._limits = endpoints, limits
         self._cleanup, self._reclaim = cleanup, reclaim
         self._publish, self._clock, self._interval_s = publish, clock, interval_s
         self._clock_check = ClockCheck(writer, readers, running_s)
@@ -181,8 +180,7 @@ class Retention:
         before, number, total = _cutoff(endpoint, now), endpoint.id, 0
 
         def after(removed: Removed) -> None:
-            self._request_counts.removed(number, removed)
-            self._limits.freed(removed.freed, number)
+            self._limits.removed(number, removed)
             self._unsent.add(removed.unsent)
 
         job = partial(delete_expired, endpoint_id=number, before=before)

@@ -231,8 +231,7 @@ class Trash:
 
         def after(deleted: dict[int, Removed] | None) -> None:
             for endpoint_id, removed in (deleted or {}).items():
-                self._request_counts.removed(endpoint_id, removed)
-                self._limits.freed(removed.freed, endpoint_id)
+                self._limits.removed(endpoint_id, removed)
 
         try:
             while await self._writer.between(partial(delete_trashed, deletion=number), batch, after) is not None:
