@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
+
+from app.core.errors import StorageUnavailableError
+
+log = logging.getLogger(__name__)
 
 
 class BackgroundWorker:
-    """Calls `work` once for any number of wakes, and again when woken meanwhile. Used on the loop's thread."""
+    """Calls `work` once for any number of wakes, and again when woken meanwhile. Used on the loop's thread.
+
+    When the store is not available, the work waits for the next wake.
+    """
 
     def __init__(self, name: str, work: Callable[[], Awaitable[None]]) -> None:
         """`name` is the name of the task."""
@@ -37,4 +45,7 @@ class BackgroundWorker:
     async def _run(self) -> None:
         while self.is_woken:
             self.is_woken = False
-            await self._work()
+            try:
+                await self._work()
+            except StorageUnavailableError as error:
+                log.debug("%s is put off: %s", self._name, error)  # the writer has logged why

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+from app.core.errors import StorageUnavailableError
 from app.db.background_worker import BackgroundWorker
 
 
@@ -63,3 +64,20 @@ async def test_stopping_ends_it_for_good() -> None:
     await asyncio.sleep(0)
     assert again.worker.is_idle
     assert again.begun == 1
+
+
+async def test_work_that_the_store_prevents_waits_for_the_next_wake() -> None:
+    begun = 0
+
+    async def work() -> None:
+        nonlocal begun
+        begun += 1
+        if begun == 1:
+            raise StorageUnavailableError("The disk is full.")
+
+    worker = BackgroundWorker("work", work)
+    for number in (1, 2):
+        worker.wake()
+        for _ in range(3):
+            await asyncio.sleep(0)
+        assert (begun, worker.is_idle) == (number, True)

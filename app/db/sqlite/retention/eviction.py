@@ -3,7 +3,6 @@ steps between captures."""
 
 from __future__ import annotations
 
-import logging
 import time
 from collections import Counter
 from collections.abc import Callable
@@ -23,8 +22,6 @@ from app.db.sqlite.trash.cleanup import Cleanup
 from app.db.sqlite.trash.delete_requests import MadeRoom, make_room, oldest
 from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
-
-log = logging.getLogger(__name__)
 
 SEQS_PER_READ = 20_000
 """Numbers of the oldest requests that are read at once: among an endpoint's million that takes a reader 0.3 s."""
@@ -68,9 +65,6 @@ class StorageEviction:
             await self._remove_responses()
             for endpoint_id in self._limits.exceeded():
                 await self._evict(endpoint_id)
-        except StorageUnavailableError as error:
-            log.debug("deleting the oldest requests is put off: %s", error)  # the writer has logged why
-        else:
             self._cleanup.wake()  # which returns the space to the disk
         finally:
             self._publish_purged()

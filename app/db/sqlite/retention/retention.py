@@ -195,10 +195,9 @@ class Retention:
             self._timer.cancel()
         try:
             await self.purge()
-        except StorageUnavailableError as error:
-            log.debug("retention is put off: %s", error)  # the writer has logged why; the next run tries again
-        self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
-        self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
+        finally:
+            self.next_run_at = self._clock() + int(self._interval_s * 1_000_000)
+            self._timer = asyncio.get_running_loop().call_later(self._interval_s, self._worker.wake)
 
 
 def _cutoff(endpoint: Endpoint, now: int) -> int:

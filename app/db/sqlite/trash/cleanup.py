@@ -4,12 +4,10 @@ returns the space of deleted data to the disk."""
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable
 
 from peewee import SqliteDatabase
 
-from app.core.errors import StorageUnavailableError
 from app.db.background_worker import BackgroundWorker
 from app.db.sqlite import body_parts
 from app.db.sqlite.counts import Freed
@@ -17,8 +15,6 @@ from app.db.sqlite.raw_sql import raw
 from app.db.sqlite.trash.delete_requests import delete_removed_endpoints
 from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
-
-log = logging.getLogger(__name__)
 
 SOON_S = 1.0
 """Deletions within this time are given back together."""
@@ -55,13 +51,9 @@ class Reclaim:
     async def _run_soon(self) -> None:
         await asyncio.sleep(SOON_S)
         self._worker.is_woken = False  # this run covers what was deleted meanwhile
-        try:
-            await self.run()
-        except StorageUnavailableError as error:
-            log.debug("giving space back is put off: %s", error)  # the writer has logged why
-        else:
-            if self._shrink_pending:
-                self._worker.wake()
+        await self.run()
+        if self._shrink_pending:
+            self._worker.wake()
 
     async def _shrink(self) -> bool:
         loop = asyncio.get_running_loop()
@@ -87,7 +79,8 @@ def vacuum(database: SqliteDatabase, pages: int) -> int:
 
 
 class Cleanup:
-    """Works when woken; what a stop or a crash interrupts continues at the next start.
+    """Works when woken; what a stop or a crash interrupts continues at the next start, and what the store could not
+    write with the next run of retention.
 
     `freed` receives what each step freed.
     """
@@ -119,9 +112,5 @@ class Cleanup:
             self._freed(freed)
 
     async def _run(self) -> None:
-        try:
-            await self.run()
-        except StorageUnavailableError as error:
-            log.debug("deleting in the background is put off: %s", error)  # retention tries again
-        else:
-            self._reclaim.wake()
+        await self.run()
+        self._reclaim.wake()
