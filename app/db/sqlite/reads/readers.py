@@ -25,7 +25,9 @@ _Job = tuple[Callable[[SqliteDatabase], Any], "asyncio.Future[Any]"]
 
 
 class Readers:
-    """Runs functions of a read-only database. All public methods are called on the loop's thread."""
+    """Runs functions of a read-only database, unless their caller has given up. All public methods are called on the
+    loop's thread.
+    """
 
     def __init__(self, path: Path, on_unreadable: Callable[[], None]) -> None:
         """`on_unreadable` is called when the file or the disk seems to be damaged."""
@@ -83,6 +85,8 @@ class Readers:
     def _main(self, queue: SimpleQueue[_Job | None]) -> None:
         while (job := queue.get()) is not None:
             run, future = job
+            if future.cancelled():  # the window shows something else by now
+                continue
             try:
                 if self._database.is_closed():
                     self._database.connect()
