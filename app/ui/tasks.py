@@ -1,16 +1,28 @@
-"""Runs the window's background tasks, keeps references to them, and tells the user when one fails."""
+"""Runs the window's background tasks, keeps references to them, and tells the user when one fails.
+
+What a widget waits for ends with the widget: its task is cancelled, so that nothing after an `await` touches what is
+deleted.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, ParamSpec, TypeVar
+from weakref import ref
 
-from app.core.errors import HooklineError
+from PySide6.QtCore import QObject
+from shiboken6 import isValid
+
+from app.core.errors import HooklineError, NotFoundError
 from app.ui.messages import Message, Messages
 
 log = logging.getLogger(__name__)
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class Tasks:
@@ -20,12 +32,34 @@ class Tasks:
         self.messages = messages
         self._running: set[asyncio.Task[Any]] = set()
 
-    def start(self, work: Coroutine[Any, Any, Any], name: str) -> asyncio.Task[Any]:
-        """Run `work` on the running loop under `name`."""
+    def start(self, work: Coroutine[Any, Any, Any], name: str, owner: QObject | None = None) -> asyncio.Task[Any]:
+        """Run `work` on the running loop under `name`. It is cancelled when `owner` is deleted."""
         task = asyncio.get_running_loop().create_task(work, name=name)
         self._running.add(task)
         task.add_done_callback(self._done)
+        if owner is not None:
+
+            def cancel() -> None:
+                task.cancel()
+
+            connection = owner.destroyed.connect(cancel)
+            task.add_done_callback(lambda _: QObject.disconnect(connection))
         return task
+
+    async def complete(self, work: Awaitable[T], owner: QObject) -> T:
+        """What `work` returns, which the user has begun: it goes on when `owner` is deleted meanwhile. This task is
+        then cancelled instead, and the user is told if `work` failed.
+        """
+        try:
+            result = await work
+        except Exception as error:
+            if isValid(owner):
+                raise
+            task = asyncio.current_task()
+            self._tell(error, task.get_name() if task is not None else "")
+            raise asyncio.CancelledError from error
+        cancel_unless_there(owner)
+        return result
 
     def running(self) -> int:
         """The number of tasks that have not ended."""
@@ -45,16 +79,92 @@ class Tasks:
 
     def _done(self, task: asyncio.Task[Any]) -> None:
         self._running.discard(task)
-        if task.cancelled():
-            return
-        error = task.exception()
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            self._tell(error, task.get_name())
+
+    def _tell(self, error: BaseException, name: str) -> None:
         if isinstance(error, HooklineError):
             self.messages.post(Message(text=str(error)))
-        elif error is not None:
-            log.error("task %r failed", task.get_name(), exc_info=error)
+        else:
+            log.error("task %r failed", name, exc_info=error)
             self.messages.post(
                 Message(
                     text=f"Something went wrong in Hookline: {type(error).__name__}: {error}",
                     advice="Your requests are safe. See the log for details.",
                 )
             )
+
+
+class Latest:
+    """Runs only the newest of the operations it is given, until `owner` is deleted: skipping through rows does not
+    accumulate work. The one before is cancelled, and has ended before the next begins.
+    """
+
+    def __init__(self, owner: QObject, tasks: Tasks, name: str) -> None:
+        # A reference would be a cycle: the collector clears attributes of a widget before Qt deletes it.
+        self._owner, self._tasks, self._name = ref(owner), tasks, name
+        self._task: asyncio.Task[None] | None = None
+        self._turn = asyncio.Lock()
+
+    @property
+    def running(self) -> bool:
+        return self._task is not None and not self._task.done()
+
+    def run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.stop()
+        self._task = self._tasks.start(self._run(work), self._name, self._owner())
+
+    def stop(self) -> None:
+        """Cancel the operation."""
+        if self._task is not None:
+            self._task.cancel()
+            self._task = None
+
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        async with self._turn:
+            # Deleted while it was being read: the page receives the event and clears itself.
+            with suppress(NotFoundError):
+                await work()
+
+
+def cancel_unless_there(owner: QObject) -> None:
+    """Cancel the current task if `owner` was deleted: what would come next has no window any more."""
+    if not isValid(owner):
+        raise asyncio.CancelledError
+
+
+@contextmanager
+def unless_cancelled(end: Callable[P, object], *arguments: P.args, **named: P.kwargs) -> Iterator[None]:
+    """Call `end` afterwards, also after an error. Not in a task that is cancelled: what `end` would change may be
+    deleted, or belong to the next task.
+    """
+    try:
+        yield
+    except Exception:
+        end(*arguments, **named)
+        raise
+    end(*arguments, **named)
+
+
+async def in_thread(function: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T:
+    """What `function` returns, run on another thread. When this is cancelled it ends with the thread: operations that
+    are superseded fast would otherwise compute side by side, and slow down the window.
+    """
+    begun = False
+
+    def run() -> T:
+        nonlocal begun
+        begun = True
+        return function(*arguments, **named)
+
+    future = asyncio.get_running_loop().run_in_executor(None, run)
+    try:
+        await asyncio.wait((future,))
+    except asyncio.CancelledError:
+        if not begun:
+            future.cancel()
+        with suppress(Exception, asyncio.CancelledError):
+            await future
+        raise
+    return future.result()

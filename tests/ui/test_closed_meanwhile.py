@@ -14,6 +14,7 @@ import pytest
 from PySide6.QtWidgets import QDialog, QWidget
 from shiboken6 import isValid
 
+from app.ui.endpoints.targets import queued_counts
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.qr.dialog import QrDialog
 from app.ui.replay.editable_request import load_request
@@ -26,7 +27,7 @@ from app.ui.requests.page.own_window import OwnWindow
 from app.ui.requests.selection.selected_requests import selected_requests
 from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, open_desk
-from tests.ui.targets_dialogs import A, dialog_of
+from tests.ui.targets_dialogs import A, B, dialog_of
 from tests.ui.waiting import until
 
 
@@ -79,12 +80,18 @@ async def opened(folder: Path) -> AsyncIterator[tuple[Desk, Held, OwnWindow]]:
         yield desk, captures, window
 
 
-async def test_counting_queued_deliveries_of_a_target_just_added(tmp_path: Path) -> None:
-    async with dialog_of(tmp_path, deliveries=lambda desk: Held(desk.store.deliveries)) as shown:
+async def test_counting_queued_deliveries_of_a_target_just_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beside another that was counted, so that the late count differs from the one before."""
+    monkeypatch.setattr(queued_counts, "COUNT_MS", 0)
+    async with dialog_of(tmp_path, A, deliveries=lambda desk: Held(desk.store.deliveries)) as shown:
         held: Any = shown.desk.services.store.deliveries
+        await until(lambda: shown.dialog.counts.counts and not shown.desk.tasks.running())
         held.go.clear()
+        held.begun = 0
         shown.dialog.add()
-        shown.type_url(A)
+        shown.type_url(B)
         shown.dialog.submit()
         await until(lambda: held.begun and not shown.window.findChildren(TargetsDialog))
         held.go.set()
@@ -153,7 +160,7 @@ async def test_reading_a_file_to_send(tmp_path: Path) -> None:
         editor = ReplayEditor(request, desk.services, desk.theme, desk.tasks, None)
         editor.open()
         threads = one_busy_thread()
-        desk.tasks.start(editor.body_editor.use_file(tmp_path / "body"), "read")
+        desk.tasks.start(editor.body_editor.use_file(tmp_path / "body"), "read", editor)
         assert await close(desk, editor, threads.set) == []
 
 
@@ -194,15 +201,15 @@ async def test_the_commands_of_a_window(tmp_path: Path, key: str) -> None:
     async with opened(tmp_path) as (desk, captures, window):
         actions, summary = window._actions, window.request.summary
         assert summary is not None
-        work = {
-            "C": lambda: actions.copy_curl(summary),
-            "Del": lambda: actions.delete(selected_requests((summary,))),
+        begin: dict[str, Callable[[], object]] = {
+            "C": lambda: desk.tasks.start(actions.copy_curl(summary), key),
+            "Del": lambda: desk.tasks.start(actions.delete(selected_requests((summary,))), key),
             "E": lambda: actions.replays.edit(summary),
-            "N": lambda: actions.set_note(summary.id, "kept"),
-        }[key]
+            "N": lambda: desk.tasks.start(actions.set_note(summary.id, "kept"), key),
+        }
         captures.go.clear()
         captures.begun = 0
-        desk.tasks.start(work(), key)
+        begin[key]()
         assert await close(desk, window, captures.go.set) == []
         stored = await desk.store.captures.get(summary.id)
         assert stored is not None

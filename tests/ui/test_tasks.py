@@ -1,16 +1,22 @@
-"""Background tasks of the window: named and kept, their errors told, and all of them ended when a page closes."""
+"""Background tasks of the window: named and kept, their errors told, and ended with the widget that waits for them."""
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import threading
+from functools import partial
 
 import pytest
-from PySide6.QtWidgets import QApplication
+import shiboken6
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication, QDialog, QWidget
+from shiboken6 import isValid
 
-from app.core.errors import StorageUnavailableError
+from app.core.errors import NotFoundError, StorageUnavailableError
 from app.ui.messages import Messages
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, cancel_unless_there, in_thread, unless_cancelled
+from tests.ui.waiting import until
 
 # A `cancel_all` that spins gives the loop no turn, so no time limit of asyncio's would end the test.
 pytestmark = [pytest.mark.smoke, pytest.mark.timeout(10)]
@@ -115,3 +121,277 @@ async def test_what_was_just_started_takes_its_first_step_before_it_is_cancelled
     tasks.start(save(), "save a note")
     await tasks.cancel_all()
     assert steps == ["handed over"]
+
+
+async def delete(owner: QObject) -> None:
+    """Delete it as Qt deletes a dialog that was closed."""
+    owner.deleteLater()
+    await until(lambda: not isValid(owner))
+
+
+class Gate:
+    """A read that waits for `open`, then notes its name in `shown`."""
+
+    def __init__(self) -> None:
+        self.open = asyncio.Event()
+        self.begun: list[str] = []
+        self.shown: list[str] = []
+
+    async def read(self, name: str) -> None:
+        self.begun.append(name)
+        await self.open.wait()
+        self.shown.append(name)
+
+
+@pytest.fixture
+def owner(qapp: QApplication) -> QObject:
+    return QObject()
+
+
+@pytest.fixture
+def latest(owner: QObject, tasks: Tasks) -> Latest:
+    return Latest(owner, tasks, "read")
+
+
+@pytest.mark.parametrize("kind", [QObject, QWidget, QDialog])
+async def test_a_task_ends_with_its_owner(tasks: Tasks, kind: type[QObject]) -> None:
+    gate, owner = Gate(), kind()
+    task = tasks.start(gate.read("a"), "read", owner)
+    await until(lambda: gate.begun)
+    await delete(owner)
+    await ended(task)
+    assert task.cancelled()
+    assert tasks.running() == 0
+    assert texts(tasks) == []
+
+
+async def test_a_task_ends_with_the_window_of_its_owner(tasks: Tasks) -> None:
+    gate, window = Gate(), QWidget()
+    task = tasks.start(gate.read("a"), "read", QObject(window))
+    await until(lambda: gate.begun)
+    await delete(window)
+    await ended(task)
+    assert task.cancelled()
+
+
+async def test_a_result_that_is_there_when_the_owner_is_deleted_is_dropped(tasks: Tasks, owner: QObject) -> None:
+    gate = Gate()
+    task = tasks.start(gate.read("a"), "read", owner)
+    await until(lambda: gate.begun)
+    gate.open.set()
+    shiboken6.delete(owner)
+    await ended(task)
+    assert gate.shown == []
+
+
+async def test_a_task_that_has_ended_is_no_longer_tied_to_its_owner(tasks: Tasks, owner: QObject) -> None:
+    tied = []
+    for _ in range(3):
+        await ended(tasks.start(nothing(), "do nothing", owner))
+        tied.append(owner.receivers("2destroyed(QObject*)"))
+    assert tied[0] == tied[-1]
+
+
+class TestLatest:
+    async def test_the_newest_is_shown(self, tasks: Tasks, latest: Latest) -> None:
+        gate = Gate()
+        for name in "abc":
+            latest.run(partial(gate.read, name))
+        gate.open.set()
+        await until(lambda: not tasks.running())
+        assert gate.begun == gate.shown == ["c"]
+
+    async def test_a_newer_one_ends_the_one_that_is_read(self, tasks: Tasks, latest: Latest) -> None:
+        gate = Gate()
+        latest.run(partial(gate.read, "a"))
+        await until(lambda: gate.begun)
+        latest.run(partial(gate.read, "b"))
+        gate.open.set()
+        await until(lambda: not tasks.running())
+        assert gate.begun == ["a", "b"]
+        assert gate.shown == ["b"]
+
+    async def test_the_one_before_has_ended_when_the_next_begins(self, tasks: Tasks, latest: Latest) -> None:
+        go, computing, most = threading.Event(), 0, 0
+        begun = threading.Event()
+
+        def compute() -> None:
+            nonlocal computing, most
+            computing += 1
+            most = max(most, computing)
+            begun.set()
+            go.wait(20)
+            computing -= 1
+
+        async def work() -> None:
+            await in_thread(compute)
+
+        latest.run(work)
+        await until(begun.is_set)
+        for _ in range(3):
+            latest.run(work)
+            await asyncio.sleep(0)
+        go.set()
+        await until(lambda: not tasks.running())
+        assert most == 1
+
+    async def test_stopping_ends_it(self, tasks: Tasks, latest: Latest) -> None:
+        gate = Gate()
+        latest.run(partial(gate.read, "a"))
+        await until(lambda: gate.begun)
+        assert latest.running
+        latest.stop()
+        assert not latest.running
+        gate.open.set()
+        await until(lambda: not tasks.running())
+        assert gate.shown == []
+
+    async def test_it_ends_with_its_owner(self, tasks: Tasks, owner: QObject, latest: Latest) -> None:
+        gate = Gate()
+        latest.run(partial(gate.read, "a"))
+        await until(lambda: gate.begun)
+        await delete(owner)
+        gate.open.set()
+        await until(lambda: not tasks.running())
+        assert gate.shown == []
+
+    async def test_it_may_start_the_next_itself(self, tasks: Tasks, latest: Latest) -> None:
+        gate = Gate()
+        gate.open.set()
+
+        async def first() -> None:
+            latest.run(partial(gate.read, "next"))
+
+        latest.run(first)
+        await until(lambda: gate.shown)
+        assert gate.shown == ["next"]
+
+    @pytest.mark.parametrize(
+        ("error", "told"),
+        [
+            (NotFoundError("This request is no longer stored."), []),
+            (StorageUnavailableError("The disk is gone."), ["The disk is gone."]),
+        ],
+    )
+    async def test_what_was_deleted_while_it_was_read_is_no_error(
+        self, tasks: Tasks, latest: Latest, error: Exception, told: list[str]
+    ) -> None:
+        gate = Gate()
+        gate.open.set()
+
+        async def fails() -> None:
+            raise error
+
+        latest.run(fails)
+        await until(lambda: not latest.running)
+        latest.run(partial(gate.read, "next"))
+        await until(lambda: gate.shown)
+        assert texts(tasks) == told
+
+
+class TestCompleting:
+    async def test_it_returns_what_the_work_returns(self, tasks: Tasks, owner: QObject) -> None:
+        async def work() -> int:
+            return 3
+
+        assert await tasks.complete(work(), owner) == 3
+
+    async def test_its_error_is_the_callers(self, tasks: Tasks, owner: QObject) -> None:
+        async def fail() -> None:
+            raise StorageUnavailableError("The disk is full.")
+
+        with pytest.raises(StorageUnavailableError):
+            await tasks.complete(fail(), owner)
+        assert texts(tasks) == []
+
+    async def test_it_goes_on_when_the_owner_is_deleted(self, tasks: Tasks, owner: QObject) -> None:
+        gate, after = Gate(), False
+
+        async def save() -> None:
+            nonlocal after
+            await tasks.complete(gate.read("saved"), owner)
+            after = True
+
+        task = tasks.start(save(), "save")
+        await until(lambda: gate.begun)
+        await delete(owner)
+        gate.open.set()
+        await ended(task)
+        assert gate.shown == ["saved"]
+        assert not after
+        assert task.cancelled()
+
+    async def test_its_error_is_said_when_the_owner_is_deleted(self, tasks: Tasks, owner: QObject) -> None:
+        go = asyncio.Event()
+
+        async def fail() -> None:
+            await go.wait()
+            raise StorageUnavailableError("The disk is full.")
+
+        task = tasks.start(tasks.complete(fail(), owner), "save")
+        await delete(owner)
+        go.set()
+        await ended(task)
+        assert texts(tasks) == ["The disk is full."]
+        assert task.cancelled()
+
+
+async def test_what_has_no_window_any_more_is_cancelled(tasks: Tasks, owner: QObject) -> None:
+    async def ask() -> None:
+        cancel_unless_there(owner)
+
+    there = tasks.start(ask(), "ask")
+    await ended(there)
+    assert not there.cancelled()
+    await delete(owner)
+    gone = tasks.start(ask(), "ask")
+    await ended(gone)
+    assert gone.cancelled()
+    assert texts(tasks) == []
+
+
+@pytest.mark.parametrize(("error", "calls"), [(None, 1), (ZeroDivisionError(), 1), (asyncio.CancelledError(), 0)])
+def test_what_follows_in_any_case_does_not_follow_a_cancelled_task(error: BaseException | None, calls: int) -> None:
+    called: list[int] = []
+
+    def work() -> None:
+        with unless_cancelled(called.append, 1):
+            if error is not None:
+                raise error
+
+    if error is None:
+        work()
+    else:
+        with pytest.raises(type(error)):
+            work()
+    assert called == [1] * calls
+
+
+async def test_a_thread_that_has_not_begun_never_does_when_its_task_is_cancelled(tasks: Tasks) -> None:
+    go, called = threading.Event(), []
+    loop = asyncio.get_running_loop()
+    busy = [loop.run_in_executor(None, go.wait, 20) for _ in range(40)]
+    task = tasks.start(in_thread(called.append, 1), "compute")
+    await asyncio.sleep(0)
+    task.cancel()
+    await ended(task)
+    go.set()
+    await asyncio.gather(*busy)
+    assert called == []
+
+
+async def test_the_error_of_a_thread_whose_task_is_cancelled_is_not_said(tasks: Tasks) -> None:
+    go, begun = threading.Event(), threading.Event()
+
+    def fail() -> None:
+        begun.set()
+        go.wait(20)
+        raise ZeroDivisionError
+
+    task = tasks.start(in_thread(fail), "compute")
+    await until(begun.is_set)
+    task.cancel()
+    go.set()
+    await ended(task)
+    assert task.cancelled()
+    assert texts(tasks) == []

@@ -6,7 +6,6 @@ import PySide6
 from PySide6.QtCore import QEvent, QLocale, QObject, QSize, Qt, Slot, qVersion
 from PySide6.QtGui import QAction, QFontInfo, QGuiApplication, QScreen
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.about import Fact
 from app.core.errors import HooklineError
@@ -125,14 +124,15 @@ class AboutDialog(Dialog):
     async def _copy_diagnostics(self) -> None:
         status, kind = "Copied the diagnostics. They contain no secrets.", "success"
         try:
-            text = await self._services.about.diagnostics(window_facts())
-            QGuiApplication.clipboard().setText(text)
+            await self._tasks.complete(self._copy(), self)
         except HooklineError as error:
             status, kind = str(error), "error"
         finally:
             self._collecting = False
-        if isValid(self):
-            self._show_status(status, kind)
+        self._show_status(status, kind)
+
+    async def _copy(self) -> None:
+        QGuiApplication.clipboard().setText(await self._services.about.diagnostics(window_facts()))
 
     def _show_status(self, text: str, kind: str = "success") -> None:
         self.status.setProperty("kind", kind)

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.about import Component
 from app.ui.tasks import Tasks
@@ -59,7 +58,7 @@ class LicencesDialog(Dialog):
         self._connect()
         self.search.setFocus()
         self.resize(self.sizeHint())
-        tasks.start(self._fill(), "read the licences")
+        tasks.start(self._fill(), "read the licences", self)
 
     def sizeHint(self) -> QSize:
         return bounded(self, QSize(WIDTH, HEIGHT))
@@ -69,9 +68,7 @@ class LicencesDialog(Dialog):
         return True
 
     async def _fill(self) -> None:
-        found = await self._about.licences()
-        if isValid(self):
-            self.show_components(found)
+        self.show_components(await self._about.licences())
 
     def show_components(self, components: Sequence[Component]) -> None:
         """List the components and select the first one."""

@@ -8,7 +8,6 @@ from msgspec.structs import replace
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QWidget
-from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.comparison.compared_request import ComparedRequest, ComparisonResult
@@ -21,9 +20,8 @@ from app.ui.comparison.model import ComparedList, ComparedModel
 from app.ui.comparison.responses_view import ResponsesView
 from app.ui.comparison.runner import ComparisonRunner
 from app.ui.comparison.targets_bar import TargetsBar
-from app.ui.latest_only import Latest
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -70,7 +68,7 @@ class ComparisonDialog(Dialog):
         self._choices = ComparisonChoices(services.data_folder)
         self.choice = self._choices.of(endpoint)
         self.runner = ComparisonRunner(endpoint.id, services, tasks, self)
-        self._latest = Latest(tasks, "show compared responses")
+        self._latest = Latest(self, tasks, "show compared responses")
         self._selected: str | None = None
         self._outdated = self._focused = False
         """Whether the list had rows and so the focus; from then on the focus is the user's."""
@@ -254,8 +252,6 @@ class ComparisonDialog(Dialog):
 
     async def _read_responses(self, capture_id: str, choice: ComparisonChoice, *, keep_place: bool) -> None:
         found = await self.runner.responses(capture_id, choice)
-        if self._latest.superseded or not isValid(self):
-            return
         if found is None:
             self._selected = None
             self.right.setCurrentWidget(self.no_selection)

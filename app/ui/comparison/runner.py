@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import QObject, Signal, Slot
-from shiboken6 import isValid
 
 from app.core.comparison.compared_request import ResponsePair, compare_pairs
 from app.core.comparison.side_by_side import SideBySide, side_by_side
 from app.core.events import DeliveryChanged
 from app.core.model import DeliveryState, PageKey
 from app.ui.comparison.choice import ComparisonChoice
-from app.ui.latest_only import Latest
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, in_thread, unless_cancelled
 from app.ui.throttle import Throttle
 
 PAGE = 50
@@ -38,7 +35,7 @@ class ComparisonRunner(QObject):
         super().__init__(parent)
         self._endpoint_id, self._pairs = endpoint_id, services.store.response_pairs
         self._choice: ComparisonChoice | None = None
-        self._all, self._new = Latest(tasks, "compare responses"), Latest(tasks, "compare new responses")
+        self._all, self._new = Latest(self, tasks, "compare responses"), Latest(self, tasks, "compare new responses")
         self._next: PageKey | None = None
         self.running, self.ended, self.examined = False, False, 0
         self._fresh: set[str] = set()
@@ -50,6 +47,7 @@ class ComparisonRunner(QObject):
         """Compare from the newest request on."""
         self._choice, self._next, self.ended, self.examined = choice, None, False, 0
         self.restarted.emit()
+        self._new.stop()
         self._all.run(partial(self._run, choice))
 
     def resume(self) -> None:
@@ -61,6 +59,7 @@ class ComparisonRunner(QObject):
     def pause(self) -> None:
         """Stop comparing older requests; new ones are still compared."""
         self._all.stop()
+        self._ended()
 
     def stop(self) -> None:
         self._subscription.end()
@@ -71,31 +70,26 @@ class ComparisonRunner(QObject):
         """What both targets responded to a request; None if that is no longer stored."""
         page = await self._pairs.page(self._endpoint_id, choice.first, choice.second, capture_ids=[capture_id])
         for pair in page.pairs:
-            loop = asyncio.get_running_loop()
             work = partial(side_by_side, pair.first, pair.second, choice.ignored)
-            return pair, await loop.run_in_executor(None, work)
+            return pair, await in_thread(work)
         return None
 
     async def _run(self, choice: ComparisonChoice) -> None:
         limit, self.running = self.examined + STEP, True
         self.changed.emit()
-        try:
+        with unless_cancelled(self._ended):
             while not self.ended and self.examined < limit:
                 read = partial(self._pairs.page, self._endpoint_id, choice.first, choice.second)
                 page = await read(before=self._next, limit=PAGE)
-                compared = await asyncio.get_running_loop().run_in_executor(
-                    None, compare_pairs, page.pairs, choice.ignored
-                )
-                if self._all.superseded or not isValid(self):
-                    return
+                compared = await in_thread(compare_pairs, page.pairs, choice.ignored)
                 self._next, self.ended = page.next, page.next is None
                 self.examined += page.examined
                 self.found.emit(compared)
                 self.changed.emit()
-        finally:
-            self.running = False
-            if isValid(self):
-                self.changed.emit()
+
+    def _ended(self) -> None:
+        self.running = False
+        self.changed.emit()
 
     def _delivered(self, event: DeliveryChanged) -> None:
         delivery, choice = event.delivery, self._choice
@@ -106,11 +100,11 @@ class ComparisonRunner(QObject):
 
     @Slot()
     def _compare_fresh(self) -> None:
-        if self._choice is not None:
+        if self._choice is not None and not self._new.running:
             self._new.run(partial(self._compare_new, self._choice))
 
     async def _compare_new(self, choice: ComparisonChoice) -> None:
-        while self._fresh and choice is self._choice:
+        while self._fresh:
             some = sorted(self._fresh, reverse=True)[:PAGE]
             self._fresh.difference_update(some)
             await self._compare_some(some, choice)
@@ -121,7 +115,6 @@ class ComparisonRunner(QObject):
         )
         if page.next is not None:  # their bodies are large
             self._fresh.update(set(capture_ids) - {pair.request.id for pair in page.pairs})
-        loop = asyncio.get_running_loop()
-        compared = await loop.run_in_executor(None, compare_pairs, page.pairs, choice.ignored)
-        if isValid(self) and choice is self._choice and compared:
+        compared = await in_thread(compare_pairs, page.pairs, choice.ignored)
+        if compared:
             self.found.emit(compared)

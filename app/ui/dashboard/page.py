@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedLayout, QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.clock import now_us
 from app.core.model import Endpoint
@@ -195,9 +194,8 @@ class DashboardPage(QWidget):
     @Slot()
     def _start_measuring(self) -> None:
         if self.isVisible():
-            self._tasks.start(self._show_size(), "measure the store")
+            self._tasks.start(self._show_size(), "measure the store", self)
 
     async def _show_size(self) -> None:
         size = await self._services.store.retention.size()
-        if isValid(self):
-            self.stats.show_size(size, waiting=self._services.store.retention.problem is not None)
+        self.stats.show_size(size, waiting=self._services.store.retention.problem is not None)

@@ -23,9 +23,8 @@ from app.core.events import (
 )
 from app.core.model import DeliveryState
 from app.ui.deliveries.table import DeliveryModel, DeliveryTable
-from app.ui.latest_only import Latest
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.throttle import Throttle
 from app.ui.undo.pending_delete import DeleteChanged
 
@@ -55,7 +54,8 @@ class DeliveryPager(QObject):
         self.ready = False
         """Whether the first page of this filter was read."""
         self._watched = False
-        self._reading, self._counting = Latest(tasks, "deliveries: list"), Latest(tasks, "deliveries: count")
+        self._reading = Latest(self, tasks, "deliveries: list")
+        self._counting = Latest(self, tasks, "deliveries: count")
         self._again = Throttle(MERGE_MS, self)
         self._again.fired.connect(self._refresh)
         self._subscriptions = Subscriptions(services.bus)
@@ -108,7 +108,7 @@ class DeliveryPager(QObject):
     async def _read_older(self) -> None:
         oldest = self.model.oldest()
         rows = await self._deliveries.page(self.filter, before=oldest, limit=PAGE)
-        if not self._reading.superseded and oldest == self.model.oldest():
+        if oldest == self.model.oldest():
             self.at_end = len(rows) < PAGE
             self.model.append(rows)
             self.loaded.emit()
@@ -119,8 +119,6 @@ class DeliveryPager(QObject):
         which, had = self.filter, self.model.rowCount()
         wanted = min(max(PAGE, had), CHECKED)
         rows = await self._deliveries.page(which, limit=wanted)
-        if self._reading.superseded or which is not self.filter:
-            return
         complete = len(rows) < wanted
         above = None if complete else rows[-1][0] - 1
         if had and not complete and above is not None and self._has_gap(above):
@@ -140,10 +138,7 @@ class DeliveryPager(QObject):
         return newest is not None and newest <= above
 
     async def _count(self) -> None:
-        which = self.filter
-        count = await self._deliveries.count(which)
-        if not self._counting.superseded and which is self.filter:
-            self.counted.emit(count)
+        self.counted.emit(await self._deliveries.count(self.filter))
 
     def _changed(self, event: DeliveryChanged) -> None:
         if not self._watched:

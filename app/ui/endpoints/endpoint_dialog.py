@@ -7,7 +7,6 @@ from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.events import Subscriptions, TunnelChanged
@@ -17,7 +16,7 @@ from app.core.tunnel.tunnel import url_mark
 from app.ui.endpoints.endpoint_form import EndpointForm
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -146,25 +145,22 @@ class EndpointDialog(EditDialog):
             super().keyPressEvent(event)
 
     async def _save(self, draft: EndpointDraft) -> None:
-        try:
-            if self._endpoint is None:
-                endpoint = await self._services.store.endpoints.create(draft)
-            else:
-                use = self._services.store.limits.use_of(self._endpoint.id)
-                if not await confirm_storage_limit(self, self.theme, use, draft.storage_limit, draft.when_full):
-                    return
-                endpoint = await self._services.store.endpoints.update(self._endpoint.id, draft)
-        except HooklineError as error:
-            if not isValid(self):
-                raise
-            self._show_failure(error)
-            return
-        finally:
-            if isValid(self):
-                self._set_busy(False)
-        if isValid(self):
-            self.saved.emit(endpoint, self._endpoint is None)
-            self.accept()
+        endpoints = self._services.store.endpoints
+        with unless_cancelled(self._set_busy, False):
+            try:
+                if self._endpoint is None:
+                    saving = endpoints.create(draft)
+                else:
+                    use = self._services.store.limits.use_of(self._endpoint.id)
+                    if not await confirm_storage_limit(self, self.theme, use, draft.storage_limit, draft.when_full):
+                        return
+                    saving = endpoints.update(self._endpoint.id, draft)
+                endpoint = await self._tasks.complete(saving, self)
+            except HooklineError as error:
+                self._show_failure(error)
+                return
+        self.saved.emit(endpoint, self._endpoint is None)
+        self.accept()
 
     def _show_failure(self, error: HooklineError) -> None:
         if not isinstance(error, InvalidFieldsError):

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.errors import HooklineError
@@ -18,7 +16,7 @@ from app.core.model import Endpoint
 from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
 from app.ui.qr.code import QrCode, file_of, kind_of
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import CopyField
@@ -147,14 +145,16 @@ class QrDialog(Dialog):
 
     async def save_to(self, path: Path) -> None:
         """Save the code as PNG, or as SVG if the file's name ends in `.svg`."""
+        await self._tasks.complete(self._write(path), self)
+        self.status.setText(f"Saved as {escape(path.name)}.")
+
+    async def _write(self, path: Path) -> None:
         url = self._services.capture_url(self._endpoint)
         try:
-            await asyncio.to_thread(lambda: path.write_bytes(file_of(url, kind_of(path))))
+            await in_thread(lambda: path.write_bytes(file_of(url, kind_of(path))))
         except OSError as error:
             raise PictureError(f"The QR code could not be saved as {path}: {error.strerror or error}.") from error
         await self._services.tunnels.copied(self._endpoint.id)
-        if isValid(self):
-            self.status.setText(f"Saved as {escape(path.name)}.")
 
     @Slot()
     def _request_tunnel(self) -> None:

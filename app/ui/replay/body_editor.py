@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.bodies.media_types import is_json, media_type
 from app.core.errors import HooklineError
@@ -18,7 +16,7 @@ from app.ui.replay.text_edit import TextEdit
 from app.ui.request.body.body_source import BodySource, of_bytes
 from app.ui.request.body.code.text_style import WrapButton
 from app.ui.request.body.hex_widget import HexWidget
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -105,9 +103,7 @@ class BodyEditor(QWidget):
 
     async def use_file(self, path: Path) -> None:
         """Send the contents of this file. HooklineError if it cannot be read or is too large."""
-        data = await asyncio.get_running_loop().run_in_executor(None, _read, path)
-        if not isValid(self):
-            return
+        data = await in_thread(_read, path)
         self._file = data
         self.hex.show_source(of_bytes(data, path.name))
         self._pages.setCurrentWidget(self.hex)
@@ -123,7 +119,7 @@ class BodyEditor(QWidget):
 
     @Slot(str)
     def _file_chosen(self, path: str) -> None:
-        self._tasks.start(self.use_file(Path(path)), "replay: read the file")
+        self._tasks.start(self.use_file(Path(path)), "replay: read the file", self)
 
     @Slot()
     def _reset(self) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import NamedTuple
 
 from app.core.bodies import decompressor
@@ -12,6 +11,7 @@ from app.core.replay.spec import OtherEndpoint, OwnTargets, ReplayDestination
 from app.ui.replay.body_text import EDITABLE_MAX, EditableText, editable_text
 from app.ui.request.body.body_source import BodySource, of_capture, read_plain
 from app.ui.services import Services
+from app.ui.tasks import in_thread
 
 
 class EditableRequest(NamedTuple):
@@ -45,8 +45,8 @@ async def load_request(capture_id: str, services: Services) -> EditableRequest |
         return EditableRequest(capture, source, "This body is compressed in a way that Hookline does not know.", "")
     if damage := await source.damage():
         return EditableRequest(capture, source, damage, "")
-    plain = await read_plain(source, EDITABLE_MAX) or b""
-    text = await asyncio.get_running_loop().run_in_executor(None, editable_text, plain, capture.content_type)
+    plain = await read_plain(source, EDITABLE_MAX)
+    text = await in_thread(editable_text, plain, capture.content_type)
     return EditableRequest(capture, source, text, ", ".join(codings))
 
 

@@ -7,7 +7,6 @@ from functools import partial
 
 from msgspec.structs import replace
 from PySide6.QtWidgets import QWidget
-from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.errors import HooklineError
@@ -53,11 +52,12 @@ class ReplayActions:
         if await ask(self._over, self._theme, f"Replay {many}?", text, f"Replay {many}", kind="primary"):
             await self._services.replays.start(ReplaySpec(source=ChosenRequests(ids=tuple(ids))))
 
-    async def edit(self, only: Summary, *, say: str = "") -> None:
+    def edit(self, only: Summary, *, say: str = "") -> None:
         """Open the editor; `say` tells why it opened."""
+        self._tasks.start(self._edit(only, say), "edit and replay", self._over)
+
+    async def _edit(self, only: Summary, say: str) -> None:
         request = await load_request(only.id, self._services)
-        if not isValid(self._over):
-            return
         if request is None:
             self._toast.say("This request is no longer stored.")
             return
@@ -83,7 +83,7 @@ class ReplayActions:
 
     async def _replay_one(self, only: Summary) -> None:
         if not self._targets(only.endpoint_id):
-            await self.edit(only, say=NO_TARGET)
+            self.edit(only, say=NO_TARGET)
             return
         if not only.complete:
             text = "Its sender disconnected before the end of the body. This sends the part that arrived."

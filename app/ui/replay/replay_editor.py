@@ -16,7 +16,6 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.delivery import RequestEdit
@@ -39,7 +38,7 @@ from app.ui.replay.single_replay import replay_and_wait
 from app.ui.replay.text_edit import TextEdit
 from app.ui.request.body.hex_widget import HexWidget
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -361,27 +360,23 @@ class ReplayEditor(EditDialog):
             self.tabs.setCurrentIndex(HEADERS if path == "edit.headers" else BODY)
 
     async def _send(self, spec: ReplaySpec) -> None:
-        try:
-            result = await replay_and_wait(spec, self._services)
-        except HooklineError as error:
-            if not isValid(self):
-                raise
-            if isinstance(error, InvalidFieldsError):
+        with unless_cancelled(self._sent):
+            try:
+                result = await self._tasks.complete(replay_and_wait(spec, self._services), self)
+            except InvalidFieldsError as error:
                 self._refused = {_own_field(broken.field): broken.message for broken in error.errors}
-            else:
+            except HooklineError as error:
                 self._refused = {"": str(error)}
-        else:
-            if not isValid(self):
-                return
-            for send in result.sends:
-                self.response.add(send)
-                self.send.setAccessibleDescription(attempt_text(send.attempt))
-            if not result.sends:
-                self._refused = {"": result.replay.problem or "Nothing was sent."}
-        finally:
-            if isValid(self):
-                self._sending = False
-                self._refresh()
+            else:
+                for send in result.sends:
+                    self.response.add(send)
+                    self.send.setAccessibleDescription(attempt_text(send.attempt))
+                if not result.sends:
+                    self._refused = {"": result.replay.problem or "Nothing was sent."}
+
+    def _sent(self) -> None:
+        self._sending = False
+        self._refresh()
 
 
 def _own_field(path: str) -> str:

@@ -7,7 +7,6 @@ from functools import partial
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QCheckBox, QPushButton, QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -16,13 +15,12 @@ from app.core.replay.replay_rules import replay_errors
 from app.core.replay.spec import MatchingRequests, OneUrl, OwnTargets, ReplaySpec
 from app.core.search.query import QueryError
 from app.core.text import count_of
-from app.ui.latest_only import Latest
 from app.ui.replay.destination_field import URL, DestinationField
 from app.ui.replay.replay_scope import ALL, MATCHING, RANGE, SELECTED, ReplayScope, count_requests
 from app.ui.replay.replay_sections import FaultsSection, PaceSection, TimesField, section
 from app.ui.replay.replay_text import NO_URL, plan_text
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -49,7 +47,7 @@ class ReplayManyDialog(Dialog):
     ) -> None:
         super().__init__("Replay requests", theme, parent)
         self._scope, self._services, self._tasks = scope, services, tasks
-        self._counting = Latest(tasks, "replay: count requests")
+        self._counting = Latest(self, tasks, "replay: count requests")
         self._count: int | None = None
         self._count_problem = ""
         self._refused: dict[str, str] = {}
@@ -211,13 +209,11 @@ class ReplayManyDialog(Dialog):
                 services.store.captures,
                 services.store.activity,
                 services.store.endpoints,
-                lambda: self._counting.superseded,
             )
         except QueryError as error:
             problem = str(error)
-        if not self._counting.superseded and isValid(self):
-            self._count, self._count_problem = count, problem
-            self._refresh()
+        self._count, self._count_problem = count, problem
+        self._refresh()
 
     def _errors(self, spec: ReplaySpec) -> dict[str, str]:
         """By field; one of a field that has no number comes first."""
@@ -286,10 +282,8 @@ class ReplayManyDialog(Dialog):
 
     async def _start(self, spec: ReplaySpec) -> None:
         try:
-            replay = await self._services.replays.start(spec)
+            replay = await self._tasks.complete(self._services.replays.start(spec), self)
         except HooklineError as error:
-            if not isValid(self):
-                raise
             self._busy = False
             if isinstance(error, InvalidFieldsError):
                 self._refused = {broken.field: broken.message for broken in error.errors}
@@ -297,6 +291,5 @@ class ReplayManyDialog(Dialog):
                 self._refused = {"": str(error)}
             self._refresh(show_all=True)
             return
-        if isValid(self):
-            self.started.emit(replay)
-            self.accept()
+        self.started.emit(replay)
+        self.accept()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import aclosing
 
 from app.core.record import Record
@@ -51,9 +50,8 @@ async def count_requests(
     captures: CaptureRepository,
     activity: ActivityRepository,
     endpoints: EndpointRepository,
-    superseded: Callable[[], bool],
-) -> int | None:
-    """How many requests `source` has now; None if the result is no longer needed.
+) -> int:
+    """How many requests `source` has now.
 
     The store counts on its own threads. Raises QueryError or StorageUnavailableError.
     """
@@ -69,8 +67,6 @@ async def count_requests(
     count = 0
     async with aclosing(captures.search(parse(source.query), source.endpoint_id, limit=_NO_LIMIT)) as batches:
         async for batch in batches:
-            if superseded():
-                return None
             count += sum((after or 0) <= row.received_at < (before or 2**62) for row in batch)
             if batch and batch[-1].received_at < (after or 0):
                 break

@@ -29,7 +29,7 @@ class ReplayTracker(QObject):
         self._replays, self._tasks = services.replays, tasks
         self._known: dict[str, Replay] = {}
         self._subscription = services.bus.subscribe(ReplayChanged, self._follow)
-        tasks.start(self._load(), "replays: interrupted ones")
+        tasks.start(self._load(), "replays: interrupted ones", self)
 
     @property
     def shown(self) -> Replay | None:
@@ -72,7 +72,7 @@ class ReplayTracker(QObject):
 
     async def _change(self, change: Callable[[str], Coroutine[Any, Any, Replay]], replay_id: str) -> None:
         try:
-            replay = await change(replay_id)
+            replay = await self._tasks.complete(change(replay_id), self)
         except NotFoundError:  # It ended at this moment.
             return
         if replay_id in self._known and not replay.ended:

@@ -24,7 +24,6 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
-from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -176,7 +175,7 @@ class ReplaysDialog(Dialog):
         self.cancel.clicked.connect(self._cancel)
         self.close_button.clicked.connect(self.reject)
         self._subscription = services.bus.subscribe(ReplayChanged, lambda event: self.model.update_one(event.replay))
-        tasks.start(self._load(), "replays: list")
+        tasks.start(self._load(), "replays: list", self)
         self._show()
         self.resize(bounded(self, SIZE))
         self.list.setFocus()
@@ -218,8 +217,6 @@ class ReplaysDialog(Dialog):
 
     async def _load(self) -> None:
         replays = await self._services.replays.latest()
-        if not isValid(self):
-            return
         self._loaded = True
         self.model.set_replays(replays)
         if self._wanted is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from PySide6.QtCore import Slot
@@ -13,7 +12,6 @@ from app.core.bodies.formats.hex_dump import ROW, hex_rows, row_text
 from app.core.bodies.media_types import is_json, media_type
 from app.core.delivery import Attempt
 from app.core.text import clock_time, count_of, ms_text
-from app.ui.latest_only import Latest
 from app.ui.replay.body_text import EditableText, editable_text
 from app.ui.replay.headers_editor import header_lines
 from app.ui.replay.replay_text import attempt_text
@@ -21,7 +19,7 @@ from app.ui.replay.single_replay import SendResult
 from app.ui.replay.text_edit import TextEdit
 from app.ui.request.header import response_tone
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Pill
@@ -40,7 +38,7 @@ class ResponsePane(QWidget):
         super().__init__(parent)
         self._services = services
         self._results: list[SendResult] = []
-        self._latest = Latest(tasks, "replay: response")
+        self._latest = Latest(self, tasks, "replay: response")
         self.state = Pill("", "neutral", self)
         self.facts = ElidedLabel("", "small", self)
         self.sends = ChoiceField((), self)
@@ -96,12 +94,11 @@ class ResponsePane(QWidget):
         body = b""
         if attempt.response_size:
             body = await self._services.store.deliveries.response_body(result.delivery.id, attempt.number)
-        text, json = await asyncio.get_running_loop().run_in_executor(None, _body_text, body, attempt)
-        if not self._latest.superseded:
-            head = f"HTTP/{attempt.http_version or '1.1'} {attempt.status}\n{header_lines(attempt.response_headers)}"
-            error = f"\n\n{attempt.error}" if attempt.error and not body else ""
-            json_from = head.count("\n") + 2 if json else None
-            self.text.show_text(f"{head}\n\n{text}{error}".rstrip("\n"), json_from=json_from)
+        text, json = await in_thread(_body_text, body, attempt)
+        head = f"HTTP/{attempt.http_version or '1.1'} {attempt.status}\n{header_lines(attempt.response_headers)}"
+        error = f"\n\n{attempt.error}" if attempt.error and not body else ""
+        json_from = head.count("\n") + 2 if json else None
+        self.text.show_text(f"{head}\n\n{text}{error}".rstrip("\n"), json_from=json_from)
 
 
 def _body_text(body: bytes, attempt: Attempt) -> tuple[str, bool]:

@@ -64,7 +64,7 @@ class DeletionWatcher(QObject):
 
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.state == "undone" and self._deleted is not None:
-            self._tasks.start(self._check_restored(self._deleted), "detail: is it stored again")
+            self._tasks.start(self._check_restored(self._deleted), "detail: is it stored again", self)
 
     async def _check_restored(self, capture: Capture) -> None:
         if await self._services.store.captures.get(capture.id) is not None and self._deleted is capture:
@@ -78,7 +78,7 @@ class DeletionWatcher(QObject):
         return f"This request was deleted by retention: it was kept for {count_of(endpoint.retention_days, 'day')}."
 
     def _check(self, capture: Capture, reason: str) -> None:
-        self._tasks.start(self._check_stored(capture, reason), "detail: is it stored")
+        self._tasks.start(self._check_stored(capture, reason), "detail: is it stored", self)
 
     async def _check_stored(self, capture: Capture, reason: str) -> None:
         if await self._services.store.captures.get(capture.id) is None and self._watched is capture:

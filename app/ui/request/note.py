@@ -87,11 +87,10 @@ class NotePanel(QFrame):
         try:
             await saving
         except NotFoundError:
-            if isValid(self) and capture_id == self._capture_id:
+            if capture_id == self._capture_id:
                 self._restore_draft(capture_id, text)
         except StorageUnavailableError:
-            if isValid(self):
-                self._restore_draft(capture_id, text)
+            self._restore_draft(capture_id, text)
             raise
 
     @Slot()

@@ -15,7 +15,6 @@ from app.core.bodies.media_types import media_type
 from app.core.errors import StorageUnavailableError
 from app.core.events import RequestsIdentified, Subscriptions
 from app.core.model import Capture, DeliveryState
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_bars import NoticesBar
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource, of_capture
@@ -29,7 +28,7 @@ from app.ui.request.tabs.table_tabs import HeadersTab, InfoTab, query_rows
 from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW, TOKENS, RequestTabs, tab_for
 from app.ui.request.tabs.tokens_tab import TokensTab
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
@@ -98,8 +97,8 @@ class RequestPane(QFrame):
         self._tab_of: dict[str, int] = {}
         self._tab_wanted: tuple[str, int] | None = None
         """A request that opens with this tab next time."""
-        self._latest = Latest(tasks, "detail: load")
-        self._latest_check = Latest(tasks, "detail: check")
+        self._latest = Latest(self, tasks, "detail: load")
+        self._latest_check = Latest(self, tasks, "detail: check")
         self._tasks = tasks
         self.header = RequestHeader(theme, self)
         self.deleted_bar = NoticesBar(theme, self)
@@ -265,8 +264,6 @@ class RequestPane(QFrame):
 
     async def _load(self, capture_id: str, mark_read: bool) -> None:
         capture = await self._services.store.captures.get(capture_id)
-        if self._latest.superseded:
-            return
         if capture is None:
             expected = not self._reopened
             self.clear()
@@ -305,7 +302,7 @@ class RequestPane(QFrame):
     async def _check(self, source: BodySource) -> None:
         with suppress(StorageUnavailableError):  # showing it reports that
             damage = await source.damage()
-            if damage and not self._latest_check.superseded:
+            if damage:
                 self.damaged_bar.say([damage, SHOWN_DAMAGED])
 
     def _tab_of_request(self, capture: Capture, query: bool) -> int:
@@ -390,7 +387,7 @@ class RequestPane(QFrame):
 
     def _identified(self, event: RequestsIdentified) -> None:
         if self._capture is not None and any(name == self._capture.id for name, _, _ in event.senders):
-            self._tasks.start(self._load_sender(self._capture), "detail: sender")
+            self._tasks.start(self._load_sender(self._capture), "detail: sender", self)
 
     async def _load_sender(self, current: Capture) -> None:
         capture = await self._services.store.captures.get(current.id)

@@ -7,14 +7,13 @@ from pathlib import Path
 
 from PySide6.QtCore import QStandardPaths, QTimer, Slot
 from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.backup import Backup, BackupContents, contents_text, damaged_text, progress_text, start_text
 from app.core.errors import HooklineError
 from app.core.text import size_text
 from app.ui.services import Services
 from app.ui.settings.section import SettingsRow
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.words import RUNNING
@@ -116,18 +115,16 @@ class BackupRows(QWidget):
 
     async def _back_up(self) -> None:
         path = await choose_target(self)
-        if path is None or not isValid(self):
+        if path is None:
             return
         self._tell(None)
         try:
             # The file dialog has asked before it replaces a file.
-            await self._services.store.backups.start(path, overwrite=True)
+            await self._tasks.complete(self._services.store.backups.start(path, overwrite=True), self)
         except HooklineError as error:
-            if isValid(self):
-                self.backup_row.set_error(str(error))
+            self.backup_row.set_error(str(error))
         else:
-            if isValid(self):
-                self._start_following()
+            self._start_following()
 
     def _start_following(self) -> None:
         self._timer.start()
@@ -167,11 +164,11 @@ class BackupRows(QWidget):
 
     @Slot()
     def _ask_for_backup(self) -> None:
-        self._tasks.start(self._restore(), "restore a backup")
+        self._tasks.start(self._restore(), "restore a backup", self)
 
     async def _restore(self) -> None:
         file = await choose_backup(self)
-        if file is None or not isValid(self):
+        if file is None:
             return
         self.restore_row.set_error(None)
         self.restore.set_refusal("A backup is being checked.")
@@ -180,19 +177,19 @@ class BackupRows(QWidget):
         follow.start(FOLLOW_MS)
         self._follow_restore()
         contents = None
-        try:
-            contents = await self._services.restores.stage(file)
-        except HooklineError as error:
-            if isValid(self):
+        with unless_cancelled(self._checked, follow):
+            try:
+                contents = await self._services.restores.stage(file)
+            except HooklineError as error:
                 self.restore_row.set_error(str(error))
-        finally:
-            if isValid(self):
-                follow.stop()
-                follow.deleteLater()
-                self.restore_progress.hide()
-                self.restore.set_refusal(None)
         if contents is not None:
             await self._confirm(file, contents)
+
+    def _checked(self, follow: QTimer) -> None:
+        follow.stop()
+        follow.deleteLater()
+        self.restore_progress.hide()
+        self.restore.set_refusal(None)
 
     async def _confirm(self, file: Path, contents: BackupContents) -> None:
         """Restart with the staged backup if the user agrees."""
@@ -200,7 +197,7 @@ class BackupRows(QWidget):
         tunnel_stops = self._services.tunnels.tunnel.state in RUNNING and not self._services.settings().tunnel_autostart
         text = question_text(file, contents, tunnel_stops=tunnel_stops)
         try:
-            agreed = isValid(self) and await ask(self, self._theme, "Restore this backup?", text, "Restore and restart")
+            agreed = await ask(self, self._theme, "Restore this backup?", text, "Restore and restart")
         finally:
             if not agreed:
                 await self._services.restores.discard()

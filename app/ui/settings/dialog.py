@@ -7,7 +7,6 @@ from collections.abc import Collection
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
 from app.core.model import Plan
@@ -21,7 +20,7 @@ from app.ui.settings.network import NetworkSection
 from app.ui.settings.section import SettingsRow, SettingsSection
 from app.ui.settings.storage import WHEN_FULL, StorageSettings
 from app.ui.settings.window import WindowSection
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -145,29 +144,32 @@ class SettingsDialog(EditDialog):
 
     async def _save(self, edited: Settings, plan: Plan, kept: Collection[str]) -> None:
         old, old_plan = self._services.settings(), self._services.store.account.plan
-        try:
-            use = self._services.store.limits.use()
-            if not await confirm_storage_limit(self, self.theme, use, edited.storage_limit, edited.when_full):
-                return
-            if edited != old or kept:
-                await self._services.apply_settings(edited, kept)
-            if plan is not old_plan:
-                await self._services.store.account.set_plan(plan)
-        except HooklineError as error:
-            if not isValid(self):
-                raise
-            self._show_failure(error, edited)
-        else:
-            if isValid(self):
+        with unless_cancelled(self._saving_ended):
+            try:
+                use = self._services.store.limits.use()
+                if not await confirm_storage_limit(self, self.theme, use, edited.storage_limit, edited.when_full):
+                    return
+                settings = edited if edited != old or kept else None
+                await self._tasks.complete(self._apply(settings, kept, plan), self)
+            except HooklineError as error:
+                self._show_failure(error, edited)
+            else:
                 self.window_section.keep()
                 self._say(changes_text(old, edited, old_plan, plan, kept), "success")
                 self.storage.limit.show_use(self._services.store.limits.use())
-        finally:
-            if isValid(self):
-                self._busy = False
-                self._refresh()
-                if self._focused is not None:
-                    self._focused.setFocus()
+
+    async def _apply(self, settings: Settings | None, kept: Collection[str], plan: Plan) -> None:
+        """With None the settings stay."""
+        if settings is not None:
+            await self._services.apply_settings(settings, kept)
+        if plan is not self._services.store.account.plan:
+            await self._services.store.account.set_plan(plan)
+
+    def _saving_ended(self) -> None:
+        self._busy = False
+        self._refresh()
+        if self._focused is not None:
+            self._focused.setFocus()
 
     def _show_failure(self, error: HooklineError, edited: Settings) -> None:
         if isinstance(error, InvalidFieldsError):

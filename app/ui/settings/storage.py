@@ -7,7 +7,6 @@ from __future__ import annotations
 from msgspec.structs import replace
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.clock import now_us
 from app.core.clock_problem import ClockProblem
@@ -19,7 +18,7 @@ from app.ui.retention_notice import RESUME
 from app.ui.services import Services
 from app.ui.settings.backup import BackupRows
 from app.ui.settings.section import SettingsRow, SettingsSection, mib_field, whole_mib
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import FolderField
@@ -152,18 +151,17 @@ class StorageSettings(SettingsSection):
 
     @Slot()
     def _measure(self) -> None:
-        self._tasks.start(self._show_size(), "measure the store")
+        self._tasks.start(self._show_size(), "measure the store", self)
 
     async def _run(self, resume: bool) -> None:
-        retention = self._services.store.retention
-        try:
-            if resume:
-                await retention.resume()
-            await retention.purge()
-        finally:
-            if isValid(self):
-                self.run_button.set_refusal(None)
-        await self._show_size()
+        with unless_cancelled(self.run_button.set_refusal, None):
+            await self._tasks.complete(self._purge(resume), self)
+        self._measure()
+
+    async def _purge(self, resume: bool) -> None:
+        if resume:
+            await self._services.store.retention.resume()
+        await self._services.store.retention.purge()
 
     def _show_responses(self) -> None:
         used = size_text(self._services.store.limits.use_of_responses().used)
@@ -171,16 +169,13 @@ class StorageSettings(SettingsSection):
 
     async def _show_size(self) -> None:
         size = await self._services.store.retention.size()
-        if isValid(self):
-            self._show_responses()
-            self.limit.show_use(self._services.store.limits.use())
-            retention = self._services.store.retention
-            self.run_button.setText(RUN if retention.problem is None else RESUME)
-            self.size_row.title.setText(f"{size_text(size.file_bytes)} on disk")
-            words = storage_text(
-                size, retention.last_report, retention.next_run_at, now_us(), problem=retention.problem
-            )
-            self.size_row.text.setText(words)
+        self._show_responses()
+        self.limit.show_use(self._services.store.limits.use())
+        retention = self._services.store.retention
+        self.run_button.setText(RUN if retention.problem is None else RESUME)
+        self.size_row.title.setText(f"{size_text(size.file_bytes)} on disk")
+        words = storage_text(size, retention.last_report, retention.next_run_at, now_us(), problem=retention.problem)
+        self.size_row.text.setText(words)
 
 
 def storage_text(

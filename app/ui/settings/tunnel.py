@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
-from shiboken6 import isValid
 
 from app.core.settings import Settings, field_of
 from app.core.tunnel.program import FoundProgram
@@ -42,7 +41,7 @@ class TunnelFields(QObject):
         self.program.currentIndexChanged.connect(self._edited)
         self.autostart.clicked.connect(self._edited)
         self._refresh()
-        tasks.start(self._load(), "read the tunnel programs")
+        tasks.start(self._load(), "read the tunnel programs", self)
 
     def program_id(self) -> str | None:
         return self._ids[self.program.currentIndex()]
@@ -52,9 +51,7 @@ class TunnelFields(QObject):
         return self.autostart.isChecked() if self.program_id() is not None else current.tunnel_autostart
 
     async def _load(self) -> None:
-        found = await self._tunnels.programs()
-        if isValid(self):
-            self._fill(found)
+        self._fill(await self._tunnels.programs())
 
     def _fill(self, found: Sequence[FoundProgram]) -> None:
         """List those installed, and the chosen one in any case."""

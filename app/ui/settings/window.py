@@ -4,13 +4,11 @@ undone when changes are discarded.
 
 from __future__ import annotations
 
-import asyncio
 from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
-from shiboken6 import isValid
 
 from app.core.errors import HooklineError
 from app.core.settings import Settings, field_of
@@ -18,7 +16,7 @@ from app.ui.desktop.desktop_integration import Desktop
 from app.ui.endpoints.notification_settings import MENU
 from app.ui.services import Services
 from app.ui.settings.section import SettingsRow, SettingsSection
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Choice, Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.fields import ChoiceField
@@ -105,7 +103,7 @@ class StartRow(SettingsRow):
         """The state first read, or last saved."""
         self.switch.setEnabled(False)
         self.switch.clicked.connect(self._clicked)
-        tasks.start(self._read(), "read the start at sign-in")
+        tasks.start(self._read(), "read the start at sign-in", self)
 
     def keep(self) -> None:
         """`restore` returns to the current state."""
@@ -129,28 +127,27 @@ class StartRow(SettingsRow):
     async def _set(self, on: bool) -> None:
         problem = None
         try:
-            await asyncio.to_thread(self._autostart.set, on)
+            await self._tasks.complete(in_thread(self._autostart.set, on), self)
         except HooklineError as error:
             problem = str(error)
         finally:
             self._busy = False
-        await self._read(problem)
+        self._tasks.start(self._read(problem), "read the start at sign-in", self)
 
     async def _read(self, problem: str | None = None) -> None:
         on, reason, other = False, None, None
         try:
-            reason, on, other = await asyncio.to_thread(self._state)
+            reason, on, other = await in_thread(self._state)
         except HooklineError as error:
             problem = problem or str(error)
-        if isValid(self):
-            self.switch.setEnabled(reason is None)
-            self.switch.setChecked(on)
-            if self._kept is None:
-                self._kept = on
-            self.set_error(problem)
-            self.text.setText(reason or (_instead(other) if other else START_TEXT))
-            self.text.setToolTip(plain_tooltip(other or ""))
-            self.switch.setAccessibleDescription(problem or self.text.text())
+        self.switch.setEnabled(reason is None)
+        self.switch.setChecked(on)
+        if self._kept is None:
+            self._kept = on
+        self.set_error(problem)
+        self.text.setText(reason or (_instead(other) if other else START_TEXT))
+        self.text.setToolTip(plain_tooltip(other or ""))
+        self.switch.setAccessibleDescription(problem or self.text.text())
 
     def _state(self) -> tuple[str | None, bool, str | None]:
         autostart = self._autostart

@@ -8,11 +8,10 @@ from PySide6.QtCore import QObject, Slot
 
 from app.core.launch_request import LaunchAction, LaunchRequest
 from app.core.links import BrokenLink, EndpointLink, Link, LinkError, RequestLink, parse_link
-from app.ui.latest_only import Latest
 from app.ui.messages import Message
 from app.ui.services import Services
 from app.ui.shell.main_window import MainWindow
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.widgets.dialog import Dialog
 
 LINK_MESSAGE_KEY = "link"
@@ -27,7 +26,7 @@ class DeepLinks(QObject):
     def __init__(self, services: Services, tasks: Tasks, window: MainWindow) -> None:
         super().__init__(window)
         self._services, self._messages, self._window = services, tasks.messages, window
-        self._latest = Latest(tasks, "open a link")
+        self._latest = Latest(self, tasks, "open a link")
 
     @Slot(object)
     def handle_launch(self, launch: LaunchRequest) -> None:
@@ -76,8 +75,6 @@ class DeepLinks(QObject):
 
     async def _open_request(self, capture_id: str) -> None:
         capture = await self._services.store.captures.get(capture_id)
-        if self._latest.superseded:
-            return
         if capture is None:
             advice = "Its retention is over, or it or its endpoint was deleted."
             self._post_not_found("The linked request no longer exists.", advice)

@@ -17,7 +17,6 @@ from app.core.search.query import Filter, QueryError, flatten
 from app.ui.commands.command import Command, CommandGroup, CommandRegistry
 from app.ui.commands.key_caps import KeyNames, key_names_of
 from app.ui.commands.palette_entry import PaletteEntry
-from app.ui.latest_only import Latest
 from app.ui.messages import Message
 from app.ui.request.tabs.tabs import DELIVERIES
 from app.ui.requests.filter.line import LENGTH_MAX
@@ -25,7 +24,7 @@ from app.ui.requests.filter.saved import SavedFilter
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.services import Services
 from app.ui.shell.sidebar import ALL_REQUESTS
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 
 SHOWN_MAX = 200
 """Maximum characters of a filter in a row; more never fit."""
@@ -165,7 +164,7 @@ class PaletteSources(QObject):
         super().__init__(parent)
         self._registry, self._services, self._page, self._messages = registry, services, page, tasks.messages
         self._endpoint_keys = [key_names_of(command.shortcut()) for command in numbers]
-        self._latest = Latest(tasks, "palette: open a request")
+        self._latest = Latest(self, tasks, "palette: open a request")
 
     def entries(self) -> list[PaletteEntry]:
         return [
@@ -206,8 +205,6 @@ class PaletteSources(QObject):
 
     async def _open_request(self, capture_id: str) -> None:
         capture = await self._services.store.captures.get(capture_id)
-        if self._latest.superseded:
-            return
         if capture is None:
             advice = "Its retention is over, or it or its endpoint was deleted."
             text = f"The request {capture_id} does not exist."

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize, Qt, QTimer, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.clock import now_us
 from app.core.tunnel.program import FoundProgram, TunnelProgram
@@ -114,20 +113,19 @@ class TunnelPage(QWidget):
     @Slot()
     def _read(self) -> None:
         if self.isVisible():
-            self._tasks.start(self._load(), "read the tunnel programs")
+            self._tasks.start(self._load(), "read the tunnel programs", self)
 
     @Slot(str)
     def _saved(self, program_id: str) -> None:
-        self._tasks.start(self._load(program_id), "read the tunnel programs")
+        self._tasks.start(self._load(program_id), "read the tunnel programs", self)
 
     async def _load(self, saved: str | None = None) -> None:
         found = await self._tunnels.programs()
         urls = await self._tunnels.history()
-        if isValid(self):
-            self._found, self._urls = found, urls
-            self.programs.show_programs(found, saved)
-            self.history.show_urls(urls, self._names(), now_us())
-            self.refresh()
+        self._found, self._urls = found, urls
+        self.programs.show_programs(found, saved)
+        self.history.show_urls(urls, self._names(), now_us())
+        self.refresh()
 
     def _program(self, program_id: str | None) -> TunnelProgram | None:
         return next((one.program for one in self._found if one.program.id == program_id), None)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtWidgets import QWidget
-from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.deletion import MarkedIds
 from app.core.model import Endpoint
 from app.core.text import count_of
+from app.ui.tasks import cancel_unless_there
 from app.ui.theme.theme import Theme
 from app.ui.widgets.question import Question, QuestionText
 
@@ -19,11 +19,10 @@ NAME_MAX = 80
 
 
 async def ask_keeping(plain: QuestionText, keeping: QuestionText | None, theme: Theme, over: QWidget) -> bool | None:
-    """Whether to keep marked requests, an option unless `keeping`, its text then, is None. None: delete nothing, also
-    if `over` was closed meanwhile.
+    """Whether to keep marked requests, an option unless `keeping`, its text then, is None. None: delete nothing. The
+    waiting task is cancelled if `over` was closed meanwhile.
     """
-    if not isValid(over):
-        return None
+    cancel_unless_there(over)
     question = Question(plain.title, plain.text, plain.confirm, theme, over)
     if keeping is not None:
         question.offer(KEEP, keeping)

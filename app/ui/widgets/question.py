@@ -12,6 +12,7 @@ from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QCheckBox, QDialog, QWidget
 from shiboken6 import isValid
 
+from app.ui.tasks import cancel_unless_there
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, Kind
 from app.ui.widgets.dialog import Dialog
@@ -93,9 +94,11 @@ class Question(Dialog):
 
 
 async def ask(parent: QWidget, theme: Theme, title: str, text: str, confirm: str, *, kind: Kind = "danger") -> bool:
-    """Ask over `parent`; False also if that was closed meanwhile. The question closes if the waiting task is
-    cancelled."""
-    return isValid(parent) and await Question(title, text, confirm, theme, parent, kind=kind).answer()
+    """Ask over `parent`; the waiting task is cancelled if that was closed. The question closes if the task is
+    cancelled.
+    """
+    cancel_unless_there(parent)
+    return await Question(title, text, confirm, theme, parent, kind=kind).answer()
 
 
 async def result_of(dialog: QDialog) -> int:

@@ -77,7 +77,7 @@ async def test_requests_are_counted_by_endpoint_time_and_query(tmp_path: Path) -
 
         async def count(source: Any) -> int | None:
             store = desk.store
-            return await count_requests(source, store.captures, store.activity, store.endpoints, lambda: False)
+            return await count_requests(source, store.captures, store.activity, store.endpoints)
 
         early = now - 25 * 1_000_000
         assert await count(ChosenRequests(ids=("a", "b"))) == 2

@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal, Slot
-from shiboken6 import isValid
 
 from app.core.events import Captured, DeletionPurged, DeliveriesQueued, DeliveryChanged, Subscriptions, TargetChanged
 from app.core.target import Target, TargetCounts
@@ -68,12 +67,12 @@ class QueuedCounts(QObject):
     @Slot()
     def _count(self) -> None:
         if self._watched:
-            self._tasks.start(self._read(), "count queued deliveries")
+            self._tasks.start(self._read(), "count queued deliveries", self)
 
     async def _read(self) -> None:
         async with self._counting:
             found = await self._services.store.deliveries.target_counts()
             counts = {number: found.get(number, TargetCounts()) for number in self._watched}
-            if isValid(self) and counts != self.counts:
+            if counts != self.counts:
                 self.counts = {number: count for number, count in counts.items() if number in self._watched}
                 self.changed.emit()

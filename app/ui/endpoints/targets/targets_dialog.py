@@ -6,7 +6,6 @@ from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.delivery import DeliveryFilter
@@ -22,7 +21,7 @@ from app.ui.endpoints.targets.target_form import TargetForms
 from app.ui.endpoints.targets.target_list import TargetColumn, TargetRow
 from app.ui.endpoints.targets.target_text import state_words
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -152,22 +151,20 @@ class TargetsDialog(EditDialog):
             super().keyPressEvent(event)
 
     async def _save(self) -> None:
-        try:
-            if not await self._confirm_removal():
+        with unless_cancelled(self._saving_ended):
+            try:
+                if not await self._confirm_removal():
+                    return
+                await self._tasks.complete(self.edits.save(self._services.store.targets), self)
+            except HooklineError as error:
+                self._show_failure(error)
                 return
-            await self.edits.save(self._services.store.targets)
-        except HooklineError as error:
-            if not isValid(self):
-                raise
-            self._show_failure(error)
-            return
-        finally:
-            if isValid(self):
-                self._set_busy(False)
-                self._follow(self._services.store.endpoints.by_id(self.edits.endpoint.id))
-        if isValid(self):
-            self.saved.emit()
-            self.accept()
+        self.saved.emit()
+        self.accept()
+
+    def _saving_ended(self) -> None:
+        self._set_busy(False)
+        self._follow(self._services.store.endpoints.by_id(self.edits.endpoint.id))
 
     async def _confirm_removal(self) -> bool:
         """Whether the user agrees that what is queued for removed targets is not sent; True if nothing is."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import mimetypes
 import os
 from base64 import b64encode
@@ -14,7 +13,6 @@ from typing import BinaryIO
 from PySide6.QtCore import QByteArray, QMimeData, QObject, QPoint, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QDialog, QFileDialog, QMenu, QWidget
-from shiboken6 import isValid
 
 from app.core.bodies.body_reader import body_text
 from app.core.bodies.formats.text import is_binary
@@ -24,7 +22,7 @@ from app.core.file_names import kind_unless_file
 from app.core.model import PART_SIZE
 from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.image_decoder import BYTES_MAX, decoded
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, in_thread
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.question import result_of
 from app.ui.widgets.toast import Toast
@@ -65,27 +63,26 @@ async def save_as(source: BodySource, over: QWidget, what: str = "body") -> Path
 
 async def write_body(source: BodySource, path: Path, what: str = "body") -> None:
     """Write a temporary file and then replace the target, so that an existing file is kept if this fails."""
-    loop = asyncio.get_running_loop()
     beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        if kind := await loop.run_in_executor(None, kind_unless_file, path):
+        if kind := await in_thread(kind_unless_file, path):
             raise SaveError(f"The {what} could not be saved as {path}: that is {kind}. Choose another name.")
-        file: BinaryIO = await loop.run_in_executor(None, beside.open, "xb")
+        file: BinaryIO = await in_thread(beside.open, "xb")
         try:
             offset = 0
             while offset < source.size:
                 data = await source.read(offset, PART_SIZE)
                 if not data:
                     break
-                await loop.run_in_executor(None, file.write, data)
+                await in_thread(file.write, data)
                 offset += len(data)
         finally:
-            await loop.run_in_executor(None, file.close)
-        await loop.run_in_executor(None, beside.replace, path)
+            await in_thread(file.close)
+        await in_thread(beside.replace, path)
     except OSError as error:
         raise SaveError(f"The {what} could not be saved as {path}: {error.strerror or error}.") from error
     finally:
-        await loop.run_in_executor(None, lambda: beside.unlink(missing_ok=True))
+        await in_thread(lambda: beside.unlink(missing_ok=True))
 
 
 async def copy_text(source: BodySource, what: str = "body", mime_type: str | None = None) -> str | None:
@@ -97,8 +94,7 @@ async def copy_text(source: BodySource, what: str = "body", mime_type: str | Non
     if source.size > COPY_MAX:
         return too_large(what)
     data = await source.read(0, COPY_MAX)
-    loop = asyncio.get_running_loop()
-    text, complete = await loop.run_in_executor(None, body_text, source.headers, source.content_type, data, COPY_MAX)
+    text, complete = await in_thread(body_text, source.headers, source.content_type, data, COPY_MAX)
     if is_binary(text):
         return None
     copied = QMimeData()
@@ -112,9 +108,9 @@ async def copy_text(source: BodySource, what: str = "body", mime_type: str | Non
 async def copy_picture(source: BodySource) -> str:
     """Copy the body to the clipboard as a picture; returns a message for the user."""
     data = await read_plain(source, BYTES_MAX)
-    if data is None or len(data) > BYTES_MAX:
+    if len(data) > BYTES_MAX:
         return "This image is too large for the clipboard: save it instead."
-    picture = await asyncio.get_running_loop().run_in_executor(None, decoded, data)
+    picture = await in_thread(decoded, data)
     if picture.image is None or picture.size is None:
         return picture.words
     QGuiApplication.clipboard().setImage(picture.image)
@@ -183,14 +179,16 @@ class BodyCopy(QObject):
             self._tasks.start(self._copy_and_report(source), "body: copy")
 
     async def _copy_and_report(self, source: BodySource) -> None:
-        if self._is_picture():
-            message: str | None = await copy_picture(source)
-        else:
-            message = await copy_text(source, self._what, self._mime_type)
+        message = await self._tasks.complete(self._copy_body(source), self)
         if message is not None:
             self._toast.say(message + await _damage(source))
-        elif source is self._source() and isValid(self._button):
+        elif source is self._source():
             self._offer(source)
+
+    async def _copy_body(self, source: BodySource) -> str | None:
+        if self._is_picture():
+            return await copy_picture(source)
+        return await copy_text(source, self._what, self._mime_type)
 
     def _offer(self, source: BodySource) -> None:
         """The body is binary and cannot be copied as text."""
@@ -213,7 +211,7 @@ class BodyCopy(QObject):
             self._toast.say(too_large(self._what))
             return
         data = await source.read(0, COPY_MAX)
-        QGuiApplication.clipboard().setText(await asyncio.get_running_loop().run_in_executor(None, form, data))
+        QGuiApplication.clipboard().setText(await in_thread(form, data))
         self._toast.say(f"Copied the {self._what}{text.removeprefix('Copy')}.{await _damage(source)}")
 
 

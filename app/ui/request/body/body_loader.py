@@ -11,9 +11,8 @@ from PySide6.QtCore import QObject, Signal
 from app.core.bodies.body_reader import LINES_MAX, BodyReader, split_character
 from app.core.bodies.formatter import Group
 from app.core.bodies.lines import Line
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import READ, BodySource, plain_pieces
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, in_thread
 
 FIRST_LINES, LINES = 500, 5_000
 """Lines of the first step, and of each further one."""
@@ -34,7 +33,7 @@ class BodyLoader(QObject):
 
     def __init__(self, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
-        self._latest = Latest(tasks, "body: load")
+        self._latest = Latest(self, tasks, "body: load")
         self._counted: tuple[BodySource | None, int, int] = (None, 0, 1)
         """Of this body: an offset, and the number of the line there."""
         self.source: BodySource | None = None
@@ -78,23 +77,21 @@ class BodyLoader(QObject):
                 reader.go_to(*(part or await self._line_before(source, reader, place - BEFORE)))
                 lines = await self._first_lines(source, reader)
         except Exception:
-            if not self._latest.superseded:
-                self.failed.emit()
+            self.failed.emit()
             raise
-        if not self._latest.superseded:
-            await self._show(reader, lines)
+        await self._show(reader, lines)
 
     async def _first_lines(self, source: BodySource, reader: BodyReader, *, only_view: bool = False) -> list[Line]:
         """Or none, once the view and the charset are known, with `only_view`."""
-        loop, lines = asyncio.get_running_loop(), list[Line]()
+        lines = list[Line]()
         offset = 0 if reader.codings else reader.start_offset
-        while not (lines or reader.done or self._latest.superseded or (only_view and reader.view is not None)):
+        while not (lines or reader.done or (only_view and reader.view is not None)):
             if reader.needs_input:
                 data = await source.read(offset, READ)
                 offset += len(data)
                 # A body that is shorter than its stated size has ended, too.
                 reader.feed(data, offset >= source.size or not data)
-            lines = await loop.run_in_executor(None, reader.lines, FIRST_LINES)
+            lines = await in_thread(reader.lines, FIRST_LINES)
         return lines
 
     async def _line_before(self, source: BodySource, reader: BodyReader, end: int) -> tuple[int, int, bool]:
@@ -105,7 +102,7 @@ class BodyLoader(QObject):
             begin, line = 0, 1
         line_end = "\n".encode(reader.charset)
         last = b""
-        async for data, _ in plain_pieces(source, reader.codings, begin, self._latest):
+        async for data, _ in plain_pieces(source, reader.codings, begin):
             piece = data[: end - begin]
             line += piece.count(line_end)
             begin += len(piece)
@@ -120,10 +117,10 @@ class BodyLoader(QObject):
 
     async def _show(self, reader: BodyReader, lines: list[Line]) -> None:
         """In pieces, a turn of the loop after each."""
-        loop, self.reader = asyncio.get_running_loop(), reader
+        self.reader = reader
         count = characters = 0
         begun = False
-        while not self._latest.superseded:
+        while True:
             for piece in _pieces(lines):
                 if begun:
                     self.continued.emit(piece)
@@ -131,15 +128,11 @@ class BodyLoader(QObject):
                     self.begun.emit(reader, piece)
                 begun = True
                 await asyncio.sleep(0)
-                if self._latest.superseded:
-                    return
             count += len(lines)
             characters += sum(len(line.text) for line in lines)
             if reader.done or count >= LINES_MAX or characters >= SHOWN_MAX:
                 break
-            lines = await loop.run_in_executor(None, reader.lines, LINES)
-        else:
-            return
+            lines = await in_thread(reader.lines, LINES)
         reader.end()
         self.ended = True
         self.continued.emit([])

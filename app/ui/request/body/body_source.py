@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -15,7 +14,7 @@ from app.core.model import PART_SIZE, Capture
 from app.core.raw_request import head_bytes, trailer_bytes
 from app.core.record import Headers
 from app.core.store import CaptureRepository, DeliveryRepository
-from app.ui.latest_only import Latest
+from app.ui.tasks import in_thread
 
 READ = 1024 * 1024
 """Bytes read at once when a whole body is processed."""
@@ -116,41 +115,37 @@ def of_bytes(
     return BodySource(len(data), headers, content_type or _content_type(headers), name, read, file_name)
 
 
-async def read_plain(source: BodySource, limit: int, latest: Latest | None = None) -> bytes | None:
-    """The whole body, or somewhat more than `limit` bytes if it is larger; None if `latest` was superseded."""
-    loop = asyncio.get_running_loop()
+async def read_plain(source: BodySource, limit: int) -> bytes:
+    """The whole body, or somewhat more than `limit` bytes if it is larger."""
     names = decompressor.codings(source.headers)
     unpacker = decompressor.Decompressor(() if decompressor.unsupported_reason(names) else names)
     plain, offset = bytearray(), 0
     while offset < source.size and len(plain) <= limit:
         data = await source.read(offset, CHUNK)
-        if latest is not None and latest.superseded:
-            return None
         if not data:
             break
         offset += len(data)
         unpacker.feed(data)
-        await loop.run_in_executor(None, _unpack, unpacker, plain, limit)
-    return None if latest is not None and latest.superseded else bytes(plain)
+        await in_thread(_unpack, unpacker, plain, limit)
+    return bytes(plain)
 
 
 async def plain_pieces(
-    source: BodySource, codings: tuple[str, ...], begin: int, latest: Latest
+    source: BodySource, codings: tuple[str, ...], begin: int
 ) -> AsyncGenerator[tuple[bytes, int], None]:
     """The body from its unpacked byte `begin` on in pieces of at most `CHUNK`, each with the number of packed bytes
-    read for it; ends early if `latest` was superseded.
+    read for it.
     """
-    loop = asyncio.get_running_loop()
     unpacker = decompressor.Decompressor(codings)
     offset, drop = (0, begin) if codings else (begin, 0)
-    while offset < source.size and not latest.superseded:
+    while offset < source.size:
         data = await source.read(offset, READ)
         if not data:
             return
         offset += len(data)
         unpacker.feed(data)
-        while not (unpacker.needs_input or latest.superseded):
-            piece = await loop.run_in_executor(None, unpacker.read, CHUNK) if codings else unpacker.read(CHUNK)
+        while not unpacker.needs_input:
+            piece = await in_thread(unpacker.read, CHUNK) if codings else unpacker.read(CHUNK)
             if drop < len(piece):
                 yield piece[drop:], offset
             drop = max(0, drop - len(piece))

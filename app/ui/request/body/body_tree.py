@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -11,10 +10,9 @@ from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QTreeView, QVBoxLayout, QWidget
 
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.view_actions import add_view_action
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.widgets.labels import label
 
@@ -86,7 +84,7 @@ class BodyTreePane(QWidget):
     ) -> None:
         super().__init__(parent)
         self._tree_view, self._build, self._limit = view, build, limit
-        self._latest = Latest(tasks, f"{name}: load")
+        self._latest = Latest(self, tasks, f"{name}: load")
         self.reason = label("", "muted", self, wrap=True)
         self.reason.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.reason.setMargin(metrics.SPACE_5)
@@ -108,12 +106,8 @@ class BodyTreePane(QWidget):
         self._show_reason("")
 
     async def _load(self, source: BodySource) -> None:
-        data = await read_plain(source, self._limit, self._latest)
-        if data is None:
-            return
-        found = await asyncio.get_running_loop().run_in_executor(None, self._build, source.content_type, data)
-        if self._latest.superseded:
-            return
+        data = await read_plain(source, self._limit)
+        found = await in_thread(self._build, source.content_type, data)
         if isinstance(found, str):
             self._show_reason(found)
         else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from collections.abc import Iterator
 from functools import partial
@@ -12,11 +11,10 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.formats.csv import DELIMITERS, PIECE, Block, CsvReader, Rows, has_header
 from app.core.text import count_of
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_bars import view_footer
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.csv_view import CsvView
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import ElidedLabel
 
@@ -37,7 +35,7 @@ class CsvTable(QWidget):
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
-        self._latest = Latest(tasks, "table: load")
+        self._latest = Latest(self, tasks, "table: load")
         self.view = CsvView(theme, self)
         self.summary = ElidedLabel("", "small", self)
         self.setFocusProxy(self.view)
@@ -67,19 +65,14 @@ class CsvTable(QWidget):
         self.view.mark(pattern)
 
     async def _load(self, source: BodySource) -> None:
-        loop = asyncio.get_running_loop()
         reader, offset, ended = CsvReader(source.headers, source.content_type), 0, False
         self._state = "loading"
         while not ended and reader.error is None:
             data = await source.read(offset, PIECE)
-            if self._latest.superseded:
-                return
             offset += len(data)
             ended = offset >= source.size or not data
             blocks = reader.feed(data, ended)
-            while (block := await loop.run_in_executor(None, _next, blocks)) is not None:
-                if self._latest.superseded:
-                    return
+            while (block := await in_thread(_next, blocks)) is not None:
                 self._add(block, reader, source.content_type)
                 if self.view.rows.rows.characters > TEXT_MAX:
                     self._finish("too large to show completely: save the body to see the rest")

@@ -20,10 +20,9 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from app.core.bodies.formats.hex_dump import ROW, HexRow, hex_rows, offset_digits, row_count, row_text
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.text_style import TextSize
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.toast import Toast
@@ -43,7 +42,7 @@ class HexWidget(QAbstractScrollArea):
         self._tasks = tasks
         self._source: BodySource | None = None
         self._pages: OrderedDict[int, bytes] = OrderedDict()
-        self._latest = Latest(tasks, "hex view: read")
+        self._latest = Latest(self, tasks, "hex view: read")
         self._selection: tuple[int, int] | None = None
         self._marked: tuple[int, int] | None = None
         self.notices = Toast(theme, self)
@@ -184,7 +183,7 @@ class HexWidget(QAbstractScrollArea):
 
         async def read() -> None:
             for page in pages:
-                if self._latest.superseded or source is None or source is not self._source:
+                if source is None or source is not self._source:
                     return
                 data = await source.read(page * PAGE, PAGE)
                 if source is not self._source:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
@@ -11,11 +10,10 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.format_registry import HEAD
 from app.core.bodies.formats import svg_sanitizer
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.image_decoder import BYTES_MAX, DecodedImage, decoded, too_long
 from app.ui.request.body.render_process import DrawRequest, draw_apart
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
@@ -33,7 +31,7 @@ class ImageView(QWidget):
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
-        self._latest = Latest(tasks, "picture: load")
+        self._latest = Latest(self, tasks, "picture: load")
         self.canvas = _Canvas(theme, self)
         self.caption = label("", "small", self, wrap=True)
         self.caption.setAlignment(Qt.AlignmentFlag.AlignCenter)
@@ -77,23 +75,18 @@ class ImageView(QWidget):
         self._show(DecodedImage(""))
 
     async def _load(self, source: BodySource) -> None:
-        picture = await self._picture(source)
-        if picture is not None and not self._latest.superseded:
-            self._show(picture)
-            self.shown.emit()
+        self._show(await self._picture(source))
+        self.shown.emit()
 
-    async def _picture(self, source: BodySource) -> DecodedImage | None:
-        """None if the result is no longer needed."""
-        data = await read_plain(source, BYTES_MAX, self._latest)
-        if data is None:
-            return None
+    async def _picture(self, source: BodySource) -> DecodedImage:
+        data = await read_plain(source, BYTES_MAX)
         if len(data) > BYTES_MAX:
             return too_long(source.size)
         if svg_sanitizer.is_svg(data[:HEAD]):
             self._show(DecodedImage("Loading…"))  # Another process draws it, which takes a moment.
             request = DrawRequest(kind="svg", content_type="", width=0, ratio=self.devicePixelRatioF())
             return await draw_apart(request, data)
-        return await asyncio.get_running_loop().run_in_executor(None, decoded, data)
+        return await in_thread(decoded, data)
 
     def _show(self, picture: DecodedImage) -> None:
         self.canvas.show_image(picture.image)

@@ -10,12 +10,11 @@ from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from app.core.bodies.formats.html_sanitizer import TEXT_MAX
 from app.core.text import size_text
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_bars import view_footer
 from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.image_decoder import DecodedImage
 from app.ui.request.body.render_process import DrawRequest, draw_apart
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
 
@@ -30,7 +29,7 @@ class PageView(QWidget):
 
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
-        self._latest = Latest(tasks, "page: draw")
+        self._latest = Latest(self, tasks, "page: draw")
         self.page = QLabel(self)
         self.page.setTextFormat(Qt.TextFormat.PlainText)
         self.page.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
@@ -60,9 +59,7 @@ class PageView(QWidget):
         self._show(DecodedImage(""))
 
     async def _load(self, source: BodySource) -> None:
-        data = await read_plain(source, TEXT_MAX, self._latest)
-        if data is None:
-            return
+        data = await read_plain(source, TEXT_MAX)
         if len(data) > TEXT_MAX:
             picture = DecodedImage(f"Too large to preview: this page is larger than {size_text(TEXT_MAX)}.")
         else:
@@ -72,9 +69,8 @@ class PageView(QWidget):
                 kind="html", content_type=source.content_type, width=width, ratio=self.devicePixelRatioF()
             )
             picture = await draw_apart(request, data)
-        if not self._latest.superseded:
-            self._show(picture)
-            self.shown.emit()
+        self._show(picture)
+        self.shown.emit()
 
     def _show(self, picture: DecodedImage) -> None:
         # White in the dark theme too, as the sender saw it.

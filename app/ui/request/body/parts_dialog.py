@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
-from functools import partial
 from typing import Protocol
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
-from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.multipart_parts import PARTS_MAX, PartContent, read_parts
@@ -17,7 +14,7 @@ from app.core.file_names import safe_name
 from app.core.text import size_text
 from app.ui.request.body.body_bars import NoticesBar
 from app.ui.request.body.body_source import BodySource, of_bytes, read_plain
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -68,7 +65,7 @@ class PartsDialog(Dialog):
         self.finished.connect(self._stop)
         self.list.setFocus()
         self.resize(self.sizeHint())
-        tasks.start(self._fill(source), "parts: read")
+        tasks.start(self._fill(source), "parts: read", self)
 
     def sizeHint(self) -> QSize:
         """Never larger than the screen."""
@@ -79,12 +76,10 @@ class PartsDialog(Dialog):
         return True
 
     async def _fill(self, source: BodySource) -> None:
-        data = await read_plain(source, BYTES_MAX) or b""
+        data = await read_plain(source, BYTES_MAX)
         cut = len(data) > BYTES_MAX
-        loop = asyncio.get_running_loop()
-        parts = await loop.run_in_executor(None, partial(read_parts, source.content_type, data, cut=cut))
-        if isValid(self):
-            self.show_parts(parts, cut=cut)
+        parts = await in_thread(read_parts, source.content_type, data, cut=cut)
+        self.show_parts(parts, cut=cut)
 
     def show_parts(self, parts: list[PartContent], *, cut: bool = False) -> None:
         """List the parts and select the first one."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from PySide6.QtCore import QModelIndex, Slot
 from PySide6.QtGui import QFont, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QWidget
-from shiboken6 import isValid
 
 from app.core.bodies.charset import detect
 from app.core.bodies.embedded_values import Embedded, decode
@@ -17,7 +14,7 @@ from app.ui.request.body.body_tree import BodyTree, BodyTreePane
 from app.ui.request.body.code.text_style import TextSize
 from app.ui.request.body.tree_model import NAME, TreeModel, TreePlace, decoded_tree
 from app.ui.request.body.view_actions import add_view_action
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 
@@ -39,13 +36,12 @@ class TreeView(BodyTreePane):
 
     @Slot(object, object)
     def _decode(self, place: TreePlace, text: str) -> None:
-        self._tasks.start(self._add_decoded(place, text, self.view.nodes.tree), "tree: decode")
+        self._tasks.start(self._add_decoded(place, text, self.view.nodes.tree), "tree: decode", self)
 
     async def _add_decoded(self, place: TreePlace, text: str, tree: JsonTree | None) -> None:
-        decoded = await asyncio.get_running_loop().run_in_executor(None, _decoded, text)
-        if isValid(self):
-            self.view.nodes.add_decoded(place, decoded, tree)
-            self.view.show_decoded(place, tree)
+        decoded = await in_thread(_decoded, text)
+        self.view.nodes.add_decoded(place, decoded, tree)
+        self.view.show_decoded(place, tree)
 
 
 class _Tree(BodyTree):

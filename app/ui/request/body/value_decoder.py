@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 from typing import NamedTuple
 
@@ -18,11 +17,10 @@ from app.core.bodies.formatter import Content, written
 from app.core.bodies.lines import Line
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value, value_at
-from app.ui.latest_only import Latest
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.code.searchable_text import characters
 from app.ui.request.body.view_actions import add_view_action
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
@@ -57,7 +55,7 @@ class ValuePanel(QFrame):
         super().__init__(parent)
         self.setProperty("part", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self._latest = Latest(tasks, "value: decode")
+        self._latest = Latest(self, tasks, "value: decode")
         self._levels: list[DecodedValue] = []
         self.title = ElidedLabel("", "strong", self)
         self.remark = label("", "small", self, wrap=True)
@@ -113,14 +111,11 @@ class ValuePanel(QFrame):
         self.closed.emit()
 
     async def _add_text(self, value: Value) -> None:
-        lines = await asyncio.get_running_loop().run_in_executor(None, _text_lines, value.text)
-        if not self._latest.superseded:
-            self._push(DecodedValue(escape(value.name[:200]) or "Value", "", value.text, lines))
+        lines = await in_thread(_text_lines, value.text)
+        self._push(DecodedValue(escape(value.name[:200]) or "Value", "", value.text, lines))
 
     async def _add_decoded(self, value: Value, inner: bool) -> None:
-        found = await asyncio.get_running_loop().run_in_executor(None, _decoded, value)
-        if self._latest.superseded:
-            return
+        found = await in_thread(_decoded, value)
         if found is None:
             self.plain.emit()
             return

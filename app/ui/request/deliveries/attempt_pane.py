@@ -20,7 +20,6 @@ from app.core.target import Target
 from app.core.text import exact_time, ms_text, size_text
 from app.core.waiting import WaitReason, wait_of
 from app.ui.deliveries.words import INTERRUPTED_MEANS, UNTIMED, result_of
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource, of_attempt, read_plain
 from app.ui.request.body.source_pane import EMPTY_WIDTH
@@ -28,7 +27,7 @@ from app.ui.request.deliveries.sent_body import sent_body
 from app.ui.request.deliveries.timing import TimingBar
 from app.ui.request.tables.pairs_view import COPY_HEADER, PairsView
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
@@ -60,8 +59,8 @@ class AttemptPane(QWidget):
         self._capture: Capture | None = None
         self._delivery: Delivery | None = None
         self._attempt: Attempt | None = None
-        self._latest_body = Latest(tasks, "deliveries: body")
-        self._latest_copy = Latest(tasks, "deliveries: copy")
+        self._latest_body = Latest(self, tasks, "deliveries: body")
+        self._latest_copy = Latest(self, tasks, "deliveries: copy")
         self.title = ElidedLabel("", "strong", self)
         self.retry = Button("Retry", theme, self, icon="retry")
         self.retry.setProperty("compact", True)
@@ -217,8 +216,6 @@ class AttemptPane(QWidget):
 
     async def _read_sent(self, delivery: Delivery, attempt: Attempt, capture: Capture) -> None:
         source = await self._sent(delivery, attempt, capture)
-        if self._latest_body.superseded:
-            return
         if source is None:
             text = "The replay that sent it is no longer stored."
             self._show_nothing(f"Another body, {size_text(attempt.size)}", text)
@@ -238,8 +235,6 @@ class AttemptPane(QWidget):
         sent = await _body_text(source) if source is not None else ""
         body = of_attempt(attempt, self._services.store.deliveries)
         received = await _body_text(body) if attempt.response_size else ""
-        if self._latest_copy.superseded:
-            return
         QGuiApplication.clipboard().setText(attempt_as_text(attempt, sent, received))
         self.copy_text.set_icon_name("check", "success")
         self.copy_url.feedback_over.timeout.connect(self._copied_over, Qt.ConnectionType.UniqueConnection)
@@ -306,7 +301,7 @@ def _message(first: str, headers: Headers, body: str) -> str:
 
 async def _body_text(source: BodySource) -> str:
     """The body, as far as it is copied; a binary one is only named."""
-    data = await read_plain(source, TEXT_MAX) or b""
+    data = await read_plain(source, TEXT_MAX)
     part = data[:TEXT_MAX]
     try:
         text = part.decode()

@@ -24,13 +24,12 @@ from app.core.model import Capture, DeliveryState
 from app.core.target import Target
 from app.core.waiting import no_send_now
 from app.ui.deliveries.words import no_retry, paused_text
-from app.ui.latest_only import Latest
 from app.ui.request.body.source_pane import EMPTY_WIDTH
 from app.ui.request.deliveries.attempt_list import AttemptList, rows_of
 from app.ui.request.deliveries.attempt_pane import AttemptPane
 from app.ui.request.deliveries.attempt_rows import Row
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
@@ -59,7 +58,7 @@ class DeliveriesTab(QWidget):
         self._capture: Capture | None = None
         self._listed: list[Delivery] = []
         self._attempts: dict[str, list[Attempt]] = {}
-        self._latest = Latest(tasks, "deliveries: load")
+        self._latest = Latest(self, tasks, "deliveries: load")
         self._again = Throttle(MERGE_MS, self)
         self._again.fired.connect(self._load)
         self._sized_by_user = False
@@ -137,11 +136,8 @@ class DeliveriesTab(QWidget):
         known = {one.id: len(self._attempts.get(one.id, ())) for one in found}
         for delivery in found[:LOADED_MAX]:
             if delivery.attempts and known[delivery.id] != delivery.attempts:
-                if capture is not self._capture or self._latest.superseded:
-                    return
                 self._attempts[delivery.id] = await deliveries.attempts(delivery.id)
-        if capture is self._capture and not self._latest.superseded:
-            self._show(found)
+        self._show(found)
 
     def _show(self, found: list[Delivery]) -> None:
         if self._listed and not found:
@@ -231,7 +227,7 @@ class DeliveriesTab(QWidget):
         self._show_current()
         row = self.list.current_row()
         if row is not None and row.delivery.attempts and row.delivery.id not in self._attempts:
-            self._tasks.start(self._read_attempts(row), "deliveries: attempts")
+            self._tasks.start(self._read_attempts(row), "deliveries: attempts", self)
 
     async def _read_attempts(self, row: Row) -> None:
         with suppress(NotFoundError):  # Deleted meanwhile, but the request stays open.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from functools import partial
 
 from PySide6.QtCore import Signal
@@ -12,12 +11,11 @@ from app.core.bodies.body_reader import CHUNK, body_text
 from app.core.bodies.formats.jwt import NOT_VERIFIED, JwtToken, token_lines, tokens_in
 from app.core.bodies.lines import Line, LineBuilder
 from app.core.model import Capture
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_bars import NoticesBar
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.tabs.table_tabs import query_rows
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme.theme import Theme
 
 TEXT_MAX = 1024 * 1024
@@ -32,7 +30,7 @@ class TokensTab(QWidget):
     def __init__(self, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._latest = Latest(tasks, "tokens: find")
+        self._latest = Latest(self, tasks, "tokens: find")
         self._code: CodeView | None = None
         self.notices = NoticesBar(theme, self)
         self._column = QVBoxLayout(self)
@@ -63,15 +61,9 @@ class TokensTab(QWidget):
         try:
             data = await source.read(0, CHUNK) if source.size else b""
         except Exception:
-            if not self._latest.superseded:
-                self.found.emit(capture.id, 0)
+            self.found.emit(capture.id, 0)
             raise
-        if self._latest.superseded:
-            return
-        loop = asyncio.get_running_loop()
-        count, lines = await loop.run_in_executor(None, _search, capture, data)
-        if self._latest.superseded:
-            return
+        count, lines = await in_thread(_search, capture, data)
         self._show(lines)
         self.found.emit(capture.id, count)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
+from functools import partial
 from itertools import pairwise
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -24,7 +25,7 @@ from app.core.events import (
 from app.core.ids import uuid7_ms
 from app.core.model import DeliveryState
 from app.core.store import ActivityRepository
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, unless_cancelled
 from app.ui.throttle import Throttle
 from app.ui.undo.pending_delete import DeleteChanged
 
@@ -44,10 +45,10 @@ class ActivitySource(QObject):
         super().__init__(parent)
         self.endpoint_id: int | None = None
         self.span = Span.HOUR
-        self._activity, self._tasks = activity, tasks
+        self._activity = activity
         self._watched = False
         self._oldest: int | None = None
-        self._generation = 0
+        self._latest = Latest(self, tasks, "activity: count")
         self._counting = False
         self._doubtful: set[int] = set()
         """Start times of bars whose count may be wrong."""
@@ -89,12 +90,12 @@ class ActivitySource(QObject):
         """Whether the chart is visible: then count and follow events."""
         if on != self._watched:
             self._watched = on
-            self._generation += 1
             if on:
                 self._clock.start()
                 self._begin()
             else:
                 self._clock.stop()
+                self._latest.stop()
 
     def show(self, endpoint_id: int | None, span: Span) -> None:
         """Count the requests of this endpoint, or of all (None), over this time span."""
@@ -110,45 +111,34 @@ class ActivitySource(QObject):
         self.bars = [EMPTY_BAR] * self.axis.bars
 
     def _begin(self) -> None:
-        self._generation += 1
         self._counting = True
-        self._tasks.start(self._count_all(self._generation), "activity: count")
+        self._latest.run(self._count_all)
 
-    async def _count_all(self, generation: int) -> None:
-        try:
-            oldest = await self._activity.oldest(self.endpoint_id)
-            if generation != self._generation:
-                return
-            self._oldest = oldest
+    async def _count_all(self) -> None:
+        with unless_cancelled(self._counted):
+            self._oldest = await self._activity.oldest(self.endpoint_id)
             self._doubtful.clear()
-            axis = axis_of(self.span, now_us(), oldest)
+            axis = axis_of(self.span, now_us(), self._oldest)
             if axis != self.axis:
                 self.axis, self.bars = axis, [EMPTY_BAR] * axis.bars
-            await self._count(axis, range(axis.bars), generation)
-        finally:
-            self._counted(generation)
+            await self._count(axis, range(axis.bars))
 
-    async def _count_some(self, bars: Iterable[int], generation: int) -> None:
-        try:
-            await self._count(self.axis, bars, generation)
-        finally:
-            self._counted(generation)
+    async def _count_some(self, bars: Iterable[int]) -> None:
+        with unless_cancelled(self._counted):
+            await self._count(self.axis, bars)
 
-    def _counted(self, generation: int) -> None:
-        if generation == self._generation:
-            self._counting = False
-            if self._doubtful:
-                self._recount.call()
+    def _counted(self) -> None:
+        self._counting = False
+        if self._doubtful:
+            self._recount.call()
 
-    async def _count(self, axis: Axis, bars: Iterable[int], generation: int) -> None:
+    async def _count(self, axis: Axis, bars: Iterable[int]) -> None:
         """Count these bars; events in them meanwhile make them doubtful again."""
         began = asyncio.get_running_loop().time()
         found: dict[tuple[int, int], Bar] = {}
         for group in _consecutive(bars):
             edges = axis.edges[group[0] : group[-1] + 2]
             counted = await self._activity.bars(self.endpoint_id, edges)
-            if generation != self._generation:
-                return
             found.update(zip(pairwise(edges), counted, strict=True))
         took_ms = (asyncio.get_running_loop().time() - began) * 1000
         self._recount.set_interval(max(RECOUNT_MS, int(took_ms * REST)))
@@ -164,7 +154,7 @@ class ActivitySource(QObject):
         self._doubtful.clear()
         if bars:
             self._counting = True
-            self._tasks.start(self._count_some(sorted(bars), self._generation), "activity: count again")
+            self._latest.run(partial(self._count_some, sorted(bars)))
 
     @Slot()
     def _advance(self) -> None:

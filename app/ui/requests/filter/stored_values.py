@@ -42,7 +42,7 @@ class StoredValues(QObject):
         old = self._read_at is None or time.monotonic() - self._read_at > FRESH_S
         if old and not self._reading:
             self._reading = True
-            self._tasks.start(self._read(self._endpoint_id), "filter: stored values")
+            self._tasks.start(self._read(self._endpoint_id), "filter: stored values", self)
 
     async def _read(self, endpoint_id: int | None) -> None:
         try:

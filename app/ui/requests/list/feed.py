@@ -292,7 +292,7 @@ class RequestFeed(QObject):
     def check_selected(self) -> None:
         """Forget selected requests that are not loaded and no longer stored, whatever deleted them."""
         if self.model.kept:
-            self._tasks.start(self._forget_deleted(tuple(self.model.kept)), "list: what is selected")
+            self._tasks.start(self._forget_deleted(tuple(self.model.kept)), "list: what is selected", self)
 
     async def _forget_deleted(self, ids: Collection[str]) -> None:
         stored = await self._captures.stored(ids)
@@ -302,7 +302,7 @@ class RequestFeed(QObject):
         """Selected requests that are not loaded may have been deleted, too."""
         kept = [item for item in self.model.kept.values() if item.endpoint_id in endpoint_ids]
         if kept:
-            self._tasks.start(self._forget_purged(sorted(kept, key=attrgetter("id"))), "list: what is selected")
+            self._tasks.start(self._forget_purged(sorted(kept, key=attrgetter("id"))), "list: what is selected", self)
 
     async def _forget_purged(self, oldest_first: list[Summary]) -> None:
         """An endpoint's oldest requests are deleted first: all that are newer than a stored one are stored."""

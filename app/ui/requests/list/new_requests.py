@@ -60,7 +60,7 @@ class NewRequestCounter(QObject):
     def check(self, endpoint_id: int | None, newest: PageKey | None) -> None:
         """Retention deleted some: read which are left above the list's `newest`."""
         if self._ids:
-            self._tasks.start(self._check(endpoint_id, newest or _OLDEST), "list: count new requests")
+            self._tasks.start(self._check(endpoint_id, newest or _OLDEST), "list: count new requests", self)
 
     async def _check(self, endpoint_id: int | None, newest: PageKey) -> None:
         counted = frozenset(self._ids)

@@ -13,7 +13,7 @@ from app.core.model import PageKey, Summary
 from app.core.record import Record
 from app.core.store import CaptureRepository
 from app.ui.requests.list.model import RequestModel
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, unless_cancelled
 
 PAGE = 200
 _OLDEST = PageKey(received_at=-1, id="")
@@ -62,68 +62,70 @@ class Pager(QObject):
         self.arrived = 0
         """Incremented by the listener for new requests."""
         self.jumping = False
-        self._model, self._captures, self._tasks = model, captures, tasks
-        self._generation = 0
-        self._busy = False
+        self.busy = False
+        """Whether the next older or newer page is being read."""
+        self._model, self._captures = model, captures
+        self._jump = Latest(self, tasks, "list: jump")
+        self._next_page = Latest(self, tasks, "list: next page")
+        self._check = Latest(self, tasks, "list: what retention left")
 
     def give_up(self) -> None:
         """Discard what is being read."""
-        self._generation += 1
-        self.jumping = False
+        for reading in (self._jump, self._next_page, self._check):
+            reading.stop()
+        self.jumping = self.busy = False
 
     def head(self) -> None:
-        self._jump(self._read_head, "list: newest requests")
+        self._jump_by(self._read_head)
 
     def tail(self) -> None:
-        self._jump(self._read_tail, "list: oldest requests")
+        self._jump_by(self._read_tail)
 
     def around(self, key: PageKey) -> None:
         """Read the page that begins with this request and the page of newer ones."""
-        self._jump(partial(self._read_around, key), "list: around a request")
+        self._jump_by(partial(self._read_around, key))
 
     def older(self) -> None:
         """Read the page below the last row, unless that is in progress."""
         key = self._model.oldest_key()
-        if not (self._busy or self._model.at_tail or key is None):
-            self._busy = True
-            self._tasks.start(self._read_older(key, self._generation), "list: older requests")
+        if not (self.busy or self._model.at_tail or key is None):
+            self.busy = True
+            self._next_page.run(partial(self._read_older, key))
 
     def newer(self) -> None:
         """Read the page above the first row, unless that is in progress."""
         key = self._model.newest_key()
-        if not (self._busy or self._model.at_head or key is None):
-            self._busy = True
-            self._tasks.start(self._read_newer(key, self._generation), "list: newer requests")
+        if not (self.busy or self._model.at_head or key is None):
+            self.busy = True
+            self._next_page.run(partial(self._read_newer, key))
 
     def check(self) -> None:
         """Drop rows that are no longer stored."""
         newest, oldest = self._model.newest_key(), self._model.oldest_key()
         if newest is not None and oldest is not None:
-            self._tasks.start(self._drop_deleted(newest, oldest, self._generation), "list: what retention left")
+            self._check.run(partial(self._drop_deleted, newest, oldest))
 
-    def _jump(self, read: Callable[[int], Coroutine[Any, Any, None]], name: str) -> None:
-        self._generation += 1
+    def _jump_by(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        self.give_up()
         self.jumping = True
-        self._tasks.start(self._run(read, self._generation), name)
+        self._jump.run(partial(self._run, read))
 
-    async def _run(self, read: Callable[[int], Coroutine[Any, Any, None]], generation: int) -> None:
+    async def _run(self, read: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """After a failed jump the list is empty: new requests still appear, and scrolling loads the older ones."""
         try:
-            await read(generation)
+            await read()
         except Exception:
-            if generation == self._generation:
-                self.jumping = False
-                self._model.reset([], at_head=True, at_tail=False)
-                self.loaded.emit()
+            self.jumping = False
+            self._model.reset([], at_head=True, at_tail=False)
+            self.loaded.emit()
             raise
 
-    async def _read_head(self, generation: int) -> None:
+    async def _read_head(self) -> None:
         before = self.time_range.top if self.time_range else None
         page, ended = self._cut(await self._captures.page(self.endpoint_id, before=before, limit=PAGE))
-        if generation == self._generation:
-            self.jumping = False
-            self._show_head(page, ended)
-            self.loaded.emit()
+        self.jumping = False
+        self._show_head(page, ended)
+        self.loaded.emit()
 
     def _cut(self, page: list[Summary]) -> tuple[list[Summary], bool]:
         """The part of a page that is listed, and whether there is no more beyond it."""
@@ -138,48 +140,42 @@ class Pager(QObject):
         else:
             self._model.reset(page, at_head=True, at_tail=ended)
 
-    async def _read_tail(self, generation: int) -> None:
+    async def _read_tail(self) -> None:
         after = self.time_range.bottom if self.time_range else _OLDEST
         page, ended = self._cut(await self._captures.page(self.endpoint_id, after=after, limit=PAGE))
-        if generation == self._generation:
-            self.jumping = False
-            self._model.reset(page, at_head=ended, at_tail=True)
-            self.loaded.emit()
+        self.jumping = False
+        self._model.reset(page, at_head=ended, at_tail=True)
+        self.loaded.emit()
 
-    async def _read_around(self, key: PageKey, generation: int) -> None:
+    async def _read_around(self, key: PageKey) -> None:
         older, bottom = self._cut(await self._captures.page(self.endpoint_id, before=just_above(key), limit=PAGE))
         newer, top = self._cut(await self._captures.page(self.endpoint_id, after=key, limit=PAGE))
-        if generation == self._generation:
-            self.jumping = False
-            self._model.reset(newer + older, at_head=top, at_tail=bottom)
-            self.loaded.emit()
+        self.jumping = False
+        self._model.reset(newer + older, at_head=top, at_tail=bottom)
+        self.loaded.emit()
 
-    async def _read_older(self, key: PageKey, generation: int) -> None:
-        try:
+    async def _read_older(self, key: PageKey) -> None:
+        with unless_cancelled(self._page_read):
             page, ended = self._cut(await self._captures.page(self.endpoint_id, before=key, limit=PAGE))
-        finally:
-            self._busy = False
-        if generation == self._generation:
-            self._model.at_tail = ended
-            self._model.add_older(page)
+        self._model.at_tail = ended
+        self._model.add_older(page)
 
-    async def _read_newer(self, key: PageKey, generation: int) -> None:
+    async def _read_newer(self, key: PageKey) -> None:
         arrived = self.arrived
-        try:
+        with unless_cancelled(self._page_read):
             page, ended = self._cut(await self._captures.page(self.endpoint_id, after=key, limit=PAGE))
-        finally:
-            self._busy = False
-        if generation == self._generation:
-            self._model.at_head = ended
-            self._model.add_newer(page)
-            if self._model.at_head:
-                self.reached_newest.emit(self.arrived - arrived)
+        self._model.at_head = ended
+        self._model.add_newer(page)
+        if self._model.at_head:
+            self.reached_newest.emit(self.arrived - arrived)
 
-    async def _drop_deleted(self, newest: PageKey, oldest: PageKey, generation: int) -> None:
+    def _page_read(self) -> None:
+        self.busy = False
+
+    async def _drop_deleted(self, newest: PageKey, oldest: PageKey) -> None:
         above, count = just_above(newest), self._model.rowCount()
         stored = {item.id for item in await self._captures.page(self.endpoint_id, before=above, limit=count)}
-        if generation == self._generation:
-            self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in stored)
+        self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in stored)
 
 
 def just_above(key: PageKey) -> PageKey:

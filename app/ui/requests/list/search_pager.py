@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator
 from contextlib import aclosing
+from functools import partial
 from typing import Any
 
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
@@ -16,7 +16,7 @@ from app.core.store import CaptureRepository
 from app.core.text import count_of
 from app.ui.requests.list.model import MAX_ROWS, RequestModel
 from app.ui.requests.list.pager import PAGE, TimeRange, just_above
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, unless_cancelled
 
 _OPPOSITE = {"read": "unread", "unread": "read"}
 STALE_MS = 500
@@ -106,14 +106,17 @@ class SearchPager(QObject):
         self.progress = SearchProgress(self)
         self.progress.changed.connect(self.progressed)
         self.jumping = False
-        self._model, self._captures, self._tasks = model, captures, tasks
+        self._model, self._captures = model, captures
         self.stale = QTimer(self)
         self.stale.setSingleShot(True)
         self.stale.setInterval(STALE_MS)
         self.stale.timeout.connect(self._forget)
         """Active while the rows are still those of the previous filter."""
-        self._generation = 0
-        self._running: asyncio.Task[Any] | None = None
+        self.busy = False
+        """Whether the search is running."""
+        self._search_task = Latest(self, tasks, "search")
+        self._check = Latest(self, tasks, "search: what retention left")
+        self._queued = Latest(self, tasks, "search: new requests")
         self._searching_queued = False
         self._oldest_queued: str | None = None
         """The oldest of the requests passed to `queue`: everything newer is searched again."""
@@ -123,23 +126,20 @@ class SearchPager(QObject):
         """Whether all matches are in the model."""
         return not self.jumping and self._model.at_tail
 
-    @property
-    def busy(self) -> bool:
-        return self._running is not None
-
     def give_up(self) -> None:
         """End the current search."""
-        self._generation += 1
-        self.jumping, self._oldest_queued = False, None
+        for searching in (self._search_task, self._check, self._queued):
+            searching.stop()
+        self.jumping = self._searching_queued = False
+        self._oldest_queued = None
         self.stale.stop()
-        if self._running is not None:
-            self._running.cancel()
-            self._running = None
+        if self.busy:
+            self.busy = False
             self.progressed.emit()
 
     def stop(self) -> None:
         """Stop the current search at the user's request: nothing older is searched while `progress.stopped`."""
-        if self._running is None:
+        if not self.busy:
             return
         if self.stale.isActive():
             self._forget()
@@ -150,9 +150,9 @@ class SearchPager(QObject):
         """Search from the newest request on."""
         self.give_up()
         self.progress.begin()
-        self.jumping = True
+        self.jumping = self.busy = True
         self.stale.start()
-        self._running = self._tasks.start(self._run(self._read_head, self._generation), "search: newest")
+        self._search_task.run(partial(self._run, self._read_head))
         self.progressed.emit()
 
     def around(self, key: PageKey) -> None:
@@ -168,9 +168,10 @@ class SearchPager(QObject):
         """Continue the search below the last row, unless it is running or the user stopped it."""
         key = self._model.oldest_key()
         room = self._model.rowCount() <= MAX_ROWS - PAGE
-        continues = self._running is None and not self._model.at_tail and not self.progress.stopped
+        continues = not self.busy and not self._model.at_tail and not self.progress.stopped
         if continues and key is not None and room:
-            self._running = self._tasks.start(self._run(self._read_older, self._generation), "search: older")
+            self.busy = True
+            self._search_task.run(partial(self._run, self._read_older))
             self.progressed.emit()
 
     def newer(self) -> None:
@@ -180,7 +181,7 @@ class SearchPager(QObject):
         """Drop rows of requests that no longer exist or match."""
         newest, oldest = self._model.newest_key(), self._model.oldest_key()
         if newest is not None and oldest is not None and not self.jumping:
-            self._tasks.start(self._drop_deleted(newest, oldest, self._generation), "search: what retention left")
+            self._check.run(partial(self._drop_deleted, newest, oldest))
 
     def queue(self, ids: Iterable[str]) -> None:
         """These requests are new or changed: `search_queued` checks whether they match."""
@@ -190,24 +191,24 @@ class SearchPager(QObject):
         """Search the requests passed to `queue`, and report them with `arrived`."""
         if self._oldest_queued is not None and not self._searching_queued and not self.jumping:
             oldest, self._oldest_queued, self._searching_queued = self._oldest_queued, None, True
-            self._tasks.start(self._search_queued(oldest, self._generation), "search: new requests")
+            self._queued.run(partial(self._search_queued, oldest))
 
-    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]], generation: int) -> None:
-        """Always resets the state if this is still the newest search."""
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         jumped = self.jumping
-        try:
-            await work()
-        except Exception:
-            if jumped and generation == self._generation:
-                self._forget()
-            raise
-        finally:
-            if generation == self._generation:
-                self._running, self.jumping = None, False
-                self.stale.stop()
-                self.progressed.emit()
+        with unless_cancelled(self._ended):
+            try:
+                await work()
+            except Exception:
+                if jumped:
+                    self._forget()
+                raise
         if jumped:
             self.loaded.emit()
+
+    def _ended(self) -> None:
+        self.busy = self.jumping = False
+        self.stale.stop()
+        self.progressed.emit()
 
     async def _read_head(self) -> None:
         found = 0
@@ -231,23 +232,23 @@ class SearchPager(QObject):
             self.progressed.emit()
         self._model.at_tail = found < PAGE
 
-    async def _search_queued(self, oldest: str, generation: int) -> None:
+    async def _search_queued(self, oldest: str) -> None:
         found: list[Summary] = []
-        try:
+        with unless_cancelled(self._queued_searched):
             async for rows in self._search(since=uuid7_ms(oldest) * 1000, limit=PAGE + 1):
                 found += [summary for summary in rows if summary.id >= oldest]
-        finally:
-            self._searching_queued = False
-        # Emitted in any case: the listener then checks the requests noted meanwhile.
-        self.arrived.emit(found if generation == self._generation else [])
+        # Also if none was found: the listener then checks the requests noted meanwhile.
+        self.arrived.emit(found)
 
-    async def _drop_deleted(self, newest: PageKey, oldest: PageKey, generation: int) -> None:
+    def _queued_searched(self) -> None:
+        self._searching_queued = False
+
+    async def _drop_deleted(self, newest: PageKey, oldest: PageKey) -> None:
         stored: set[str] = set()
         count = self._model.rowCount()
         async for rows in self._search(before=just_above(newest), since=oldest.received_at, limit=count):
             stored |= {summary.id for summary in rows}
-        if generation == self._generation:
-            self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in stored)
+        self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in stored)
 
     async def _search(
         self,

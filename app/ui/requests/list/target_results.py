@@ -14,12 +14,11 @@ from app.core.delivery import Delivery
 from app.core.events import DeliveriesQueued, DeliveryChanged, Subscriptions
 from app.core.model import WORST_FIRST, DeliveryState, Summary
 from app.core.text import count_of
-from app.ui.latest_only import Latest
 from app.ui.requests.list.model import SUMMARY_ROLE, RequestModel
 from app.ui.requests.list.row_text import forwarding_words
 from app.ui.requests.list.view import RequestList
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks
 
 KEPT = 500
 """Requests whose results are remembered."""
@@ -39,7 +38,7 @@ class TargetResults(QObject):
         self._rows, self._model, self._deliveries = rows, model, services.store.deliveries
         self._texts: dict[str, str] = {}
         self._reading: str | None = None
-        self._latest = Latest(tasks, "list: deliveries of a row")
+        self._latest = Latest(self, tasks, "list: deliveries of a row")
         rows.request_delegate.forwarding_words = self.words
         rows.request_delegate.tooltip_shown.connect(self._ask)
         rows.selectionModel().currentChanged.connect(self._moved)
@@ -78,8 +77,6 @@ class TargetResults(QObject):
 
     async def _read(self, capture_id: str) -> None:
         text = targets_text(await self._deliveries.of_capture(capture_id))
-        if self._latest.superseded:
-            return
         if len(self._texts) >= KEPT:
             self._texts.clear()
         self._texts[capture_id] = text

@@ -19,7 +19,7 @@ from app.ui.request.title import name_of
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.fonts import ui_font
 from app.ui.theme.theme import Theme
 
@@ -69,7 +69,7 @@ class DragFiles:
             return []
         self._drags += 1
         await asyncio.wait([self._cleanup])
-        folder = await asyncio.to_thread(self._new_folder, self._drags)
+        folder = await in_thread(self._new_folder, self._drags)
         paths: list[Path] = []
         for capture in captures:
             source = of_capture(capture, self._services.store.captures)
@@ -90,7 +90,7 @@ class DragFiles:
         return folder
 
     async def _remove_old(self) -> None:
-        await asyncio.to_thread(shutil.rmtree, self._folder, ignore_errors=True)
+        await in_thread(shutil.rmtree, self._folder, ignore_errors=True)
 
 
 class DragOut(QObject):

@@ -108,8 +108,9 @@ class OwnWindow(QWidget):
 
     @Slot(str, str)
     def _save_note(self, capture_id: str, note: str) -> None:
-        saving = self._actions.set_note(capture_id, note)
-        self._tasks.start(self.detail.header.note.follow(saving, capture_id, note), "save a note")
+        editor = self.detail.header.note
+        saving = self._tasks.complete(self._actions.set_note(capture_id, note), editor)
+        self._tasks.start(editor.follow(saving, capture_id, note), "save a note")
 
     def _opened(self) -> SelectedRequests:
         current = self.request.summary

@@ -307,7 +307,7 @@ class PageCommands(QObject):
 
     @Slot(str, str)
     def _save_note(self, capture_id: str, note: str) -> None:
-        saving = self._actions.set_note(capture_id, note)
+        saving = self._tasks.complete(self._actions.set_note(capture_id, note), self._note)
         self._tasks.start(self._note.follow(saving, capture_id, note), "save a note")
 
     @Slot(QModelIndex, QModelIndex)

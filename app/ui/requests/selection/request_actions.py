@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from functools import partial
 
@@ -18,7 +17,7 @@ from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.confirm_delete import delete_question
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.services import Services
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
 from app.ui.undo.delete_question import ask_keeping
 from app.ui.widgets.toast import Toast
@@ -48,7 +47,7 @@ class RequestActions:
         ids = requests.ids
         if keeps:
             # For a million requests this takes too long for the GUI thread.
-            ids = await asyncio.get_running_loop().run_in_executor(None, _without, ids, marked.any)
+            ids = await in_thread(_without, ids, marked.any)
         await self._services.deletes.delete(ids)
 
     async def set_read(self, requests: SelectedRequests, read: bool) -> None:
@@ -77,7 +76,7 @@ class RequestActions:
         endpoint = self._services.store.endpoints.by_id(capture.endpoint_id)
         base = self._services.capture_url(endpoint).partition("/catch/")[0] if endpoint else ""
         # For a long body this takes too long for the GUI thread.
-        command = await asyncio.get_running_loop().run_in_executor(None, curl_command, capture, body, base)
+        command = await in_thread(curl_command, capture, body, base)
         return command, body is not None
 
     async def copy_curl(self, summary: Summary) -> None:

@@ -122,7 +122,7 @@ class RequestCommands(QObject):
     def _edit_replay(self) -> None:
         requests = self._requests()
         if requests.only is not None:
-            self._tasks.start(self._actions.replays.edit(requests.only), "edit and replay")
+            self._actions.replays.edit(requests.only)
         else:
             self._actions.replays.open_many(requests.ids)
 

@@ -128,7 +128,7 @@ async def test_scrolling_pages_through_all_and_holds_only_a_stretch(
             if shown.model.at_tail:
                 break
             bar.setValue(bar.maximum())
-            await until(lambda: not shown.feed.pager._busy)
+            await until(lambda: not shown.feed.pager.busy)
             await settle()
             seen.update(shown.ids())
             assert shown.model.rowCount() <= 1_000
@@ -139,7 +139,7 @@ async def test_scrolling_pages_through_all_and_holds_only_a_stretch(
             if shown.model.at_head:
                 break
             bar.setValue(0)
-            await until(lambda: not shown.feed.pager._busy)
+            await until(lambda: not shown.feed.pager.busy)
             await settle()
             assert shown.model.rowCount() <= 1_000
             assert ordered(shown)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
@@ -11,7 +9,6 @@ from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.formats.json_tree import JsonTree
 from app.core.search.body_search import BodySearch
 from app.core.search.spellings import encodings_of, pattern_of
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_loader import BodyLoader
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.find.find_bar import FilterMarks, FindBar
@@ -19,7 +16,7 @@ from app.ui.request.body.find.find_lines import LinesFinder
 from app.ui.request.body.find.finder import Finder, ScanningFinder
 from app.ui.request.body.hex_widget import HexWidget
 from app.ui.request.body.tree_view import TreeView
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme.theme import Theme
 
 
@@ -83,7 +80,7 @@ class TreeFinder(Finder):
     def __init__(self, tree: TreeView, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
         self._tree = tree
-        self._latest = Latest(tasks, "tree: find")
+        self._latest = Latest(self, tasks, "tree: find")
         self._nodes: list[int] = []
 
     def search(self, needle: str) -> None:
@@ -117,13 +114,11 @@ class TreeFinder(Finder):
 
     async def _search(self, tree: JsonTree, needle: str) -> None:
         pattern = pattern_of([needle], ("json",))
-        loop = asyncio.get_running_loop()
-        found = await loop.run_in_executor(None, tree.find, pattern) if pattern is not None else []
-        if not self._latest.superseded:
-            self._nodes, self.total, self.busy = found, len(found), False
-            self.current = 0
-            self.step(self.steps)
-            self.changed.emit()
+        found = await in_thread(tree.find, pattern) if pattern is not None else []
+        self._nodes, self.total, self.busy = found, len(found), False
+        self.current = 0
+        self.step(self.steps)
+        self.changed.emit()
 
 
 class BodyFind(QObject):

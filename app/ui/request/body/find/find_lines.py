@@ -3,7 +3,6 @@ that is elsewhere is shown in another part of the text."""
 
 from __future__ import annotations
 
-import asyncio
 from bisect import bisect_left
 
 from PySide6.QtCore import QObject, Slot
@@ -15,7 +14,7 @@ from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.code.searchable_text import MATCHES_MAX
 from app.ui.request.body.find.find_bar import FilterMarks
 from app.ui.request.body.find.finder import ScanningFinder
-from app.ui.tasks import Tasks
+from app.ui.tasks import Tasks, in_thread
 
 AT_ONCE_MAX = 256 * 1024
 """Characters of lines that are searched on the GUI thread."""
@@ -119,10 +118,9 @@ class LinesFinder(ScanningFinder):
 
     async def _search_lines(self) -> None:
         """Search many lines off the GUI thread."""
-        found, searched = await asyncio.get_running_loop().run_in_executor(None, self._find_from, 0)
-        if not self._latest.superseded:
-            self._lines_searched(found, searched)
-            self.extended()  # Meanwhile there may be more lines.
+        found, searched = await in_thread(self._find_from, 0)
+        self._lines_searched(found, searched)
+        self.extended()  # Meanwhile there may be more lines.
 
     def _find_from(self, begin: int) -> tuple[list[tuple[int, int]], int]:
         return self._code.find_words([self.needle], self._marks.written, begin)

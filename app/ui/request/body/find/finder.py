@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import aclosing
 from typing import Any
@@ -11,9 +10,8 @@ from PySide6.QtCore import QObject, Signal
 
 from app.core.search.body_search import BodySearch
 from app.core.text import size_text
-from app.ui.latest_only import Latest
 from app.ui.request.body.body_source import BodySource, plain_pieces
-from app.ui.tasks import Tasks
+from app.ui.tasks import Latest, Tasks, in_thread
 
 PLACES_MAX = 10_000
 """Matches counted before the user asks for the next one."""
@@ -74,7 +72,7 @@ class ScanningFinder(Finder):
 
     def __init__(self, tasks: Tasks, parent: QObject) -> None:
         super().__init__(parent)
-        self._latest = Latest(tasks, "body: find")
+        self._latest = Latest(self, tasks, "body: find")
         self.places: list[int] = []
         self._ended = False
         self._failed = False
@@ -124,9 +122,8 @@ class ScanningFinder(Finder):
             try:
                 await work()
             except Exception:
-                if not self._latest.superseded:
-                    self.busy, self._failed = False, True
-                    self.changed.emit()
+                self.busy, self._failed = False, True
+                self.changed.emit()
                 raise
 
         self._latest.run(attempt)
@@ -134,14 +131,11 @@ class ScanningFinder(Finder):
     async def scan(self, source: BodySource, codings: tuple[str, ...], search: BodySearch, begin: int) -> None:
         """Search from the byte `begin` to the end, or until `PLACES_MAX` more matches are found."""
         room, read_before, first = len(self.places) + PLACES_MAX, 0, not self.places
-        loop = asyncio.get_running_loop()
         self._ended = not search.possible
         if search.possible:
-            async with aclosing(plain_pieces(source, codings, begin, self._latest)) as pieces:
+            async with aclosing(plain_pieces(source, codings, begin)) as pieces:
                 async for piece, read in pieces:
-                    found = await loop.run_in_executor(None, search.search, piece)
-                    if self._latest.superseded:
-                        return
+                    found = await in_thread(search.search, piece)
                     self.places += found
                     if len(self.places) >= room:
                         del self.places[room:]
@@ -152,6 +146,5 @@ class ScanningFinder(Finder):
                         self.places_changed()
                 else:
                     self._ended = True
-        if not self._latest.superseded:
-            self.busy = False
-            self.places_changed()
+        self.busy = False
+        self.places_changed()
