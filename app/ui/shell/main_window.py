@@ -79,7 +79,8 @@ class MainWindow(QMainWindow):
             self.qt_events.show_limit_message(endpoint, use)
         self.pause = Pause(self)
         endpoints = [endpoint.id for endpoint in services.store.endpoints.all()]
-        tasks.start(self.qt_events.load_history(services.store.activity, endpoints), "dashboard: the last hour")
+        history = self.qt_events.load_history(services.store.activity, endpoints)
+        tasks.start(history, "dashboard: the last hour", self)
         self.endpoint_actions = EndpointActions(services, theme, tasks, self)
         self.about = AboutOpener(services, theme, tasks, self)
         self.comparison = ComparisonOpener(services, theme, tasks, self)
@@ -368,7 +369,7 @@ class MainWindow(QMainWindow):
     def _delete_changed(self, event: DeleteChanged) -> None:
         if event.state == "undone":
             history = self.qt_events.reload_history(self._services.store.activity, event.endpoint_ids)
-            self._tasks.start(history, "dashboard: the last hour")
+            self._tasks.start(history, "dashboard: the last hour", self)
 
     @Slot(str)
     def _say(self, text: str) -> None:
