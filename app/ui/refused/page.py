@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHBoxLayout,
     QHeaderView,
     QSplitter,
@@ -18,18 +17,7 @@ from app.core.model import REFUSED_RAW_MAX, Refusal
 from app.core.text import count_of, exact_time, size_text, source_text
 from app.ui.qt_events import QtEvents
 from app.ui.refused.commands import RefusedCommands
-from app.ui.refused.table import (
-    ENDPOINT,
-    METHOD,
-    SOURCE,
-    STATUS,
-    TARGET,
-    TIME,
-    TITLES,
-    RefusedDelegate,
-    RefusedModel,
-    RefusedTable,
-)
+from app.ui.refused.table import ENDPOINT, METHOD, SOURCE, STATUS, TARGET, TIME, RefusedModel, RefusedTable, columns
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import of_bytes
 from app.ui.services import Services
@@ -43,6 +31,7 @@ from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 
 RAW_HEIGHT = 280
+ROW = 36
 _HEAD_END = b"\r\n\r\n"
 
 
@@ -125,8 +114,8 @@ class RefusedPage(QWidget):
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.commands = RefusedCommands(services, theme, self)
-        self.model = RefusedModel(self.commands.endpoint_of, self)
-        self.table = self._make_table(theme)
+        self.model = RefusedModel(columns(theme, self.commands.endpoint_of), self)
+        self.table = self._make_table()
         text = (
             "Requests that Hookline did not capture are listed here with the reason: an unknown URL, an endpoint that"
             " is switched off, wrong credentials, a body too large, malformed HTTP."
@@ -138,7 +127,7 @@ class RefusedPage(QWidget):
         self.raw.hide()
         self._lay_out()
         self._connect_commands()
-        qt_events.endpoints_changed.connect(self.model.endpoints_changed)
+        qt_events.endpoints_changed.connect(self.model.refresh_cells)
         self.table.selectionModel().selectionChanged.connect(self._show_selected)
         self.table.activated.connect(self._enter_raw)
         self.model.rowsRemoved.connect(self._show_selected)
@@ -179,7 +168,7 @@ class RefusedPage(QWidget):
     def _show_selected(self) -> None:
         """Show the selected request; nothing if several or none are selected."""
         rows = self.table.selectionModel().selectedRows()
-        refusal = self.model.refusal(rows[0].row()) if len(rows) == 1 else None
+        refusal = self.model.record(rows[0].row()) if len(rows) == 1 else None
         if refusal is None:
             self.raw.stop()
         elif refusal is not self._current:
@@ -195,13 +184,12 @@ class RefusedPage(QWidget):
 
     def selected(self) -> list[Refusal]:
         """The selected requests, from top to bottom."""
-        rows = sorted({index.row() for index in self.table.selectionModel().selectedRows()})
-        return [self.model.refusal(row) for row in rows]
+        return [self.model.record(row) for row in self.table.selected_rows()]
 
     @Slot()
     def copy_rows(self) -> None:
         """Copy the selected rows, tab-separated."""
-        columns = range(TIME + 1, len(TITLES))
+        columns = range(TIME + 1, self.model.columnCount())
         lines = [
             "\t".join([exact_time(refusal.at), *(self.model.cell(refusal, column) for column in columns)])
             for refusal in self.selected()
@@ -211,11 +199,7 @@ class RefusedPage(QWidget):
 
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:
-        """At the pointer, or below the current row if a key opened it."""
-        table = self.table
-        if not table.viewport().rect().contains(place) or not table.indexAt(place).isValid():
-            place = table.visualRect(table.currentIndex()).bottomLeft() + QPoint(metrics.SPACE_5, 0)
-        self.commands.show_menu(self.selected(), table.viewport().mapToGlobal(place))
+        self.commands.show_menu(self.selected(), self.table.menu_place(place))
 
     def _connect_commands(self) -> None:
         commands, table = self.commands, self.table
@@ -226,25 +210,12 @@ class RefusedPage(QWidget):
         commands.create_requested.connect(self.create_requested)
         commands.announced.connect(self.announced)
         commands.copy_row.add_to(table)
-        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._show_menu)
 
-    def _make_table(self, theme: Theme) -> RefusedTable:
+    def _make_table(self) -> RefusedTable:
         table = RefusedTable(self)
-        table.setModel(self.model)
-        table.setItemDelegate(RefusedDelegate(theme, table))
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.setTabKeyNavigation(False)
-        table.setAccessibleName("Refused requests")
-        table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        table.verticalHeader().hide()
-        table.verticalHeader().setDefaultSectionSize(36)
+        table.show_rows(self.model, ROW)
         header = table.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setHighlightSections(False)
-        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setMinimumSectionSize(48)
         header.setSectionResizeMode(TARGET, QHeaderView.ResizeMode.Stretch)
         for column, width in _WIDTHS.items():

@@ -48,7 +48,7 @@ async def test_what_came_of_the_chosen_one_is_shown_escaped_or_as_hexadecimal(de
     QTest.keyClick(page.table, Qt.Key.Key_Tab)
     assert page.raw.isAncestorOf(page.focusWidget())
     assert page.raw.caption.text() == f"The head, {len(ODD)} B, as received · from ::1 port 1"
-    assert page.raw.reason.text() == page.model.refusal(0).reason
+    assert page.raw.reason.text() == page.model.record(0).reason
     refuse(desk, b"POST")
     await until(lambda: page.model.rowCount() == 3)
     assert "X: a" in page.raw.view.code.toPlainText()

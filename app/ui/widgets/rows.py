@@ -1,0 +1,163 @@
+"""Tables of records: columns say what a cell shows, and the view has what such tables share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, Qt, Slot
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QTableView,
+    QWidget,
+)
+
+from app.ui.theme import metrics
+from app.ui.widgets.labels import plain_tooltip
+
+NONE = "—"
+"""The text of a cell without a value."""
+TOOLTIP_MAX = 2_000
+"""Characters of a cell that its tooltip shows."""
+LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+R = TypeVar("R")
+Index = QModelIndex | QPersistentModelIndex
+_NO_INDEX = QModelIndex()
+_TEXT_MARGIN = 3
+"""Pixels that Qt leaves beside a cell's text."""
+
+
+@dataclass(frozen=True)
+class Column(Generic[R]):
+    """`text` is one line. The tooltip is the text again unless `tooltip` says more; `title_tip` is that of the title.
+
+    `paint` paints something else in the place of the text, except where that is `NONE`.
+    """
+
+    title: str
+    text: Callable[[R], str]
+    tooltip: Callable[[R], str] | None = None
+    paint: Callable[[QPainter, QRect, R], None] | None = None
+    title_tip: str = ""
+    align: Qt.AlignmentFlag = LEFT
+    elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight
+
+
+class Rows(QAbstractTableModel, Generic[R]):
+    """A record in each row. Subclasses change `_rows` between the calls that Qt demands."""
+
+    def __init__(self, columns: Sequence[Column[R]], parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.columns = columns
+        self._rows: list[Any] = []
+
+    def record(self, row: int) -> R:
+        return self._rows[row]  # type: ignore[no-any-return]
+
+    def cell(self, record: R, column: int) -> str:
+        """A cell's text, on one line."""
+        return self.columns[column].text(record).replace("\n", " ")
+
+    @Slot()
+    def refresh_cells(self) -> None:
+        """What the cells are made of has changed, or time has passed."""
+        if self._rows:
+            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(self.columns) - 1))
+
+    def rowCount(self, parent: Index = _NO_INDEX) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index = _NO_INDEX) -> int:
+        return 0 if parent.isValid() else len(self.columns)
+
+    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        if orientation != Qt.Orientation.Horizontal:
+            return None
+        column = self.columns[section]
+        values = {
+            Qt.ItemDataRole.DisplayRole: column.title,
+            Qt.ItemDataRole.ToolTipRole: column.title_tip or None,
+            Qt.ItemDataRole.TextAlignmentRole: column.align,
+        }
+        return values.get(Qt.ItemDataRole(role))
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The cell's text, its tooltip, or its alignment."""
+        record, column = self.record(index.row()), self.columns[index.column()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.cell(record, index.column())
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return column.align
+        if role == Qt.ItemDataRole.ToolTipRole:
+            text = column.tooltip(record) if column.tooltip is not None else self.cell(record, index.column())
+            return plain_tooltip(text[:TOOLTIP_MAX])
+        return None
+
+
+class RowsView(QTableView):
+    """Rows are selected as a whole. `name` is what screen readers say of it."""
+
+    def __init__(self, name: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAccessibleName(name)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.verticalHeader().hide()
+        self.horizontalHeader().setDefaultAlignment(LEFT)
+        self.horizontalHeader().setHighlightSections(False)
+
+    def show_rows(self, rows: Rows[Any], row_height: int) -> None:
+        self.setModel(rows)
+        self.setItemDelegate(_Cells(rows, self))
+        self.verticalHeader().setDefaultSectionSize(row_height)
+
+    def selected_rows(self) -> list[int]:
+        """From top to bottom."""
+        return sorted({index.row() for index in self.selectionModel().selectedRows()})
+
+    def menu_place(self, place: QPoint) -> QPoint:
+        """Where on the screen a menu asked for at `place` opens: below the current row if a key asked for it."""
+        if not self.viewport().rect().contains(place) or not self.indexAt(place).isValid():
+            place = self.visualRect(self.currentIndex()).bottomLeft() + QPoint(metrics.SPACE_5, 0)
+        return self.viewport().mapToGlobal(place)
+
+
+class _Cells(QStyledItemDelegate):
+    """The style paints the cells; those of a column with `paint` without their text."""
+
+    def __init__(self, rows: Rows[Any], parent: QWidget) -> None:
+        super().__init__(parent)
+        self._rows = rows
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.textElideMode = self._rows.columns[index.column()].elide
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
+        content = self._rows.columns[index.column()].paint
+        if content is None or index.data() == NONE:
+            super().paint(painter, option, index)
+            return
+        cell = QStyleOptionViewItem(option)
+        self.initStyleOption(cell, index)
+        style = QApplication.style()
+        place = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, cell, cell.widget)
+        cell.text = ""
+        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, cell, painter, cell.widget)
+        content(painter, place.adjusted(_TEXT_MARGIN, 0, 0, 0), self._rows.record(index.row()))
+
+
+def badge_place(place: QRect, width: int, height: int) -> QRect:
+    """The rectangle of a badge at the left of a cell. The style's text rectangle leaves out the line below the row."""
+    return QRect(place.left(), place.top() + (place.height() - height) // 2, width, height)

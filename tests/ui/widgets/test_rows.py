@@ -1,0 +1,102 @@
+"""Tables of records: what their columns say is what cells show, and the view has what all such tables share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QPainter
+from PySide6.QtWidgets import QWidget
+from pytestqt.qtbot import QtBot
+
+from app.ui.widgets.rows import NONE, RIGHT, TOOLTIP_MAX, Column, Rows, RowsView, badge_place
+
+painted: list[str] = []
+
+
+def paint(painter: QPainter, place: QRect, path: Path) -> None:
+    painted.append(path.name)
+
+
+COLUMNS = (
+    Column[Path]("Name", lambda path: path.name, tooltip=str, paint=paint, title_tip="Without its folder."),
+    Column[Path]("Length", lambda path: str(len(path.name)), align=RIGHT),
+)
+
+
+class Paths(Rows[Path]):
+    def __init__(self, *paths: str) -> None:
+        super().__init__(COLUMNS)
+        self._rows = [Path(path) for path in paths]
+
+
+@pytest.fixture
+def over(qtbot: QtBot) -> QWidget:
+    over = QWidget()
+    qtbot.addWidget(over)
+    over.resize(400, 200)
+    return over
+
+
+@pytest.fixture
+def view(over: QWidget) -> RowsView:
+    rows, view = Paths("/a/b", f"/c/{NONE}", "/e/f"), RowsView("Files", over)
+    rows.setParent(over)
+    view.show_rows(rows, 30)
+    view.resize(over.size())
+    over.show()
+    return view
+
+
+def test_cells_and_titles(qapp: object) -> None:
+    rows = Paths("/a/b\nc")
+    assert (rows.rowCount(), rows.columnCount()) == (1, 2)
+    assert rows.index(0, 0).data() == "b c"
+    assert rows.record(0) == Path("/a/b\nc")
+    assert rows.index(0, 1).data(Qt.ItemDataRole.TextAlignmentRole) == RIGHT
+    titles = [rows.headerData(column, Qt.Orientation.Horizontal) for column in range(2)]
+    assert titles == ["Name", "Length"]
+    tips = [rows.headerData(at, Qt.Orientation.Horizontal, Qt.ItemDataRole.ToolTipRole) for at in range(2)]
+    assert tips == ["Without its folder.", None]
+    assert rows.headerData(0, Qt.Orientation.Vertical) is None
+    assert rows.index(0, 0).data(Qt.ItemDataRole.EditRole) is None
+
+
+def test_a_tooltip_says_more_or_the_same_and_has_an_end(qapp: object) -> None:
+    rows = Paths("/a/b", "/" + "x" * 3_000)
+    tip = Qt.ItemDataRole.ToolTipRole
+    assert "/a/b" in rows.index(0, 0).data(tip)
+    assert "1" in rows.index(0, 1).data(tip)
+    assert len(rows.index(1, 0).data(tip)) < TOOLTIP_MAX
+
+
+def test_cells_are_painted_by_their_column_unless_they_have_no_value(view: RowsView) -> None:
+    painted.clear()
+    view.viewport().grab()
+    assert painted == ["b", "f"]
+
+
+def test_selected_rows_come_from_top_to_bottom(view: RowsView) -> None:
+    view.setSelectionMode(RowsView.SelectionMode.MultiSelection)
+    for row in (2, 0):
+        view.selectRow(row)
+    assert view.selected_rows() == [0, 2]
+
+
+def test_a_menu_opens_at_the_pointer_or_below_the_current_row(view: RowsView) -> None:
+    viewport = view.viewport()
+    at = QPoint(20, 40)
+    assert view.menu_place(at) == viewport.mapToGlobal(at)
+    view.setCurrentIndex(view.model().index(2, 0))
+    for elsewhere in (QPoint(-5, 10), QPoint(20, 150)):
+        place = viewport.mapFromGlobal(view.menu_place(elsewhere))
+        assert place.y() == view.visualRect(view.currentIndex()).bottom()
+
+
+def test_screen_readers_are_told_its_name(view: RowsView) -> None:
+    assert view.accessibleName() == "Files"
+
+
+def test_a_badge_is_in_the_middle_of_its_row(qapp: object) -> None:
+    assert badge_place(QRect(10, 100, 80, 35), 40, 18) == QRect(10, 108, 40, 18)
