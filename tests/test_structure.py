@@ -357,7 +357,6 @@ def test_each_module_can_be_imported_first() -> None:
 
 
 PARTED = (
-    {f"app.server.capture.{name}" for name in ("body", "connection", "handler", "server")},
     {f"app.server.tunnel.{name}" for name in ("service", "session")},
     {f"app.ui.requests.list.{name}" for name in ("feed", "jumps", "new_requests", "view")},
 )

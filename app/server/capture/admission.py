@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from app.core.errors import StorageLimitError
-from app.core.model import METHODS, Endpoint
+from app.core.model import METHODS, Endpoint, Refusal
 from app.core.raw_request import slug_of
 from app.core.record import Headers
 from app.core.store import EndpointRepository
@@ -14,9 +14,11 @@ from app.server.capture import responses
 from app.server.capture.auth import CredentialCheck
 from app.server.capture.reader import Incoming
 from app.server.capture.responses import Response
+from app.server.capture.tunnel_client import Client
 from app.server.probe_key import ProbeKey
 
 LOOP_HEADER = "X-Hookline-Forwarded-By"
+RETRY_AFTER = (("Retry-After", "10"),)
 _METHODS = frozenset(METHODS)
 _CONFIGS_MAX = 1_000
 
@@ -36,6 +38,18 @@ class Rejection(NamedTuple):
     response: Response
     reason: str
 
+    def refusal(self, client: Client, at: int, method: str, target: str) -> Refusal:
+        """The entry in that list."""
+        return Refusal(
+            at=at,
+            source_address=client.address,
+            source_port=client.port,
+            status=self.response.status,
+            reason=self.reason,
+            method=method,
+            target=target,
+        )
+
 
 def rejection(reason: str, /, status: int, error: str, headers: Headers = (), **details: int | str) -> Rejection:
     """A rejection with `status` and the body `{"error": error, …details}`."""
@@ -43,6 +57,8 @@ def rejection(reason: str, /, status: int, error: str, headers: Headers = (), **
 
 
 METHOD_NOT_ALLOWED = responses.of_error(405, "method_not_allowed", (("Allow", ", ".join(METHODS)),))
+TIMEOUT = responses.of_error(408, "request_timeout")
+HEAD_TIMED_OUT = Rejection(TIMEOUT, "The request's head did not arrive in time.")
 _NOT_FOUND = rejection("No endpoint has this path.", 404, "not_found")
 _LOOP = rejection(
     "This Hookline forwarded the request itself: capturing it again would loop forever.", 508, "forward_loop"

@@ -9,35 +9,43 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from aiohttp.base_protocol import BaseProtocol
 from aiohttp.streams import StreamReader
 
+from app.core.clock import now_us
+from app.core.model import REFUSED_RAW_MAX
+from app.server.capture import admission
+from app.server.capture.admission import Rejection
 from app.server.capture.body_memory import READ_MOST
 from app.server.capture.connection_eviction import EvictionStage, Waiting
-from app.server.capture.head import MalformedError
+from app.server.capture.head import MalformedError, request_line
+from app.server.capture.limits import Limits
 from app.server.capture.reader import Break, Incoming, RequestReader, UnknownMethodError
-
-if TYPE_CHECKING:
-    from app.server.capture.handler import Handler
-    from app.server.capture.server import CaptureServer
+from app.server.capture.responses import CLOSE
+from app.server.capture.tunnel_client import Client
+from app.server.refused import RefusedLog
 
 HEADER_BYTES = 450
 """Bytes that one header takes in memory besides its text."""
 
 
 class Connection(BaseProtocol):
-    """The protocol object that asyncio feeds. One task serves its requests, in order."""
+    """The protocol object that asyncio feeds. One task serves its requests, in order.
 
-    def __init__(self, server: CaptureServer, handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
+    `turns` is held while a request is handled that was sent before the response to the one before it.
+    """
+
+    def __init__(
+        self, limits: Limits, turns: asyncio.Semaphore, refused: RefusedLog, loop: asyncio.AbstractEventLoop
+    ) -> None:
         super().__init__(loop)
-        self._reader = RequestReader(self, loop, server.limits.head_bytes)
-        self._server = server
-        self._handler = handler
+        self._reader = RequestReader(self, loop, limits.head_bytes)
+        self._limits, self._turns, self._refused = limits, turns, refused
         self._request: Incoming | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._delay: asyncio.Future[None] | None = None
@@ -68,10 +76,6 @@ class Connection(BaseProtocol):
         peer = transport.get_extra_info("peername")
         if peer:
             self.peer = (peer[0], peer[1])
-        if self._server.register(self):
-            self._deadline = self._loop.time() + self._server.limits.head_s
-            self.task = self._loop.create_task(self._serve(), name=f"capture connection {self.peer[0]}:{self.peer[1]}")
-            self.task.add_done_callback(self._unregister)
 
     def data_received(self, data: bytes) -> None:
         request = self._request
@@ -105,12 +109,11 @@ class Connection(BaseProtocol):
 
     def connection_lost(self, exc: BaseException | None) -> None:
         super().connection_lost(exc)
-        self._server.disconnected()
         self.closing = self._skip_delays = True
         self.end_body(Break.GONE)
         _wake(self._waiter)
         _wake(self._delay)
-        self._unregister()
+        self._end_if_done()
 
     # -- what the handler calls -----------------------------------------------------------------------------------
 
@@ -119,7 +122,7 @@ class Connection(BaseProtocol):
         if payload.is_eof():
             return payload.read_nowait()
         self._end_turn()
-        limits, began = self._server.limits, self._loop.time()
+        limits, began = self._limits, self._loop.time()
         idle = began + limits.body_idle_s
         slow = began + limits.body_s + payload.total_bytes / limits.body_rate - self._waited
         if payload.total_bytes - self._counted >= limits.body_rate:  # a byte now and then does not count as progress
@@ -157,16 +160,16 @@ class Connection(BaseProtocol):
         if not self.writing_paused:
             return
         self._end_turn()
-        self._deadline = self._loop.time() + self._server.limits.body_idle_s
+        self._deadline = self._loop.time() + self._limits.body_idle_s
         if self.transport is not None:
-            self._server.unread_grew(self, self.transport.get_write_buffer_size())
+            self.unread_grew(self.transport.get_write_buffer_size())
         try:
             await self._drain_helper()
         except ConnectionError:  # the sender disconnected
             self.closing = True
         finally:
             self._deadline = math.inf
-            self._server.unread_grew(self, -self.unread)
+            self.unread_grew(-self.unread)
 
     async def sleep(self, seconds: float, until: asyncio.Future[Any] | None = None) -> None:
         """Wait before responding; ends early when `until` is done, the server stops or the sender disconnects."""
@@ -185,6 +188,22 @@ class Connection(BaseProtocol):
 
     # -- what the server calls ------------------------------------------------------------------------------------
 
+    def serve(self, handle: Callable[[Connection, Incoming], Awaitable[None]]) -> None:
+        """Pass the requests to `handle`, one after the other."""
+        self._deadline = self._loop.time() + self._limits.head_s
+        self.task = self._loop.create_task(
+            self._serve(handle), name=f"capture connection {self.peer[0]}:{self.peer[1]}"
+        )
+        self.task.add_done_callback(self._end_if_done)
+
+    def reject(self, rejected: Rejection, received: bytes = b"", *, add_to_list: bool = True) -> None:
+        """Respond without a complete request, and close. `received` are the bytes so far."""
+        self.send(rejected.response.compose("", CLOSE, False))
+        self.close_gracefully()
+        if add_to_list:
+            refusal = rejected.refusal(Client(*self.peer), now_us(), *request_line(received))
+            self._refused.add(refusal, received[:REFUSED_RAW_MAX])
+
     def expire(self, now: float) -> None:
         """Act on a time limit that has passed by `now` (the loop's time)."""
         transport = self.transport
@@ -195,7 +214,7 @@ class Connection(BaseProtocol):
         elif self._request is not None:
             self.end_body(self._timeout_reason)
         elif self._reader.head:
-            self._handler.head_timed_out(self, self._reader.head)
+            self.reject(admission.HEAD_TIMED_OUT, self._reader.head)
         else:
             self._close()
 
@@ -256,7 +275,7 @@ class Connection(BaseProtocol):
             self._close()
             return
         self._draining = True
-        self._deadline = self._loop.time() + self._server.limits.linger_s
+        self._deadline = self._loop.time() + self._limits.linger_s
         try:
             transport.write_eof()
         except OSError:  # the sender disconnected already
@@ -265,9 +284,22 @@ class Connection(BaseProtocol):
         self._reading_paused = False
         self._resume_reading_for_buffer()
 
+    # -- what the server wants to know ----------------------------------------------------------------------------
+
+    def head_grew(self, size: int) -> None:
+        """Count `size` more bytes of a head in memory."""
+        self.head_memory_used += size
+
+    def unread_grew(self, size: int) -> None:
+        """Count `size` more bytes of responses that the sender has not read."""
+        self.unread += size
+
+    def ended(self) -> None:
+        """Called once, when its sender has disconnected and its task is done."""
+
     # -- within ---------------------------------------------------------------------------------------------------
 
-    async def _serve(self) -> None:
+    async def _serve(self, handle: Callable[[Connection, Incoming], Awaitable[None]]) -> None:
         try:
             while True:
                 if self._request is None:
@@ -276,12 +308,12 @@ class Connection(BaseProtocol):
                     self._waiter = self._loop.create_future()
                     await self._waiter
                     continue
-                await self._handler.handle(self, self._request)
+                await handle(self, self._request)
                 if self._has_turn:
                     self._end_turn()
                 self._served = True
                 if self.head_memory_used:
-                    self._server.head_grew(self, -self.head_memory_used)
+                    self.head_grew(-self.head_memory_used)
                 if self.closing:
                     break
                 self._next()
@@ -298,18 +330,18 @@ class Connection(BaseProtocol):
     async def _wait_for_turn(self) -> None:
         """Before a request that was sent before the response to the last one: those must not hold up all others."""
         await asyncio.sleep(0)
-        await self._server.turns.acquire()
+        await self._turns.acquire()
         self._has_turn = True
 
     def _end_turn(self) -> None:
         if self._has_turn:
             self._has_turn = False
-            self._server.turns.release()
+            self._turns.release()
 
     def _next(self) -> None:
         """Continue with the bytes that follow the handled request."""
         self._request = None
-        self._deadline = self._loop.time() + self._server.limits.keepalive_s
+        self._deadline = self._loop.time() + self._limits.keepalive_s
         if self._reader.following:
             self._receive_head()
         # What follows would otherwise grow by a read with each request, if its sender sends on and reads no response.
@@ -332,18 +364,17 @@ class Connection(BaseProtocol):
 
     def _close(self) -> None:
         if self.transport is not None:
-            self._deadline = self._loop.time() + self._server.limits.body_idle_s
+            self._deadline = self._loop.time() + self._limits.body_idle_s
             self.transport.close()
 
-    def _unregister(self, _: object = None) -> None:
-        """Unregister once the sender has disconnected and nothing remains to be done, such as storing what was
-        received."""
+    def _end_if_done(self, _: object = None) -> None:
+        """End once the sender has disconnected and nothing remains to be done, such as storing what was received."""
         if self.transport is None and (self.task is None or self.task.done()):
             # Connection, parser and payload refer to each other: without this their data would stay until garbage is
             # collected.
             self._request = None
             self._reader.close()
-            self._server.unregister(self)
+            self.ended()
 
     def _receive_head(self, data: bytes = b"") -> None:
         """Read the next request from `data`, or from what followed the last one."""
@@ -352,12 +383,12 @@ class Connection(BaseProtocol):
         try:
             request = reader.read_head(data)
         except (MalformedError, UnknownMethodError) as error:
-            self._handler.malformed(self, error, reader.head)
+            self._reject_malformed(error)
             return
         if request is None:
             if reader.head and not begun:  # its time limit starts with its first byte
-                self._deadline = min(self._deadline, self._loop.time() + self._server.limits.head_s)
-            self._server.head_grew(self, len(reader.head) - len(begun))
+                self._deadline = min(self._deadline, self._loop.time() + self._limits.head_s)
+            self.head_grew(len(reader.head) - len(begun))
             return
         self._request = request
         self._deadline = math.inf
@@ -371,7 +402,7 @@ class Connection(BaseProtocol):
         if not request.payload.is_eof():  # its head stays in memory until the body is received
             # It is kept as received, for the list of refused requests, and as headers.
             size = 2 * reader.head_size + HEADER_BYTES * len(message.raw_headers)
-            self._server.head_grew(self, size - self.head_memory_used)
+            self.head_grew(size - self.head_memory_used)
         _wake(self._waiter)
 
     def _receive_eof(self) -> None:
@@ -379,8 +410,15 @@ class Connection(BaseProtocol):
         if self._request is not None:
             self.end_body(Break.GONE)
         elif self._reader.head:
-            error = MalformedError("the connection ended within the request's head")
-            self._handler.malformed(self, error, self._reader.head)
+            self._reject_malformed(MalformedError("the connection ended within the request's head"))
+
+    def _reject_malformed(self, error: MalformedError | UnknownMethodError) -> None:
+        """405 where only the method is unknown, else 400 with the reason."""
+        head = self._reader.head
+        if isinstance(error, UnknownMethodError):
+            self.reject(admission.wrong_method(request_line(head)[0]), head)
+        else:
+            self.reject(admission.malformed(str(error)), head)
 
 
 def _wake(waiter: asyncio.Future[None] | None) -> None:

@@ -9,24 +9,22 @@ from http import HTTPStatus
 
 from aiohttp.hdrs import CONTENT_TYPE, EXPECT
 
-from app.core.clock import now_us
 from app.core.delivery import Attempt
 from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailableError
 from app.core.gist.gist import gist, is_counted
 from app.core.ids import uuid7
-from app.core.model import REFUSED_RAW_MAX, Capture, DeliveryState, Endpoint, Refusal
+from app.core.model import Capture, DeliveryState, Endpoint
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.providers.contents import kind_of
 from app.core.record import Headers
 from app.core.store import CaptureRepository, EndpointRepository
 from app.core.target import Target
 from app.server.capture import admission, responses
-from app.server.capture.admission import Admission, CaptureConfig, Rejection, rejection
+from app.server.capture.admission import RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
 from app.server.capture.body import Body, BodyBuffer, BodyTooLargeError, read_small_body
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
-from app.server.capture.head import REQUEST_LINE, MalformedError
-from app.server.capture.reader import Break, Incoming, UnknownMethodError
+from app.server.capture.reader import Break, Incoming
 from app.server.capture.responses import Response
 from app.server.capture.tunnel_client import Client, TunnelClient, direct_client
 from app.server.probe_key import ProbeKey
@@ -35,12 +33,8 @@ from app.server.target_responses import TargetResponses
 
 log = logging.getLogger(__name__)
 
-_KEEP = b""
-_KEEP_OLD = b"Connection: keep-alive\r\n"
-_CLOSE = b"Connection: close\r\n"
 IDENTIFY_MAX = 8 * 1024
 """Longer bodies are identified only after they are stored, because that would delay other senders."""
-RETRY_AFTER = (("Retry-After", "10"),)
 
 SKIPPED_MAX = 256 * 1024
 """Bytes of a refused request's body that are read and discarded, so that its connection can be kept."""
@@ -48,14 +42,13 @@ SKIPPED_MAX = 256 * 1024
 _BROKEN_OFF = responses.of_error(
     400, "bad_request", reason="The connection ended before the request's body was complete."
 )
-_TIMEOUT = responses.of_error(408, "request_timeout")
 _FAILED = responses.of_error(500, "internal_error")
 _CROWDED = responses.of_error(503, "too_many_connections", RETRY_AFTER)
 _STOPPING = responses.of_error(503, "stopping", RETRY_AFTER)
 _BROKEN = {
     Break.GONE: _BROKEN_OFF,
-    Break.IDLE: _TIMEOUT,
-    Break.SLOW: _TIMEOUT,
+    Break.IDLE: admission.TIMEOUT,
+    Break.SLOW: admission.TIMEOUT,
     Break.CROWDED: _CROWDED,
     Break.STOPPED: _STOPPING,
 }
@@ -109,29 +102,6 @@ class Handler:
                 self._send(connection, request, _FAILED)
         if connection.writing_paused:
             await connection.flush()
-
-    def malformed(self, connection: Connection, error: MalformedError | UnknownMethodError, received: bytes) -> None:
-        """Reject a malformed head: 405 where only the method is unknown, else 400 with the reason."""
-        method, _ = _request_line(received)
-        rejected = (
-            admission.wrong_method(method) if isinstance(error, UnknownMethodError) else admission.malformed(str(error))
-        )
-        self.reject(connection, rejected, received)
-
-    def head_timed_out(self, connection: Connection, head: bytes) -> None:
-        rejected = Rejection(_TIMEOUT, "The request's head did not arrive in time.")
-        self.reject(connection, rejected, head)
-
-    def reject(
-        self, connection: Connection, rejected: Rejection, received: bytes = b"", *, add_to_list: bool = True
-    ) -> None:
-        """Respond on a connection without a complete request and close it. `received` are the bytes so far."""
-        connection.send(rejected.response.compose("", _CLOSE, False))
-        connection.close_gracefully()
-        if add_to_list:
-            method, target = _request_line(received)
-            client = Client(*connection.peer)
-            self._refused.add(_refusal(client, now_us(), rejected, method, target), received[:REFUSED_RAW_MAX])
 
     # -- one admitted request -------------------------------------------------------------------------------------
 
@@ -239,8 +209,8 @@ class Handler:
 
     def _send(self, connection: Connection, request: Incoming, response: Response, capture_id: str = "") -> bool:
         message = request.message
-        kept = _KEEP if message.version >= (1, 1) else _KEEP_OLD
-        line = _CLOSE if connection.closing else kept
+        kept = responses.KEEP if message.version >= (1, 1) else responses.KEEP_OLD
+        line = responses.CLOSE if connection.closing else kept
         request.responded = True
         return connection.send(response.compose(capture_id, line, message.method == "HEAD"))
 
@@ -256,22 +226,10 @@ class Handler:
             connection.closing = True
         self._send(connection, request, rejected.response)
         client = self._tunnel_client(connection.peer, message.raw_headers)
-        target = _latin1(message.path)
-        self._refused.add(_refusal(client, request.received_at, rejected, message.method, target), request.raw)
+        refusal = rejected.refusal(client, request.received_at, message.method, _latin1(message.path))
+        self._refused.add(refusal, request.raw)
         while not connection.closing and await connection.read(request.payload):
             pass
-
-
-def _refusal(client: Client, at: int, rejected: Rejection, method: str, target: str) -> Refusal:
-    return Refusal(
-        at=at,
-        source_address=client.address,
-        source_port=client.port,
-        status=rejected.response.status,
-        reason=rejected.reason,
-        method=method,
-        target=target,
-    )
 
 
 def _may_be_skipped(request: Incoming) -> bool:
@@ -348,9 +306,3 @@ def _sender(identify: Identify, headers: Headers, content_type: str, body: Body)
 def _latin1(text: str) -> str:
     """Text that aiohttp decoded as UTF-8, with each byte as one character again."""
     return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")
-
-
-def _request_line(head: bytes) -> tuple[str, str]:
-    """Method and target of an incomplete head; empty unless its first line is complete and valid."""
-    line = REQUEST_LINE.match(head)
-    return (line[1].decode("latin-1"), line[2].decode("latin-1")) if line else ("", "")

@@ -23,7 +23,7 @@ SPACE = b" \t"
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 FIELD_LINE = re.compile(rb"(%b):([\t\x20-\x7e\x80-\xff]*)\r\n" % _TOKEN)
 """The caller strips space around the value: a pattern for it would take quadratic time."""
-REQUEST_LINE = re.compile(rb"(%b) +([^\x00-\x20\x7f]+) +(HTTP/[0-9]\.[0-9])\r\n" % _TOKEN)
+_REQUEST_LINE = re.compile(rb"(%b) +([^\x00-\x20\x7f]+) +(HTTP/[0-9]\.[0-9])\r\n" % _TOKEN)
 # aiohttp's parser accepts other request lines too: HTTP/0.9 has no version, RTSP another name.
 _MAY_BE_REQUEST_LINE = re.compile(rb"%b +[^\x00-\x20\x7f]+(?: +[A-Z]+/[0-9]\.[0-9])?\r\n" % _TOKEN)
 _STRAY = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|(?<!\r)\n|\r(?!\n|\Z)")
@@ -84,10 +84,16 @@ class HeadScan:
 
     def request_line(self) -> tuple[bytes, bytes, bytes]:
         """Method, target and version, such as `HTTP/1.1`; MalformedError unless all are there."""
-        parts = REQUEST_LINE.fullmatch(self._line or b"")
+        parts = _REQUEST_LINE.fullmatch(self._line or b"")
         if parts is None:
             raise MalformedError("the first line is not a request line such as GET /path HTTP/1.1")
         return parts[1], parts[2], parts[3]
+
+
+def request_line(head: bytes) -> tuple[str, str]:
+    """Method and target of an incomplete head; empty unless its first line is complete and valid."""
+    line = _REQUEST_LINE.match(head)
+    return (line[1].decode("latin-1"), line[2].decode("latin-1")) if line else ("", "")
 
 
 def framing_head(scan: HeadScan) -> bytes:

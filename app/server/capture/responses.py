@@ -18,6 +18,8 @@ _RESET_CONTENT = 205
 _CAPTURED = b'{"status":"captured","id":"%b"}\n'
 _CAPTURED_LENGTH = len(_CAPTURED) - len(b"%b") + 36
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+KEEP, KEEP_OLD, CLOSE = b"", b"Connection: keep-alive\r\n", b"Connection: close\r\n"
+"""The header line `Connection`: `KEEP_OLD` for HTTP/1.0, where a connection is closed unless it says so."""
 
 
 class Response:

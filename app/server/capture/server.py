@@ -12,11 +12,11 @@ from operator import attrgetter
 from app.core.errors import HooklineError, PortInUseError
 from app.core.providers.catalogue import Identify, no_provider
 from app.core.store import CaptureRepository, EndpointRepository
-from app.server.capture.admission import rejection
+from app.server.capture.admission import RETRY_AFTER, rejection
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.connection_eviction import ConnectionEviction, EvictionStage, sender_of
-from app.server.capture.handler import RETRY_AFTER, Handler
+from app.server.capture.handler import Handler
 from app.server.capture.limits import SPARE, Limits, affordable
 from app.server.capture.reader import Break
 from app.server.capture.tunnel_client import TunnelClient, direct_client
@@ -52,9 +52,10 @@ class CaptureServer:
         descriptors: KeptDescriptors | None = None,
     ) -> None:
         self.limits = limits
+        self.refused = refused
         self._descriptors = descriptors
         self.body_memory = BodyMemory(limits.body_memory)
-        self._handler = Handler(
+        self.handler = Handler(
             endpoints,
             captures,
             refused,
@@ -86,9 +87,7 @@ class CaptureServer:
         loop = asyncio.get_running_loop()
         self._stopping = False
         try:
-            self._server = await listen(
-                lambda: Connection(self, self._handler, loop), host, port, _BACKLOG, self._descriptors
-            )
+            self._server = await listen(lambda: ServedConnection(self, loop), host, port, _BACKLOG, self._descriptors)
         except OSError as error:
             if error.errno == errno.EADDRINUSE:
                 raise PortInUseError(host, port, await asyncio.to_thread(find_holder, port)) from error
@@ -156,9 +155,8 @@ class CaptureServer:
         if self._descriptors is not None:
             self._descriptors.disconnected()
 
-    def head_grew(self, connection: Connection, size: int) -> None:
+    def head_grew(self, size: int) -> None:
         """Count the bytes of long heads; above the limit the longest that waits for its sender is given up."""
-        connection.head_memory_used += size
         self._head_memory += size
         self._limit_head_memory()
 
@@ -173,9 +171,8 @@ class CaptureServer:
             if not self._evict(longest, wait[0], "The heads of unfinished requests take too much memory."):
                 return
 
-    def unread_grew(self, connection: Connection, size: int) -> None:
+    def unread_grew(self, size: int) -> None:
         """Count the bytes of responses that are not read; above the limit the sender with the most is cut off."""
-        connection.unread += size
         self._unread += size
         while self._unread > self.limits.response_memory:
             most = max(self.connections, key=attrgetter("unread"))
@@ -252,7 +249,7 @@ class CaptureServer:
         add_to_list = now >= self._crowd_next_at
         reason = f"{why} {self._crowd_unlisted} rejected since the last entry, new or slow."
         rejected = rejection(reason, 503, "too_many_connections", RETRY_AFTER)
-        self._handler.reject(connection, rejected, connection.head, add_to_list=add_to_list)
+        connection.reject(rejected, connection.head, add_to_list=add_to_list)
         if add_to_list:
             self._crowd_unlisted = 0
             self._crowd_next_at = now + _CROWD_ENTRY_S
@@ -285,3 +282,31 @@ def _abort(connection: Connection) -> None:
         connection.task.cancel()
     if connection.transport is not None:
         connection.transport.abort()
+
+
+class ServedConnection(Connection):
+    """A connection that the server counts, with what it keeps in memory, and may end."""
+
+    def __init__(self, server: CaptureServer, loop: asyncio.AbstractEventLoop) -> None:
+        super().__init__(server.limits, server.turns, server.refused, loop)
+        self._server = server
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        super().connection_made(transport)
+        if self._server.register(self):
+            self.serve(self._server.handler.handle)
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        self._server.disconnected()
+        super().connection_lost(exc)
+
+    def head_grew(self, size: int) -> None:
+        super().head_grew(size)
+        self._server.head_grew(size)
+
+    def unread_grew(self, size: int) -> None:
+        super().unread_grew(size)
+        self._server.unread_grew(size)
+
+    def ended(self) -> None:
+        self._server.unregister(self)

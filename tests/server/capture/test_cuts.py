@@ -8,13 +8,9 @@ import re
 from itertools import pairwise
 from typing import Any
 
-from app.server.capture.body_memory import BodyMemory
-from app.server.capture.connection import Connection
-from app.server.capture.handler import Handler
 from app.server.capture.limits import Limits
-from app.server.capture.server import CaptureServer
+from app.server.capture.server import CaptureServer, ServedConnection
 from app.server.refused import RefusedLog
-from app.server.target_responses import TargetResponses
 from tests.server.capture.support import OWN_ID, Directory, MemorySink
 
 HOST = b"Host: x\r\n"
@@ -118,18 +114,8 @@ async def judged(pieces: list[bytes], gaps: random.Random | None) -> tuple[list[
     loop = asyncio.get_running_loop()
     directory, sink, refused = Directory(), MemorySink(), RefusedLog(lambda _: None)
     directory.put()
-    handler = Handler(
-        directory,
-        sink,
-        refused,
-        body_limit=lambda: 1024,
-        instance_id=OWN_ID,
-        identify=lambda *_: None,
-        body_memory=BodyMemory(2**24),
-        target_responses=TargetResponses(),
-    )
     server = CaptureServer(directory, sink, refused, lambda: 1024, OWN_ID, Limits(head_bytes=100_000))
-    wire, connection = Wire(), Connection(server, handler, loop)
+    wire, connection = Wire(), ServedConnection(server, loop)
     connection.connection_made(wire)
     for piece in pieces:
         await wire.readable()
