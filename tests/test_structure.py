@@ -356,10 +356,7 @@ def test_each_module_can_be_imported_first() -> None:
     assert circle({module(path): tree(path) for path in MODULES}) == []
 
 
-PARTED = (
-    {f"app.server.tunnel.{name}" for name in ("service", "session")},
-    {f"app.ui.requests.list.{name}" for name in ("feed", "jumps", "new_requests", "view")},
-)
+PARTED = ({f"app.ui.requests.list.{name}" for name in ("feed", "jumps", "new_requests", "view")},)
 """What is one thing in several modules, which still name each other, if only for the type checker."""
 
 

@@ -7,9 +7,9 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from app.core.clock import now_us
 from app.core.gist.words import shortened
@@ -17,12 +17,9 @@ from app.core.tunnel.output import WORDS_MAX, known_url
 from app.core.tunnel.tunnel import CONNECTED, Probe, TunnelState
 from app.server.forward.lazy_sender import load
 from app.server.probe_key import ProbeKey
+from app.server.tunnel.current_tunnel import CurrentTunnel
 from app.server.tunnel.launch import Launch, Started
 from app.server.tunnel.run import TunnelRun
-
-if TYPE_CHECKING:
-    from app.server.tunnel.service import TunnelService
-
 
 FIRST_S, LONGEST_S = 1.0, 60.0
 STEADY_S = 60.0
@@ -75,14 +72,21 @@ class End(NamedTuple):
 
 
 class Session:
-    """Runs until its program may not be started again, or `end`."""
+    """Runs until its program may not be started again, or `end`. `address` is as in `TunnelService`."""
 
     def __init__(
-        self, service: TunnelService, launch: Launch, timing: Timing, probe_key: ProbeKey, *, persistent: bool
+        self,
+        current: CurrentTunnel,
+        launch: Launch,
+        address: Callable[[], tuple[str, int] | None],
+        timing: Timing,
+        probe_key: ProbeKey,
+        *,
+        persistent: bool,
     ) -> None:
-        self.launch = launch
+        self.launch, self._address = launch, address
         self.grace_s: float | None = None
-        self._service, self._timing, self._probe_key, self._persistent = service, timing, probe_key, persistent
+        self._current, self._timing, self._probe_key, self._persistent = current, timing, probe_key, persistent
         self._task: asyncio.Task[None]
         self._run: TunnelRun | None = None
         self._was_up = False
@@ -109,12 +113,12 @@ class Session:
         from app.server.tunnel.probe import probe  # loaded by now
 
         async with self._probing:
-            url = self._service.tunnel.url
+            url = self._current.tunnel.url
             if url is None:
                 return Probe(at=now_us(), ms=None, problem="The tunnel has no URL now.")
             headers = self.launch.spec.probe.headers
             result = await probe(url, self._probe_key, headers, self._timing.probe_timeout)
-            if self._service.tunnel.url == url and self._service.tunnel.state in CONNECTED:
+            if self._current.tunnel.url == url and self._current.tunnel.state in CONNECTED:
                 self._probed(result.probe, unresolved=result.unresolved)
         return result.probe
 
@@ -126,7 +130,7 @@ class Session:
         except Exception:
             log.exception("the tunnel failed")
             end = End("Hookline could not run the tunnel because of an internal error; see its log.")
-        self._service.change(state=TunnelState.FAILED, url=None, restart_at=None, problem=end.message)
+        self._current.change(state=TunnelState.FAILED, url=None, restart_at=None, problem=end.message)
 
     async def _run_repeatedly(self) -> End:
         failures = 0
@@ -137,19 +141,19 @@ class Session:
                 return end
             failures = 1 if self._up_s >= STEADY_S else failures + 1
             delay = restart_delay_s(failures) * self._timing.unit
-            self._service.change(
+            self._current.change(
                 state=TunnelState.RESTARTING,
                 restart_at=now_us() + round(delay * 1_000_000),
-                restarts=self._service.tunnel.restarts + 1,
+                restarts=self._current.tunnel.restarts + 1,
                 problem=end.message,
             )
             await asyncio.sleep(delay)
-            self._service.change(state=TunnelState.STARTING, restart_at=None, started_at=now_us())
+            self._current.change(state=TunnelState.STARTING, restart_at=None, started_at=now_us())
 
     async def _run_once(self) -> End:
         name = self.launch.name
         self._failed_probes = 0
-        address = self._service.local_address()
+        address = self._address()
         if address is None:
             return End("Hookline's capture port is closed.", retry=True)
         try:
@@ -176,7 +180,7 @@ class Session:
             self._run = None
             if up_at is not None:
                 self._up_s = time.monotonic() - up_at
-                await self._service.went_down()
+                await self._current.went_down()
 
     async def _started(self, address: tuple[str, int]) -> Started:
         starting = asyncio.get_running_loop().run_in_executor(None, self.launch.start, address)
@@ -219,7 +223,7 @@ class Session:
                     self._failed_probes = 0
                     self._patient_until = time.monotonic() + self._timing.patience
                     self._wake.set()
-                    await self._service.went_up(url)
+                    await self._current.went_up(url)
                 await run.changed.wait()
                 run.changed.clear()
         finally:
@@ -269,7 +273,7 @@ class Session:
         elif not new and not (unresolved and self._failed_probes >= ALARM_AFTER):
             # Without a connection of this computer's own nothing is known about the tunnel.
             self._failed_probes += 1
-        self._service.probed(probe, new=new, alarm=self._failed_probes >= ALARM_AFTER)
+        self._current.probed(probe, new=new, alarm=self._failed_probes >= ALARM_AFTER)
 
     async def _pause(self, seconds: float) -> None:
         """Wait, but not longer than the computer sleeps or the URL stays the same."""
@@ -298,7 +302,7 @@ class Session:
             self._publishing = None
         if self._run is not None:
             self._run.output_taken()
-            self._service.change(output=self._run.output())
+            self._current.change(output=self._run.output())
 
 
 def _last_line(run: TunnelRun) -> str:
