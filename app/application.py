@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from app import __version__
-from app.addresses import LOOPBACK, Addresses
 from app.core.errors import DataFolderError, HooklineError, InvalidFieldsError
 from app.core.events import Bus, SettingsChanged, StorageTrouble
 from app.core.providers import catalogue
@@ -33,6 +32,7 @@ from app.data_folder.database_files import require_database
 from app.data_folder.folder_lock import FolderLock, lock_folder
 from app.db.sqlite.backup.restore import discard_staged
 from app.db.sqlite.store import Store as SqliteStore
+from app.server.addresses import LOOPBACK, Addresses
 from app.server.api import ApiServer, ApiServices
 from app.server.api import protocol as api_protocol
 from app.server.api.auth import load_or_create_token
@@ -71,13 +71,7 @@ class Application:
         self.refused = RefusedLog(self.bus.publish)
         self._target_responses = TargetResponses()
         self.current_settings = CurrentSettings(folder, overrides or {})
-        self.addresses = Addresses(
-            lambda: self.settings,
-            capture=lambda: self._capture.address if self._capture is not None else None,
-            api=lambda: self._api.address if self._api is not None else None,
-            tunnel_base=lambda: self.tunnels.base,
-            tunnel_bases=lambda: self.tunnels.bases if self._opened else (),
-        )
+        self.addresses = Addresses(self.current_settings)
         self.catalogue = catalogue.load(resource("providers"))
         self._probe_key = ProbeKey()
         self.troubles = Troubles(self.bus)
@@ -126,7 +120,7 @@ class Application:
             )
             self.current_settings.add_storage_limit(self.store.limits.use().used)
             self._set_limits(self.settings)
-            self.tunnels = self._tunnel_service()
+            self.tunnels = self.addresses.tunnel = self._tunnel_service()
             await self.tunnels.load()
         except BaseException:
             try:
@@ -135,7 +129,7 @@ class Application:
             finally:
                 self.folder_lock.release(unchecked=self.folder_lock.was_unclean)
             raise
-        self.replays = self._replay_service()
+        self.replays = ReplayService(self.store, self.bus, self.addresses)
         self._events = EventLog(self.bus, self.store.captures)
         self._opened = True
 
@@ -146,17 +140,10 @@ class Application:
         self._keep_descriptors()
         if self._capture is None:
             self._capture = await self._start_capture(self.settings)
+            self.addresses.listening = self._capture.address
         await self.listen_api(self.settings.api_port)
         self._record_free_ports(self._capture, self._api)
-        self._forwarder = Forwarder(
-            self.store.captures,
-            self.store.deliveries,
-            self.store.endpoints,
-            self.store.targets,
-            self.bus,
-            self._target_responses,
-            self.store.account.instance_id,
-        )
+        self._forwarder = Forwarder(self.store, self.bus, self._target_responses)
         await self._forwarder.start()
         self.store.keep_reserve()
         self.store.backups.clean_up()
@@ -193,7 +180,7 @@ class Application:
         if self._api is None:
             api = self._api_server()
             await api.start(LOOPBACK, port)
-            self._api = api
+            self._api, self.addresses.api = api, api.address
         return self.addresses.api_url
 
     async def close(self) -> None:
@@ -212,7 +199,7 @@ class Application:
         await asyncio.gather(tunnel, *self._retiring)
         if self._opened:
             self._events.close()
-        self._capture = self._forwarder = self._api = None
+        self._capture = self._forwarder = self._api = self.addresses.listening = self.addresses.api = None
         for kept in self._kept.values():
             if kept is not None:
                 kept.close()
@@ -227,7 +214,6 @@ class Application:
         if self._opened:
             await self.tunnels.close()
 
-    @property
     def uptime_s(self) -> float:
         """Seconds since the start."""
         return time.monotonic() - self._started_at
@@ -270,6 +256,8 @@ class Application:
                 await api.stop()
             raise
         self._capture, self._api = capture, api
+        self.addresses.listening = capture.address if capture is not None else None
+        self.addresses.api = api.address if api is not None else None
         if old_capture is not None and old_capture is not capture:
             await old_capture.stop()
             await self.tunnels.port_changed()
@@ -311,28 +299,14 @@ class Application:
     def _api_server(self) -> ApiServer:
         return ApiServer(self._api_services(), self.token, self._kept.get("api"))
 
-    def _replay_service(self) -> ReplayService:
-        store = self.store
-        return ReplayService(
-            store.captures,
-            store.deliveries,
-            store.endpoints,
-            store.replays,
-            self.bus,
-            instance_id=store.account.instance_id,
-            own_bases=self.addresses.own_bases,
-            local_base=self.addresses.local_base,
-        )
-
     def _tunnel_service(self) -> TunnelService:
         return TunnelService(
             lambda: self._tunnel_programs,
-            self.store.tunnels,
-            self.store.endpoints,
+            self.store,
             OptionsFile(partial(tunnel_options.load, self.folder), partial(tunnel_options.save, self.folder)),
             self.bus,
             probe_key=self._probe_key,
-            address=lambda: self.addresses.listening,
+            addresses=self.addresses,
             folder=self.folder / TUNNEL_FOLDER,
         )
 
@@ -347,9 +321,8 @@ class Application:
             version=__version__,
             addresses=self.addresses,
             troubles=self.troubles,
-            uptime_s=lambda: self.uptime_s,
-            settings=lambda: self.settings,
-            overridden=lambda: self.current_settings.overridden,
+            uptime_s=self.uptime_s,
+            settings=self.current_settings,
             apply_settings=self._apply_from_api,
         )
 

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QTimer
 
 from app import __version__
-from app.addresses import LOOPBACK
 from app.application import Application
 from app.cli.errors import Exit
 from app.cli.options import WindowOptions
@@ -38,6 +37,7 @@ from app.core.launch_request import LaunchRequest
 from app.data_folder import runtime_file
 from app.data_folder.database_files import set_aside
 from app.db.sqlite.backup.restore import restore_staged
+from app.server.addresses import LOOPBACK
 from app.system import installation, updates
 from app.system.log_file import write_log
 from app.system.packages import how_to_install_fonts

@@ -10,7 +10,7 @@ import contextlib
 import os
 import threading
 
-from app.addresses import LOOPBACK
+from app.server.addresses import LOOPBACK
 
 GRANTED = b"\n"
 """Sent on a connection once it is a lease: one that nobody will accept any more may still seem to be open."""

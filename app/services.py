@@ -29,16 +29,6 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         host, port = address
         return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
-    test = SendTest(
-        store.captures,
-        refused,
-        application.bus,
-        listening=lambda: application.addresses.listening,
-        local_base=application.addresses.local_base,
-        local_url=application.addresses.local_url,
-        base_url=application.addresses.public_base,
-        capture_url=application.addresses.capture_url,
-    )
     return Services(
         store=store,
         deletes=store.trash,
@@ -56,22 +46,17 @@ def services_of(application: Application, restart_restored: Callable[[], None] =
         settings=lambda: application.settings,
         overridden=lambda: application.current_settings.overridden,
         apply_settings=application.apply_settings,
-        send_test=test.send,
-        about=_about(application),
+        send_test=SendTest(store.captures, refused, application.bus, application.addresses).send,
+        about=About(
+            application.folder,
+            store=store,
+            refused=refused,
+            settings=application.current_settings,
+            addresses=application.addresses,
+            troubles=application.troubles,
+            uptime_s=application.uptime_s,
+        ),
         autostart=autostart_for(application.folder if application.folder != usual_folder() else None),
         data_folder=application.folder,
         version=__version__,
-    )
-
-
-def _about(application: Application) -> About:
-    return About(
-        application.folder,
-        store=application.store,
-        refused=application.refused,
-        settings=lambda: application.settings,
-        listening=lambda: application.addresses.listening,
-        base_url=application.addresses.base_url,
-        storage_trouble=lambda: application.troubles.storage,
-        uptime_s=lambda: application.uptime_s,
     )

@@ -78,7 +78,7 @@ class Book:
 
     async def send(self, endpoint: Endpoint, request: picture_data.Request) -> None:
         """Send one request over a connection of its own, and wait for the answer."""
-        url = urlsplit(self.ready.application.addresses.local_url(endpoint))
+        url = urlsplit(self.ready.application.addresses.local_url(endpoint.slug))
         reader, writer = await asyncio.open_connection(url.hostname, url.port)
         writer.write(request.wire(url.netloc, url.path))
         await reader.read()

@@ -83,7 +83,7 @@ def services_of(application: Application, restart_restored: Callable[[], None]) 
 
     def capture_url(endpoint: Endpoint) -> str:
         if tunnels.tunnel.program == "local":
-            return application.addresses.local_url(endpoint)
+            return application.addresses.local_url(endpoint.slug)
         path = real.capture_url(endpoint).partition("/catch/")[2]
         return f"{about.base_url}/catch/{path}"
 

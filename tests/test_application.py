@@ -130,7 +130,7 @@ async def test_after_a_start_on_any_free_port_other_settings_can_be_saved(applic
 
 async def test_a_forward_url_to_any_of_hooklines_own_addresses_is_refused(application: Application) -> None:
     endpoint = await application.store.endpoints.create(draft())
-    own = application.addresses.local_url(endpoint)
+    own = application.addresses.local_url(endpoint.slug)
     for url in (own, own.replace("127.0.0.1", "localhost")):
         with pytest.raises(InvalidFieldsError, match="loop forever"):
             await application.store.endpoints.create(draft(forward_url=url))

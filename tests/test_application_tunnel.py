@@ -71,7 +71,7 @@ async def test_capture_urls_follow_the_tunnel(application: Application) -> None:
     await until(application, connected)
     assert services.capture_url(endpoint) == f"{URL}/catch/orders"
     assert services.about.base_url == URL
-    assert application.addresses.local_url(endpoint) == local
+    assert application.addresses.local_url(endpoint.slug) == local
     for base in (URL, MANUAL):
         with pytest.raises(InvalidFieldsError, match="loop"):
             await services.store.targets.create(endpoint.id, TargetDraft(url=f"{base}/catch/orders"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,10 @@ import msgspec
 from app.core.events import Bus
 from app.core.tunnel.program import AddressHeader, TunnelOption, TunnelProgram
 from app.core.tunnel.spec import FailureRule, ProbeSpec, ProgramSpec, RunSpec, StopSpec, UrlRule
+from app.current_settings import CurrentSettings
 from app.data_folder import tunnel_options
 from app.db.sqlite.store import Store
+from app.server.addresses import Addresses
 from app.server.probe_key import ProbeKey
 from app.server.tunnel.service import OptionsFile, TunnelService
 from app.server.tunnel.session import Timing
@@ -59,24 +61,30 @@ def without_program(spec: ProgramSpec) -> ProgramSpec:
     return msgspec.structs.replace(spec, program=program)
 
 
+def listening_at(folder: Path, address: tuple[str, int] | None) -> Addresses:
+    """The addresses of a Hookline with the usual settings whose capture port is there."""
+    addresses = Addresses(CurrentSettings(folder, {}))
+    addresses.listening = address
+    return addresses
+
+
 def service(
     store: Store,
     bus: Bus,
     folder: Path,
     specs: Mapping[str, ProgramSpec] | None = None,
     *,
-    address: Callable[[], tuple[str, int] | None] = lambda: ("127.0.0.1", 1),
+    addresses: Addresses | None = None,
     timing: Timing = FAST,
     probe_key: ProbeKey | None = None,
 ) -> TunnelService:
     return TunnelService(
         lambda: specs or {},
-        store.tunnels,
-        store.endpoints,
+        store,
         OptionsFile(lambda: tunnel_options.load(folder), lambda saved: tunnel_options.save(folder, saved)),
         bus,
         probe_key=probe_key or ProbeKey(),
-        address=address,
+        addresses=addresses or listening_at(folder, ("127.0.0.1", 1)),
         folder=folder / "tunnels",
         timing=timing,
     )

@@ -89,7 +89,7 @@ class SampleSender:
 
     def __init__(self, application: Application, endpoint: Endpoint) -> None:
         self._application, self._endpoint = application, endpoint
-        self._url = urlsplit(application.addresses.local_url(endpoint))
+        self._url = urlsplit(application.addresses.local_url(endpoint.slug))
 
     async def send_and_compare(self, sample: SampleRequest) -> str:
         """Send one and compare it with what was stored; returns its id. HooklineError says what differs."""

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import __version__
-from app.addresses import LOOPBACK
 from app.application import Application
 from app.cli.options import SelftestOptions, WindowOptions
 from app.core.errors import HooklineError
 from app.core.model import EndpointDraft
 from app.selftest.report import Report
 from app.selftest.requests import SAMPLES, SampleRequest, SampleSender
+from app.server.addresses import LOOPBACK
 from app.server.forward.tls import client_context
 from app.system import installation
 from app.system.display import why_no_display, why_not_installed

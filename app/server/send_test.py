@@ -6,7 +6,6 @@ A dead tunnel may still respond, with a page of its provider, so only a request 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from types import TracebackType
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from app.core.errors import HooklineError
 from app.core.events import Bus, Captured, Refused, Subscriptions
 from app.core.model import Endpoint, SentTest
 from app.core.store import CaptureRepository
+from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import load
 from app.server.refused import RefusedLog
 
@@ -25,27 +25,10 @@ ARRIVAL_S = 1.0
 
 
 class SendTest:
-    """Sends test requests.
+    """Sends test requests."""
 
-    `listening` returns the capture port's host and port, None while it is closed; `local_url` an endpoint's URL there.
-    `base_url` returns the public base URL, if one is set; `capture_url` an endpoint's URL for its senders.
-    """
-
-    def __init__(
-        self,
-        captures: CaptureRepository,
-        refused: RefusedLog,
-        bus: Bus,
-        *,
-        listening: Callable[[], tuple[str, int] | None],
-        local_base: Callable[[], str],
-        local_url: Callable[[Endpoint], str],
-        base_url: Callable[[], str | None],
-        capture_url: Callable[[Endpoint], str],
-    ) -> None:
-        self._captures, self._refused, self._bus = captures, refused, bus
-        self._listening, self._local_base, self._local_url = listening, local_base, local_url
-        self._base_url, self._capture_url = base_url, capture_url
+    def __init__(self, captures: CaptureRepository, refused: RefusedLog, bus: Bus, addresses: Addresses) -> None:
+        self._captures, self._refused, self._bus, self._addresses = captures, refused, bus, addresses
 
     async def send(self, endpoint: Endpoint) -> SentTest:
         """Send one through the public base URL if there is one, otherwise to the capture port.
@@ -56,17 +39,17 @@ class SendTest:
         from app.server.test_request import TIMEOUT_MS, ProbeRequest, send_test_request  # loaded by now
 
         timeout_ms = TIMEOUT_MS + endpoint.response.delay_ms
-        base, local = self._base_url(), self._local_base().partition("://")[2]
+        base, local = self._addresses.public_base(), self._addresses.local_base().partition("://")[2]
         request = ProbeRequest()
         if base is None:
             try:
-                status = await send_test_request(self._local_url(endpoint), request, timeout_ms)
+                status = await send_test_request(self._addresses.local_url(endpoint.slug), request, timeout_ms)
             except HooklineError as error:
                 raise HooklineError(f"The test request could not be sent to {local}. {error}") from error
             return SentTest(status=status, place=local, public=False)
         with _Arrival(self._captures, self._refused, self._bus, endpoint, request) as arrival:
             try:
-                status = await send_test_request(self._capture_url(endpoint), request, timeout_ms)
+                status = await send_test_request(self._addresses.capture_url(endpoint), request, timeout_ms)
             except HooklineError as error:
                 text = f"The test request got no response through {base}. {error}"
                 if await arrival.status(0) is not None:
@@ -85,10 +68,10 @@ class SendTest:
     async def _local_state(self, local: str) -> str:
         from app.server.test_request import accepts  # loaded by now
 
-        address = self._listening()
+        address = self._addresses.listening
         if address is None:
             return "Hookline itself is not listening."
-        host = self._local_base().partition("://")[2].rpartition(":")[0].strip("[]")
+        host = self._addresses.local_base().partition("://")[2].rpartition(":")[0].strip("[]")
         if await accepts(host, address[1]):
             return f"Hookline itself responds at {local}."
         return f"Hookline itself does not respond at {local} either."

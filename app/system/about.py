@@ -16,21 +16,22 @@ from typing import TYPE_CHECKING
 from app import __version__
 from app.core.about import Component, Fact, duration_text, report_text, without_home
 from app.core.own_urls import ALL_ADDRESSES
-from app.core.settings import Settings
 from app.core.store import Store
 from app.core.text import size_text, use_text
 from app.system import installation
 from app.system.licences import components
 
 if TYPE_CHECKING:
+    from app.current_settings import CurrentSettings
+    from app.server.addresses import Addresses
     from app.server.refused import RefusedLog
+    from app.troubles import Troubles
 
 DESKTOP = ("XDG_CURRENT_DESKTOP", "XDG_SESSION_DESKTOP", "DESKTOP_SESSION")
 
 
 class About:
-    """What the About dialog shows. `listening` returns the capture port's host and port, None while it is closed;
-    `base_url` what capture URLs start with."""
+    """What the About dialog shows."""
 
     def __init__(
         self,
@@ -38,15 +39,14 @@ class About:
         *,
         store: Store,
         refused: RefusedLog,
-        settings: Callable[[], Settings],
-        listening: Callable[[], tuple[str, int] | None],
-        base_url: Callable[[], str],
-        storage_trouble: Callable[[], str | None],
+        settings: CurrentSettings,
+        addresses: Addresses,
+        troubles: Troubles,
         uptime_s: Callable[[], float],
     ) -> None:
         self._folder, self._store, self._refused = folder, store, refused
-        self._current_settings, self._listening, self._base_url = settings, listening, base_url
-        self._storage_trouble, self._uptime_s = storage_trouble, uptime_s
+        self._current_settings, self._addresses = settings, addresses
+        self._troubles, self._uptime_s = troubles, uptime_s
 
     @property
     def installation(self) -> str:
@@ -55,7 +55,7 @@ class About:
 
     @property
     def base_url(self) -> str:
-        return self._base_url()
+        return self._addresses.base_url()
 
     def versions(self) -> Sequence[Fact]:
         """The versions of Python and SQLite; the window adds its own."""
@@ -93,12 +93,13 @@ class About:
             ("Requests", f"{requests} ({unread} unread)"),
             ("Refused", f"{self._refused.total} since start"),
             ("Retention", "running" if problem is None else problem.reason),
-            ("Storage problem", self._storage_trouble() or "none"),
+            ("Storage problem", self._troubles.storage or "none"),
             ("Running for", duration_text(self._uptime_s())),
         ]
 
     def _settings(self) -> list[Fact]:
-        settings, listening, use = self._current_settings(), self._listening(), self._store.limits.use()
+        settings, listening = self._current_settings.now, self._addresses.listening
+        use = self._store.limits.use()
         return [
             ("Capture port", f"{settings.port}, {'listening on ' + str(listening[1]) if listening else 'closed'}"),
             ("Capture address", _listening_scope(settings.host)),

@@ -8,9 +8,8 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from peewee import SqliteDatabase
-
 from app.db.readers import THREADS, Readers
+from peewee import SqliteDatabase
 
 
 async def test_a_read_whose_caller_has_given_up_is_not_run(tmp_path: Path) -> None:

@@ -16,8 +16,10 @@ from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers.provider import ProviderMark
 from app.core.settings import Settings, check
+from app.current_settings import CurrentSettings
 from app.db.sqlite.backup.restore import RestoreStaging
 from app.db.sqlite.store import Store
+from app.server.addresses import Addresses
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 from app.system.autostart.entry import StartCommand
@@ -80,16 +82,7 @@ class Desk:
         self.messages = Messages()
         self.tasks = Tasks(self.messages)
         self.theme = Theme()
-        self.replays = ReplayService(
-            self.store.captures,
-            self.store.deliveries,
-            self.store.endpoints,
-            self.store.replays,
-            self.bus,
-            instance_id="",
-            own_bases=lambda: (BASE + "/catch/",),
-            local_base=lambda: BASE,
-        )
+        self.replays = ReplayService(self.store, self.bus, Addresses(CurrentSettings(self.folder, {})))
         self.tunnels = FakeTunnels(self.bus)
         self.services = Services(
             store=self.store,

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Collection, Mapping
+from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from app.core.settings import Settings
 from app.core.store import Store
+from app.server.addresses import Addresses
 from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog
 from app.server.replay import ReplayService
 from app.server.tunnel.service import TunnelService
 
 if TYPE_CHECKING:
-    from app.addresses import Addresses
+    from app.current_settings import CurrentSettings
     from app.troubles import Troubles
 
 REPLAYS_KEPT = 1_000
@@ -24,8 +25,6 @@ REPLAYS_KEPT = 1_000
 
 @dataclass(frozen=True)
 class ApiServices:
-    """The callables are called for each request, so that changed settings apply at once."""
-
     store: Store
     events: EventLog
     replays: ReplayService
@@ -35,9 +34,7 @@ class ApiServices:
     addresses: Addresses
     troubles: Troubles
     uptime_s: Callable[[], float]
-    settings: Callable[[], Settings]
-    overridden: Callable[[], Mapping[str, Any]]
-    """The saved values of the settings that have another one until Hookline is closed."""
+    settings: CurrentSettings
     apply_settings: Callable[[Settings, Collection[str]], Awaitable[None]]
     """Applies other settings, and saves what changed and those named; InvalidFieldsError or PortInUseError changes
     nothing."""

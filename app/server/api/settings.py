@@ -62,11 +62,11 @@ class SettingsCalls:
         is saved if it is given. 409 when a port is in use."""
         given = [key for key in Settings.__struct_fields__ if getattr(patch, key) is not UNSET]
         async with self._changing:
-            await self._services.apply_settings(merged(self._services.settings(), patch), given)
+            await self._services.apply_settings(merged(self._services.settings.now, patch), given)
         return json_response(self._out())
 
     def _out(self) -> msgspec.Struct:
-        settings = self._services.settings()
+        settings = self._services.settings.now
         values = {key: getattr(settings, key) for key in Settings.__struct_fields__}
-        overridden = {key: value for key, value in self._services.overridden().items() if key in values}
+        overridden = {key: value for key, value in self._services.settings.overridden.items() if key in values}
         return SettingsOut(**values, overridden=overridden)

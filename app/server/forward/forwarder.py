@@ -22,7 +22,7 @@ from app.core.events import (
     TargetChanged,
 )
 from app.core.model import DeliveryState, Endpoint
-from app.core.store import CaptureRepository, DeliveryRepository, EndpointRepository, TargetRepository
+from app.core.store import EndpointRepository, Store
 from app.core.target import PausedBy, Target
 from app.core.target_text import resume_advice
 from app.core.text import count_of
@@ -130,20 +130,11 @@ _GRACE_S = 0.5
 class Forwarder:
     """Forwards captured requests; targets do not wait for each other."""
 
-    def __init__(  # noqa: PLR0917 - the parts it connects
-        self,
-        captures: CaptureRepository,
-        deliveries: DeliveryRepository,
-        endpoints: EndpointRepository,
-        targets: TargetRepository,
-        bus: Bus,
-        responses: TargetResponses,
-        instance_id: str,
-    ) -> None:
-        self._queue, self._endpoints, self._targets, self._responses = deliveries, endpoints, targets, responses
-        self._sender = LazySender(captures, instance_id)
-        self._failure_log = FailureLog(endpoints)
-        self._bus = bus
+    def __init__(self, store: Store, bus: Bus, responses: TargetResponses) -> None:
+        self._queue, self._endpoints, self._targets = store.deliveries, store.endpoints, store.targets
+        self._responses, self._bus = responses, bus
+        self._sender = LazySender(store.captures, store.account.instance_id)
+        self._failure_log = FailureLog(store.endpoints)
         self._workers: dict[int, TargetWorker] = {}
         self._unstorable: set[str] = set()
         self._tasks: set[asyncio.Task[None]] = set()

@@ -25,6 +25,7 @@ from app.core.replay.spec import BackToBack, EarlierResults, OneUrl, OtherEndpoi
 from app.core.store import DeliveryRepository, EndpointRepository
 from app.core.target import Target
 from app.core.text import count_of
+from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender
 from app.server.replay.selection import Selection
 
@@ -80,15 +81,14 @@ class ReplayRunner:
         deliveries: DeliveryRepository,
         endpoints: EndpointRepository,
         sender: LazySender,
-        local_url: Callable[[str], str],
+        addresses: Addresses,
     ) -> None:
         """`before` is what came of the deliveries before an end interrupted the replay: those that had ended are
-        counted, and not sent again.
-        `local_url` is the capture URL of a slug as this machine reaches it."""
+        counted, and not sent again."""
         self.replay = replay
         self._spec, self._selection = replay.spec, selection
         self._before, self._interrupted = dict(before.ended), Counter(before.interrupted)
-        self._deliveries, self._endpoints, self._sender, self._local_url = deliveries, endpoints, sender, local_url
+        self._deliveries, self._endpoints, self._sender, self._addresses = deliveries, endpoints, sender, addresses
         self._sent = self._dropped = self._duplicated = self._incomplete = 0
         self._repeated = before.repeated
         self._total = len(selection) * self._spec.times
@@ -359,7 +359,7 @@ class ReplayRunner:
                 if target.active and destination.target_id in (None, target.id):
                     yield target
             return
-        url = destination.url if isinstance(destination, OneUrl) else self._local_url(destination.slug)
+        url = destination.url if isinstance(destination, OneUrl) else self._addresses.local_url(destination.slug)
         yield Target(id=0, endpoint_id=capture.endpoint_id, url=url, parallel=self._spec.concurrency)
 
 

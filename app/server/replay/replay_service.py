@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from msgspec.structs import replace
@@ -26,7 +25,8 @@ from app.core.replay.spec import (
 )
 from app.core.replay.summary import replay_summary
 from app.core.rules import FieldError
-from app.core.store import CaptureRepository, DeliveryRepository, EndpointRepository, ReplayRepository
+from app.core.store import Store
+from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender
 from app.server.replay.replay_runner import ReplayRunner
 from app.server.replay.selection import select
@@ -43,19 +43,13 @@ class ReplayService:
 
     def __init__(
         self,
-        captures: CaptureRepository,
-        deliveries: DeliveryRepository,
-        endpoints: EndpointRepository,
-        replays: ReplayRepository,
+        store: Store,
         bus: Bus,
-        *,
-        instance_id: str,
-        own_bases: Callable[[], Sequence[str]],
-        local_base: Callable[[], str],
+        addresses: Addresses,
     ) -> None:
-        self._captures, self._deliveries, self._endpoints, self._replays = captures, deliveries, endpoints, replays
-        self._bus, self._own_bases, self._local_base = bus, own_bases, local_base
-        self._sender = LazySender(captures, instance_id)
+        self._captures, self._endpoints, self._replays = store.captures, store.endpoints, store.replays
+        self._deliveries, self._bus, self._addresses = store.deliveries, bus, addresses
+        self._sender = LazySender(store.captures, store.account.instance_id)
         self._runners: dict[str, ReplayRunner] = {}
         self._waiting: dict[str, Replay] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
@@ -68,7 +62,7 @@ class ReplayService:
         Raises InvalidFieldsError or StorageUnavailableError.
         """
         spec = with_full_urls(spec)
-        errors = replay_errors(spec, self._own_bases())
+        errors = replay_errors(spec, self._addresses.own_bases())
         if isinstance(spec.destination, OtherEndpoint) and self._endpoints.by_slug(spec.destination.slug) is None:
             text = f"No endpoint has the slug {spec.destination.slug!r}."
             errors.append(FieldError(field="destination.slug", message=text))
@@ -191,7 +185,7 @@ class ReplayService:
             deliveries=self._deliveries,
             endpoints=self._endpoints,
             sender=self._sender,
-            local_url=lambda slug: f"{self._local_base()}/catch/{slug}",
+            addresses=self._addresses,
         )
         del self._waiting[replay.id]
         self._runners[replay.id] = runner

@@ -11,11 +11,12 @@ from typing import NamedTuple
 from app.core.clock import now_us
 from app.core.errors import HooklineError, NotFoundError
 from app.core.events import Bus
-from app.core.store import EndpointRepository, TunnelRepository
+from app.core.store import Store
 from app.core.tunnel.options import saved_after, shown_values, values_to_run
 from app.core.tunnel.program import FoundProgram
 from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.tunnel import CONNECTED, Probe, Tunnel, TunnelState
+from app.server.addresses import Addresses
 from app.server.probe_key import ProbeKey
 from app.server.tunnel.current_tunnel import CurrentTunnel
 from app.server.tunnel.launch import Launch, installed_path
@@ -39,26 +40,24 @@ class TunnelService(CurrentTunnel):
 
     Each change publishes `TunnelChanged`.
 
-    `address` returns the capture port's host and port, None while it is closed. `folder` is for what programs keep,
-    such as the keys of SSH servers.
+    `folder` is for what programs keep, such as the keys of SSH servers.
     """
 
     def __init__(
         self,
         specs: Callable[[], Mapping[str, ProgramSpec]],
-        repository: TunnelRepository,
-        endpoints: EndpointRepository,
+        store: Store,
         options: OptionsFile,
         bus: Bus,
         *,
         probe_key: ProbeKey,
-        address: Callable[[], tuple[str, int] | None],
+        addresses: Addresses,
         folder: Path,
         timing: Timing = _DEFAULT_TIMING,
     ) -> None:
-        super().__init__(repository, endpoints, bus)
+        super().__init__(store.tunnels, store.endpoints, bus)
         self._specs, self._options = specs, options
-        self._probe_key, self._address, self._folder, self._timing = probe_key, address, folder, timing
+        self._probe_key, self._addresses, self._folder, self._timing = probe_key, addresses, folder, timing
         self._session: Session | None = None
         self._changing, self._saving = asyncio.Lock(), asyncio.Lock()
         self._closed = False
@@ -102,7 +101,7 @@ class TunnelService(CurrentTunnel):
         """
         spec = self._spec(program_id)
         values = values_to_run(spec, self._saved.get(program_id, {}))
-        if self._address() is None:
+        if self._addresses.listening is None:
             raise HooklineError("Hookline is not listening, so a tunnel would lead nowhere. Start Hookline first.")
         launch = await asyncio.to_thread(Launch.find, spec, values, self._folder)
         async with self._changing:
@@ -111,7 +110,7 @@ class TunnelService(CurrentTunnel):
             await self._end_session()
             self.begin(state=TunnelState.STARTING, program=program_id, started_at=now_us())
             self.launch = launch
-            self._session = Session(self, launch, self._address, self._timing, self._probe_key, persistent=persistent)
+            self._session = Session(self, launch, self._addresses, self._timing, self._probe_key, persistent=persistent)
             self._session.start()
         return self.tunnel
 

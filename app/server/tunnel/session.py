@@ -7,7 +7,7 @@ import asyncio
 import contextlib
 import logging
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from app.core.clock import now_us
 from app.core.gist.words import shortened
 from app.core.tunnel.output import WORDS_MAX, known_url
 from app.core.tunnel.tunnel import CONNECTED, Probe, TunnelState
+from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import load
 from app.server.probe_key import ProbeKey
 from app.server.tunnel.current_tunnel import CurrentTunnel
@@ -72,19 +73,19 @@ class End(NamedTuple):
 
 
 class Session:
-    """Runs until its program may not be started again, or `end`. `address` is as in `TunnelService`."""
+    """Runs until its program may not be started again, or `end`."""
 
     def __init__(
         self,
         current: CurrentTunnel,
         launch: Launch,
-        address: Callable[[], tuple[str, int] | None],
+        addresses: Addresses,
         timing: Timing,
         probe_key: ProbeKey,
         *,
         persistent: bool,
     ) -> None:
-        self.launch, self._address = launch, address
+        self.launch, self._addresses = launch, addresses
         self.grace_s: float | None = None
         self._current, self._timing, self._probe_key, self._persistent = current, timing, probe_key, persistent
         self._task: asyncio.Task[None]
@@ -153,7 +154,7 @@ class Session:
     async def _run_once(self) -> End:
         name = self.launch.name
         self._failed_probes = 0
-        address = self._address()
+        address = self._addresses.listening
         if address is None:
             return End("Hookline's capture port is closed.", retry=True)
         try:

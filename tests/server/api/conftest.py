@@ -9,12 +9,13 @@ from typing import Any
 import httpx
 import pytest
 
-from app.addresses import Address, Addresses
 from app.core.errors import InvalidFieldsError, PortInUseError
 from app.core.events import Bus
 from app.core.model import Capture, Endpoint
 from app.core.settings import Settings, check
+from app.current_settings import CurrentSettings
 from app.db.sqlite.store import Store
+from app.server.addresses import Addresses
 from app.server.api import ApiServer, ApiServices
 from app.server.api.event_log import EventLog
 from app.server.refused import RefusedLog
@@ -26,6 +27,13 @@ from tests.stored import store_request
 TOKEN = "a-token-for-tests-only"
 
 
+class PublicAddresses(Addresses):
+    """Those of a Hookline that the internet reaches."""
+
+    def public_base(self) -> str:
+        return "https://hooks.example"
+
+
 class Desk:
     """A store, the API in front of it, and the values that the application would hand in."""
 
@@ -33,37 +41,17 @@ class Desk:
         self.store = store
         self.refused = RefusedLog(bus.publish)
         self.events = EventLog(bus, store.captures)
-        self.replays = ReplayService(
-            store.captures,
-            store.deliveries,
-            store.endpoints,
-            store.replays,
-            bus,
-            instance_id=store.account.instance_id,
-            own_bases=lambda: ("http://127.0.0.1:8787/catch/",),
-            local_base=lambda: self.capture_url or "",
-        )
-        self.tunnels = tunnels.service(store, bus, folder, {"stand-in": tunnels.spec("in pieces")})
-        self.capture_url: str | None = "http://127.0.0.1:8787"
+        self.settings = CurrentSettings(folder, {})
+        self.addresses = PublicAddresses(self.settings)
+        self.addresses.listening = "127.0.0.1", 8787
+        self.replays = ReplayService(store, bus, self.addresses)
+        programs = {"stand-in": tunnels.spec("in pieces")}
+        self.tunnels = self.addresses.tunnel = tunnels.service(store, bus, folder, programs, addresses=self.addresses)
         self.troubles = Troubles(bus)
-        self.base = "https://hooks.example"
-        self.settings = Settings()
-        self.overridden: dict[str, Any] = {}
         self.kept: list[str] = []
         self.taken_port = 9999
-        self.addresses = Addresses(
-            lambda: self.settings,
-            capture=self._listening,
-            api=lambda: None,
-            tunnel_base=lambda: self.base,
-            tunnel_bases=tuple,
-        )
         self.server = ApiServer(self.services(), TOKEN)
         self.client: httpx.AsyncClient
-
-    def _listening(self) -> Address | None:
-        url = None if self.capture_url is None else httpx.URL(self.capture_url)
-        return None if url is None else (url.host, url.port or 0)
 
     def services(self) -> ApiServices:
         return ApiServices(
@@ -76,8 +64,7 @@ class Desk:
             addresses=self.addresses,
             troubles=self.troubles,
             uptime_s=lambda: 1.5,
-            settings=lambda: self.settings,
-            overridden=lambda: self.overridden,
+            settings=self.settings,
             apply_settings=self.apply,
         )
 
@@ -86,7 +73,7 @@ class Desk:
             raise InvalidFieldsError(errors)
         if new.port == self.taken_port:
             raise PortInUseError("127.0.0.1", new.port)
-        self.settings = new
+        await self.settings.save(new, keep)
         self.kept = list(keep)
         self.store.limits.set_limit(new.storage_limit, new.when_full)
 

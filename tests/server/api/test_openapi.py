@@ -195,7 +195,7 @@ async def test_bounds_of_numbers_are_enforced(desk: Desk, name: str) -> None:
                 body |= {"ids": [ID], "url": "http://127.0.0.1:9/"}
             if dotted in ("scale", "longest_gap_ms"):
                 body |= {"gaps": "original"}
-            desk.settings = Settings()
+            await desk.settings.save(Settings())
             method = "POST" if name in POSTS else "PATCH"
             response = await desk.client.request(method, POSTS.get(name) or PATCHES[name], json=body)
             if allowed:

@@ -115,12 +115,12 @@ async def test_a_request_is_sent_to_another_endpoint_while_hookline_captures(des
         target_responses=TargetResponses(),
     )
     await server.start("127.0.0.1", 0)
-    desk.capture_url = "http://{}:{}".format(*server.address)
+    desk.addresses.listening = server.address
     call = f"/requests/{made.id}/replay", {"to_endpoint": "other"}
     assert (await desk.client.post(call[0], json=call[1])).json()["state"] == "delivered"
     await server.stop()
     assert [row.target for row in await desk.store.captures.page(other.id)] == ["/catch/other/0?a=0"]
-    desk.capture_url = None
+    desk.addresses.listening = None
     told = problem(await desk.client.post(call[0], json=call[1]), 409, "cannot-replay")
     assert "not running" in told["detail"]
 

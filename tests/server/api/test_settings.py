@@ -28,13 +28,12 @@ async def test_what_is_given_is_changed_and_all_else_stays(desk: Desk) -> None:
         "overridden": {},
     }
     assert (await desk.client.get("/settings")).json() == changed.json()
-    assert desk.settings.theme == "system"
+    assert desk.settings.now.theme == "system"
     assert (await desk.client.patch("/settings", json={"storage_limit": None})).json()["storage_limit"] is None
 
 
 async def test_values_of_this_run_are_told_and_saved_when_given(desk: Desk) -> None:
-    desk.settings = Settings(port=9000)
-    desk.overridden = {"port": 8787}
+    desk.settings.override(port=9000)
     read = (await desk.client.get("/settings")).json()
     assert (read["port"], read["overridden"]) == (9000, {"port": 8787})
     assert (await desk.client.patch("/settings", json={"port": 9000})).status_code == 200
@@ -63,7 +62,7 @@ async def test_what_breaks_a_rule_is_named_and_changes_nothing(
     desk: Desk, body: dict[str, Any], named: list[str]
 ) -> None:
     assert fields(await desk.client.patch("/settings", json=body)) == named
-    assert desk.settings == Settings()
+    assert desk.settings.now == Settings()
 
 
 async def test_a_port_that_is_taken_is_a_conflict(desk: Desk) -> None:

@@ -60,7 +60,7 @@ async def test_errors_say_what_is_wrong(desk: Desk) -> None:
     assert fields(await desk.client.put(path, json={"name": "ABC", "other": "x"})) == ["name", "other"]
     assert fields(await desk.client.put(path, json={"name": 5})) == ["name"]
     problem(await desk.client.put(path, json=[]), 422, "invalid-fields")
-    desk.capture_url = None
+    desk.addresses.listening = None
     told = problem(await desk.client.post("/tunnel/start", json={"program": "stand-in"}), 409, "not-running")
     assert "hookline serve" in told["detail"]
 

@@ -21,7 +21,7 @@ from app.server.forward import Forwarder
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
 from tests import factories
-from tests.stored import store_request
+from tests.stored import store_request, store_with
 
 
 class Stage:
@@ -46,16 +46,7 @@ class Stage:
         self.forwarder = self.new_forwarder(self.store.deliveries)
 
     def new_forwarder(self, deliveries: DeliveryRepository) -> Forwarder:
-        store = self.store
-        return Forwarder(
-            store.captures,
-            deliveries,
-            store.endpoints,
-            store.targets,
-            self.bus,
-            self.responses,
-            store.account.instance_id,
-        )
+        return Forwarder(store_with(self.store, deliveries=deliveries), self.bus, self.responses)
 
     async def close(self) -> None:
         await self.forwarder.stop()

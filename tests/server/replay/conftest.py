@@ -13,6 +13,8 @@ from msgspec.structs import replace
 from app.core.events import ReplayChanged
 from app.core.model import Capture, DeliveryState, Endpoint
 from app.core.replay.spec import Replay, ReplaySpec, ReplayState
+from app.current_settings import CurrentSettings
+from app.server.addresses import Addresses
 from app.server.replay import ReplayService
 from tests.server.forward.conftest import Stage, capture_port  # noqa: F401 - a fixture
 from tests.server.forward.targets import Received
@@ -27,18 +29,8 @@ class ReplayStage(Stage):
         await super().open()
         self.announced: list[Replay] = []
         self._progress = asyncio.Event()
-        self.base = ""
-        store = self.store
-        self.replays = ReplayService(
-            store.captures,
-            store.deliveries,
-            store.endpoints,
-            store.replays,
-            self.bus,
-            instance_id=store.account.instance_id,
-            own_bases=lambda: (),
-            local_base=lambda: self.base,
-        )
+        self.addresses = Addresses(CurrentSettings(self.folder, {}))
+        self.replays = ReplayService(self.store, self.bus, self.addresses)
         self.bus.subscribe(ReplayChanged, self._changed)
 
     def _changed(self, event: ReplayChanged) -> None:

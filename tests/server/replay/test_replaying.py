@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from urllib.parse import urlsplit
 
 import pytest
 from msgspec.structs import replace
@@ -130,7 +131,8 @@ async def test_what_is_being_sent_names_the_url_it_requests(
 
 
 async def test_another_endpoint_captures_them(stage: ReplayStage, capture_port: str) -> None:
-    stage.base = capture_port
+    place = urlsplit(capture_port)
+    stage.addresses.listening = place.hostname or "", place.port or 0
     endpoint = await stage.endpoint("http://127.0.0.1:9/")
     other = await stage.store.endpoints.create(factories.draft(slug="other"))
     await stage.captures(endpoint, 3)

@@ -64,7 +64,7 @@ class TunnelRig:
             self.bus,
             self.folder,
             {one.program.id: one for one in specs},
-            address=lambda: self.capture.address,
+            addresses=tunnels.listening_at(self.folder, self.capture.address),
             timing=tunnels.FAST.__class__(**{**tunnels.FAST.__dict__, **timing}),
             probe_key=self.key,
         )

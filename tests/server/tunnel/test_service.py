@@ -93,7 +93,7 @@ async def test_a_missing_program_is_explained(rig: TunnelRig) -> None:
 
 async def test_without_a_capture_port_there_is_no_tunnel(rig: TunnelRig) -> None:
     service = await rig.use(spec("silent"))
-    service._address = lambda: None
+    service._addresses.listening = None
     with pytest.raises(HooklineError, match="not listening"):
         await service.start("stand-in")
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from app.core.model import Endpoint
 from app.core.own_urls import ALL_ADDRESSES, CAPTURE_PATH
-from app.core.settings import Settings
+from app.server.tunnel.current_tunnel import CurrentTunnel
+
+if TYPE_CHECKING:
+    from app.current_settings import CurrentSettings
 
 LOOPBACK = "127.0.0.1"
 
@@ -15,37 +18,27 @@ Address = tuple[str, int]
 
 
 class Addresses:
-    """`capture` and `api` are where the two ports listen now, None while they are closed; `tunnel_base` is what the
-    tunnel's URL begins with while it is up, and `tunnel_bases` all that it has had."""
+    """The application says here where the two ports listen, and which tunnel there is."""
 
-    def __init__(
-        self,
-        settings: Callable[[], Settings],
-        *,
-        capture: Callable[[], Address | None],
-        api: Callable[[], Address | None],
-        tunnel_base: Callable[[], str | None],
-        tunnel_bases: Callable[[], Sequence[str]],
-    ) -> None:
-        self._settings, self._capture, self._api = settings, capture, api
-        self._tunnel_base, self._tunnel_bases = tunnel_base, tunnel_bases
-
-    @property
-    def listening(self) -> Address | None:
+    def __init__(self, settings: CurrentSettings) -> None:
+        self._settings = settings
+        self.listening: Address | None = None
         """Host and port senders reach, None while the capture port is closed."""
-        return self._capture()
+        self.api: Address | None = None
+        """Those of the local API."""
+        self.tunnel: CurrentTunnel | None = None
+        """None until the store is open."""
 
     @property
     def api_url(self) -> str:
         """The local API's address without a path."""
-        address = self._api()
-        if address is None:
+        if self.api is None:
             raise RuntimeError("the local API is not being served")
-        return f"http://{address[0]}:{address[1]}"
+        return f"http://{self.api[0]}:{self.api[1]}"
 
     def local_base(self) -> str:
         """The capture port's own address, as a program on this machine reaches it."""
-        settings = self._settings()
+        settings = self._settings.now
         host, port = self.listening or (settings.host, settings.port)
         if host in ALL_ADDRESSES:
             host = LOOPBACK
@@ -58,7 +51,7 @@ class Addresses:
 
     def public_base(self) -> str | None:
         """The tunnel's URL while it is up, else the public base URL of the settings; None without either."""
-        return self._tunnel_base() or self._settings().base_url
+        return (self.tunnel.base if self.tunnel is not None else None) or self._settings.now.base_url
 
     def base_url(self) -> str:
         """What capture URLs begin with: the public base, or else the capture port's own address."""
@@ -68,18 +61,18 @@ class Addresses:
         """The URL to give to senders of `endpoint`."""
         return f"{self.base_url().rstrip('/')}/catch/{endpoint.slug}"
 
-    def local_url(self, endpoint: Endpoint) -> str:
-        """The URL by which this machine reaches `endpoint`, regardless of the public base URL."""
-        return f"{self.local_base()}/catch/{endpoint.slug}"
+    def local_url(self, slug: str) -> str:
+        """The URL by which this machine reaches an endpoint, regardless of the public base URL."""
+        return f"{self.local_base()}/catch/{slug}"
 
     def own_bases(self) -> tuple[str, ...]:
         """The prefixes of Hookline's own URLs, on the capture port and the API port, which no forward URL may have."""
-        settings, listening, api = self._settings(), self.listening, self._api()
+        settings, listening = self._settings.now, self.listening
         bases = [self.local_base(), f"http://{LOOPBACK}:{listening[1] if listening else settings.port}"]
         if settings.base_url:
             bases.append(settings.base_url)
-        bases.extend(self._tunnel_bases())
-        api_ports = {settings.api_port} | ({api[1]} if api is not None else set())
+        bases.extend(self.tunnel.bases if self.tunnel is not None else ())
+        api_ports = {settings.api_port} | ({self.api[1]} if self.api is not None else set())
         return (
             *dict.fromkeys(base.rstrip("/") + CAPTURE_PATH for base in bases),
             *(f"http://{LOOPBACK}:{port}/" for port in sorted(api_ports - {0})),
