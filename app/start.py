@@ -47,11 +47,11 @@ def start(given: Sequence[str]) -> int:
         window=show_window,
         open_api=_open_api,
         selftest=_selftest,
-        portable_folder=portable_folder,
-        is_bundle=is_bundle,
         require_database=_require_database,
         restore=_restore,
         doctor=_doctor,
+        portable_folder=portable_folder(),
+        is_bundle=is_bundle(),
     )
     return run_command_line(given, services)
 

@@ -166,7 +166,7 @@ def _stored(metavar: str, word: str, given: str | None, services: CliServices) -
     names = [(LAST, LASTS[metavar])] if metavar in LASTS else []
     if metavar not in PATHS:
         return []
-    address = find_running(absolute_path(Path(given) if given else default_folder(services.portable_folder())))
+    address = find_running(absolute_path(Path(given) if given else default_folder(services.portable_folder)))
     if address is None or word.startswith("@"):
         return names
     from hookline.calls import Pages  # start-up time: only where something is asked

@@ -146,4 +146,4 @@ async def _with_api(options: argparse.Namespace, out: Output, api: ApiClient) ->
 
 def _folder(options: argparse.Namespace, services: CliServices) -> Path:
     """The absolute data folder."""
-    return absolute_path(getattr(options, "data_dir", None) or default_folder(services.portable_folder()))
+    return absolute_path(getattr(options, "data_dir", None) or default_folder(services.portable_folder))

@@ -72,8 +72,9 @@ def run(folder: Path, capsys: pytest.CaptureFixture[str]) -> Run:
 
 
 def services(**given: Any) -> CliServices:
-    """Those given, and nothing behind the others."""
-    return CliServices(**{**dict.fromkeys(("serve", "listen", "window", "open_api", "selftest")), **given})
+    """Those given, and nothing behind the others. No folder has lost its database."""
+    nothing = dict.fromkeys(CliServices.__struct_fields__)
+    return CliServices(**{**nothing, "require_database": lambda _: None, **given})
 
 
 def command(*arguments: str) -> list[str]:

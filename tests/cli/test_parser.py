@@ -20,6 +20,7 @@ from app.cli.options import SelftestOptions, ServeOptions, WindowOptions, defaul
 from app.core.launch_request import LaunchAction
 from app.core.links import BrokenLink, EndpointLink, RequestLink
 from hookline.running import ApiAddress
+from tests.cli.conftest import services
 
 ROOT = Path(__file__).parents[2]
 
@@ -33,7 +34,7 @@ class Asked:
         self.selftest: SelftestOptions | None = None
 
     def services(self) -> CliServices:
-        return CliServices(
+        return services(
             serve=self._serve, listen=closed, window=self._window, open_api=self._open, selftest=self._selftest
         )
 
@@ -57,7 +58,7 @@ def closed(*_: object) -> NoReturn:
     raise AssertionError("no door is to be opened")
 
 
-CLOSED = CliServices(serve=closed, listen=closed, window=closed, open_api=closed, selftest=closed)
+CLOSED = services(serve=closed, listen=closed, window=closed, open_api=closed, selftest=closed)
 
 
 def test_serve_hands_on_all_it_was_given(tmp_path: Path) -> None:

@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from app.cli.main import main
-from app.cli.services import CliServices
-from tests.cli.conftest import ROOT, Program, Run, command
+from tests.cli.conftest import ROOT, Program, Run, command, services
 from tests.cli.sending import post
 from tests.support import free_port
 
@@ -179,9 +178,5 @@ def test_an_error_that_is_a_bug_is_not_hidden(tmp_path: Path) -> None:
     def broken(*_: object) -> int:
         raise ZeroDivisionError
 
-    def unused(_: Path) -> object:
-        raise AssertionError
-
-    services = CliServices(serve=broken, listen=broken, window=broken, open_api=unused, selftest=broken)  # type: ignore[arg-type]
     with pytest.raises(ZeroDivisionError):
-        main(["serve", "--data-dir", str(tmp_path)], services)
+        main(["serve", "--data-dir", str(tmp_path)], services(serve=broken))

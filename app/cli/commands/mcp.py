@@ -42,7 +42,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
 async def serve(call: LocalCall) -> int:
     """Serve until standard input ends. CliError if the protocol's library is not installed."""
     if find_spec("mcp") is None:
-        raise CliError(_PACKAGED if call.services.is_bundle() else _NOT_INSTALLED, Exit.ENVIRONMENT)
+        raise CliError(_PACKAGED if call.services.is_bundle else _NOT_INSTALLED, Exit.ENVIRONMENT)
     # Start-up time: both import much.
     from app.cli.connect import connect
     from app.cli.mcp.server import build_server
