@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import random
 
-from app.db.store import Store
 from msgspec.structs import replace
 
 from app.core.clock import now_us
@@ -13,6 +12,7 @@ from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, Ti
 from app.core.ids import uuid7
 from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft
 from app.core.target import RetryRule, TargetDraft
+from app.db.sqlite.store import Store
 from app.ui.request.tabs.tabs import BODY, DELIVERIES
 from app.ui.shell.sidebar import ALL_DELIVERIES
 from docs.book import SIZES, Book

@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from app.db.readers import Readers
 from PySide6.QtWidgets import QDialog, QWidget
 from shiboken6 import isValid
 
 import app.ui
 from app.core.model import Capture, Endpoint
+from app.db.sqlite.reads.readers import Readers
 from app.ui.about.dialog import AboutDialog
 from app.ui.about.licences import LicencesDialog
 from app.ui.commands.shortcuts_dialog import ShortcutsDialog

@@ -8,8 +8,9 @@ import threading
 from contextlib import closing
 from pathlib import Path
 
-from app.db.readers import THREADS, Readers
 from peewee import SqliteDatabase
+
+from app.db.sqlite.reads.readers import THREADS, Readers
 
 
 async def test_a_read_whose_caller_has_given_up_is_not_run(tmp_path: Path) -> None:
