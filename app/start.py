@@ -63,6 +63,8 @@ def _draw() -> int:
 
 
 def _require_database(folder: Path) -> None:
+    import sqlite3  # noqa: F401 - a Python without it is named before anything else
+
     from app.data_folder.database_files import require_database  # start-up time, as in `_serve`
 
     require_database(folder)
