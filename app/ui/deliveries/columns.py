@@ -66,7 +66,7 @@ class DeliveryColumns(QObject):
     def measure(self) -> None:
         """Fit the rows that are listed now."""
         model, fm = self._model, self._table.fontMetrics()
-        rows = [model.delivery(row) for row in range(min(model.rowCount(), _MEASURED))]
+        rows = [model.record(row) for row in range(min(model.rowCount(), _MEASURED))]
         for column in self._texts:
             texts = {model.cell(one, column) for one in rows}
             widest = max((fm.horizontalAdvance(text[:200]) for text in texts), default=0)

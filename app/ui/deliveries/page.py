@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QKeyEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 
 from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
@@ -14,7 +14,7 @@ from app.ui.deliveries.columns import DeliveryColumns
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.filters import DeliveryFilters
 from app.ui.deliveries.pager import MAX_ROWS, DeliveryPager
-from app.ui.deliveries.table import DETAIL, QUEUED, TITLES, DeliveryDelegate, DeliveryModel, DeliveryTable
+from app.ui.deliveries.table import DETAIL, QUEUED, DeliveryModel, DeliveryTable
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -48,8 +48,8 @@ class DeliveriesPage(QWidget):
         super().__init__(parent)
         self.setProperty("part", "page")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.model = DeliveryModel(services.store.endpoints.by_id, services.store.targets.by_id, self)
-        self.table = DeliveryTable(self)
+        self.model = DeliveryModel(services.store.endpoints.by_id, services.store.targets.by_id, theme, self)
+        self.table = DeliveryTable("Deliveries", self)
         self.pager = DeliveryPager(self.model, self.table, services, tasks, self)
         self.filters = DeliveryFilters(services.store.endpoints, theme, self)
         self.commands = DeliveryCommands(services, theme, tasks, self)
@@ -60,7 +60,8 @@ class DeliveriesPage(QWidget):
         self._count: int | None = None
         self._measured = False
         """Whether the columns fit the list; rows that arrive later do not change them."""
-        self._prepare_table(theme)
+        self.table.show_rows(self.model, ROW)
+        self.table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.columns = DeliveryColumns(self.model, self.table)
         self._lay_out()
         self._connect_commands()
@@ -82,7 +83,7 @@ class DeliveriesPage(QWidget):
 
     def selected(self) -> list[Delivery]:
         """The selected deliveries, from top to bottom."""
-        return [self.model.delivery(row) for row in sorted(self._selected_rows())]
+        return [self.model.record(row) for row in sorted(self._selected_rows())]
 
     def _listed(self) -> DeliveryFilter | None:
         """What is listed, None while the page is not shown."""
@@ -124,7 +125,7 @@ class DeliveriesPage(QWidget):
         lines = [
             "\t".join(
                 [exact_time(one.queued_at)]
-                + [self.model.cell(one, column) for column in range(len(TITLES)) if column != QUEUED]
+                + [self.model.cell(one, column) for column in range(self.model.columnCount()) if column != QUEUED]
             )
             for one in self.selected()
         ]
@@ -185,7 +186,7 @@ class DeliveriesPage(QWidget):
         first = self.table.rowAt(0)
         last = self.table.rowAt(self.table.viewport().height() - 1)
         for row in range(max(0, first), (last if last >= 0 else self.model.rowCount() - 1) + 1):
-            if self.model.delivery(row).state is DeliveryState.QUEUED:
+            if self.model.record(row).state is DeliveryState.QUEUED:
                 self.table.update(self.model.index(row, DETAIL))
 
     @Slot()
@@ -198,10 +199,7 @@ class DeliveriesPage(QWidget):
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:
         """At the pointer, or below the current row if a key opened it."""
-        table = self.table
-        if not table.viewport().rect().contains(place) or not table.indexAt(place).isValid():
-            place = table.visualRect(table.currentIndex()).bottomLeft() + QPoint(metrics.SPACE_5, 0)
-        self.commands.show_menu(table.viewport().mapToGlobal(place))
+        self.commands.show_menu(self.table.menu_place(place))
 
     def _connect_commands(self) -> None:
         commands, table = self.commands, self.table
@@ -212,30 +210,11 @@ class DeliveriesPage(QWidget):
         commands.announced.connect(self.announced)
         for command in (commands.copy_row, commands.retry, commands.send_now):
             command.add_to(table)
-        table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         table.customContextMenuRequested.connect(self._show_menu)
         table.doubleClicked.connect(commands.open.run)
         table.selectionModel().selectionChanged.connect(self._selection_changed)
         table.verticalScrollBar().valueChanged.connect(self._near_end)
         self._selection_changed()
-
-    def _prepare_table(self, theme: Theme) -> None:
-        table = self.table
-        table.setModel(self.model)
-        table.setItemDelegate(DeliveryDelegate(self.model, theme, table))
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        table.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.setTabKeyNavigation(False)
-        table.setAccessibleName("Deliveries")
-        table.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        table.verticalHeader().hide()
-        table.verticalHeader().setDefaultSectionSize(ROW)
-        header = table.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setHighlightSections(False)
 
     def _lay_out(self) -> None:
         words = QVBoxLayout()

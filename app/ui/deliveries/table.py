@@ -1,24 +1,12 @@
-"""The table of deliveries: a model that is handed rows, and a delegate that paints states and methods."""
+"""The table of deliveries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QPointF,
-    QRect,
-    QRectF,
-    Qt,
-    Slot,
-)
+from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QFont, QPainter, QTextLayout
-from PySide6.QtWidgets import QApplication, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QTableView, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -33,36 +21,33 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import METHOD_SIZE, paint_method
-from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.rows import RIGHT, Column, Rows, RowsView, badge_place
 
 STATE, QUEUED, ENDPOINT, METHOD, REQUEST, TARGET, ATTEMPTS, STATUS, DURATION, DETAIL = range(10)
-TITLES = ("State", "Queued", "Endpoint", "Method", "Request", "Target", "Attempts", "Status", "Duration", "Details")
 QUEUED_TIP = "Newest first. The tooltip of a row also has the time of its last attempt."
-RIGHT_ALIGNED = (ATTEMPTS, STATUS, DURATION)
-RowIndex = QModelIndex | QPersistentModelIndex
 Numbered = tuple[int, Delivery]
-_TEXT_MARGIN = 3
-"""Pixels that Qt leaves beside a cell's text."""
 
 
-class DeliveryModel(QAbstractTableModel):
+class DeliveryModel(Rows[Delivery]):
     """The last queued first. `endpoint_of` and `target_of` find those that deliveries are of, as they are now."""
 
     def __init__(
         self,
         endpoint_of: Callable[[int], Endpoint | None],
         target_of: Callable[[int], Target | None],
+        theme: Theme,
         parent: QObject | None = None,
     ) -> None:
-        super().__init__(parent)
+        super().__init__(self._make_columns(), parent)
         self._endpoint_of, self._target_of = endpoint_of, target_of
+        self._theme, self._font = theme, ui_font(BASE, QFont.Weight.Medium)
         self._rows: list[Numbered] = []
         self._at: dict[str, int] | None = None
         """The row of each delivery by ID; None: not known since rows moved."""
         self._awaited: set[str] = set()
         """The requests whose deliveries others wait for, known with `_at`."""
 
-    def delivery(self, row: int) -> Delivery:
+    def record(self, row: int) -> Delivery:
         return self._rows[row][1]
 
     def target(self, delivery: Delivery) -> Target | None:
@@ -151,59 +136,45 @@ class DeliveryModel(QAbstractTableModel):
             self._at = None
             self.endRemoveRows()
 
-    def rowCount(self, parent: RowIndex = QModelIndex()) -> int:  # noqa: B008  Qt's own signature
-        return 0 if parent.isValid() else len(self._rows)
+    def _set(self, row: int, delivery: Delivery) -> None:
+        self._rows[row] = (self._rows[row][0], delivery)
+        self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
 
-    def columnCount(self, parent: RowIndex = QModelIndex()) -> int:  # noqa: B008  Qt's own signature
-        return 0 if parent.isValid() else len(TITLES)
+    def _make_columns(self) -> list[Column[Delivery]]:
+        return [
+            Column("State", self._state, self._state_tooltip, self._paint_state),
+            Column("Queued", _queued, _queued_tooltip, title_tip=QUEUED_TIP),
+            Column("Endpoint", self._endpoint),
+            Column("Method", lambda one: escape(one.captured_method), paint=self._paint_method),
+            Column("Request", lambda one: escape(_request_text(one)), _request_tooltip),
+            Column("Target", self._target_url, self._target_tooltip),
+            Column("Attempts", lambda one: str(one.attempts), align=RIGHT),
+            Column("Status", lambda one: "" if one.status is None else str(one.status), _status_tooltip, align=RIGHT),
+            Column("Duration", lambda one: "" if one.ms is None else ms_text(one.ms), align=RIGHT),
+            Column("Details", self._detail, self._detail_tooltip),
+        ]
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return TITLES[section]
-        if role == Qt.ItemDataRole.ToolTipRole and section == QUEUED:
-            return QUEUED_TIP
-        if role == Qt.ItemDataRole.TextAlignmentRole and section in RIGHT_ALIGNED:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        return None
+    def _state(self, delivery: Delivery) -> str:
+        return look_of(delivery, self.target(delivery)).words
 
-    def data(self, index: RowIndex, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The cell's text, or its tooltip."""
-        delivery, column = self._rows[index.row()][1], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self.cell(delivery, column)
-        if role == Qt.ItemDataRole.TextAlignmentRole and column in RIGHT_ALIGNED:
-            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tooltip(self._tooltip(delivery, column))
-        return None
+    def _state_tooltip(self, delivery: Delivery) -> str:
+        target = self.target(delivery)
+        if target is not None and is_paused(delivery, target):
+            return paused_text(target)
+        return self._state(delivery)
 
-    def cell(self, delivery: Delivery, column: int) -> str:
-        """A cell's text, on one line."""
-        if column == ENDPOINT:
-            endpoint = self._endpoint_of(delivery.endpoint_id)
-            return escape(endpoint.name) if endpoint is not None else ""
-        if column == STATE:
-            return look_of(delivery, self.target(delivery)).words
-        if column == DETAIL:
-            return self._detail(delivery)
-        texts = {
-            QUEUED: _moment(delivery.queued_at, now_us()),
-            METHOD: escape(delivery.captured_method),
-            REQUEST: escape(_request_text(delivery)),
-            TARGET: escape(self._target_url(delivery)),
-            ATTEMPTS: str(delivery.attempts),
-            STATUS: "" if delivery.status is None else str(delivery.status),
-            DURATION: "" if delivery.ms is None else ms_text(delivery.ms),
-        }
-        return texts[column]
+    def _endpoint(self, delivery: Delivery) -> str:
+        endpoint = self._endpoint_of(delivery.endpoint_id)
+        return escape(endpoint.name) if endpoint is not None else ""
 
     def _target_url(self, delivery: Delivery) -> str:
         """The target's URL without its scheme; the URL requested if it is no target, or was deleted."""
         target = self.target(delivery)
         url = target.url if target is not None else delivery.url
-        return url.partition("://")[2] or url
+        return escape(url.partition("://")[2] or url)
+
+    def _target_tooltip(self, delivery: Delivery) -> str:
+        return escape(delivery.request_url(self.target(delivery)))
 
     def _detail(self, delivery: Delivery) -> str:
         """The next attempt of a queued delivery, why another was not delivered."""
@@ -214,82 +185,18 @@ class DeliveryModel(QAbstractTableModel):
             marks.append(_reason(delivery))
         return " · ".join(filter(None, marks))
 
-    def _tooltip(self, delivery: Delivery, column: int) -> str:
-        target = self.target(delivery)
-        if column == STATE and target is not None and is_paused(delivery, target):
-            return paused_text(target)
-        if column == QUEUED:
-            lines = [f"Queued {exact_time(delivery.queued_at)}"]
-            if delivery.started_at is not None:
-                lines.append(f"Last attempt {exact_time(delivery.started_at)}")
-            return "\n".join(lines)
-        if column == STATUS and delivery.status is not None:
-            return status_text(delivery.status)
-        if column == TARGET:
-            return escape(delivery.request_url(target))[:2000]
-        if column == DETAIL and delivery.error:
-            reason = escape(reason_text(delivery.error, delivery.next_step))[:2000]
-            return "\n".join(filter(None, (next_text(delivery, target, now_us()), reason)))
-        if column == REQUEST:
-            return f"{escape(delivery.captured_method)} {escape(delivery.captured_target)}"[:2000]
-        return self.cell(delivery, column)[:2000]
+    def _detail_tooltip(self, delivery: Delivery) -> str:
+        if not delivery.error:
+            return self._detail(delivery)
+        reason = escape(reason_text(delivery.error, delivery.next_step))[:2000]
+        return "\n".join(filter(None, (next_text(delivery, self.target(delivery), now_us()), reason)))
 
-    @Slot()
-    def refresh_cells(self) -> None:
-        """Endpoints or targets changed, or time has passed."""
-        if self._rows:
-            self.dataChanged.emit(self.index(0, 0), self.index(len(self._rows) - 1, len(TITLES) - 1))
-
-    def _set(self, row: int, delivery: Delivery) -> None:
-        self._rows[row] = (self._rows[row][0], delivery)
-        self.dataChanged.emit(self.index(row, 0), self.index(row, len(TITLES) - 1))
-
-
-class DeliveryTable(QTableView):
-    """Rows inserted above those in view do not move them."""
-
-    def keep_in_view(self, work: Callable[[], None]) -> None:
-        """Run `work`, which changes rows; unless the newest are in view, the first row in view stays where it is."""
-        bar = self.verticalScrollBar()
-        top = self.indexAt(self.viewport().rect().topLeft())
-        if not bar.value() or not top.isValid():
-            work()
-            return
-        row, offset = QPersistentModelIndex(top), self.visualRect(top).top()
-        work()
-        if row.isValid():
-            self.updateGeometries()
-            bar.setValue(row.row() * self.verticalHeader().defaultSectionSize() - offset)
-
-
-class DeliveryDelegate(QStyledItemDelegate):
-    """Paints the state with its icon, and the method as a badge; the style paints the other cells."""
-
-    def __init__(self, model: DeliveryModel, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._model, self._theme = model, theme
-        self._font = ui_font(BASE, QFont.Weight.Medium)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: RowIndex) -> None:
-        if index.column() not in (STATE, METHOD):
-            super().paint(painter, option, index)
-            return
-        cell = QStyleOptionViewItem(option)
-        self.initStyleOption(cell, index)
-        style = QApplication.style()
-        place = style.subElementRect(QStyle.SubElement.SE_ItemViewItemText, cell, cell.widget)
-        text, cell.text = cell.text, ""
-        style.drawControl(QStyle.ControlElement.CE_ItemViewItem, cell, painter, cell.widget)
-        place = place.adjusted(_TEXT_MARGIN, 0, 0, 0)
-        if index.column() == METHOD:
-            top = place.top() + (place.height() - METHOD_SIZE.height()) // 2
-            badge = QRectF(place.left(), top, METHOD_SIZE.width(), METHOD_SIZE.height())
-            paint_method(painter, badge, text, self._theme.tokens)
-        else:
-            self._paint_state(painter, place, self._model.delivery(index.row()))
+    def _paint_method(self, painter: QPainter, place: QRect, delivery: Delivery) -> None:
+        badge = QRectF(badge_place(place, METHOD_SIZE.width(), METHOD_SIZE.height()))
+        paint_method(painter, badge, escape(delivery.captured_method), self._theme.tokens)
 
     def _paint_state(self, painter: QPainter, place: QRect, delivery: Delivery) -> None:
-        look = look_of(delivery, self._model.target(delivery))
+        look = look_of(delivery, self.target(delivery))
         painter.save()
         top = place.top() + (place.height() - metrics.ICON) // 2
         ratio = painter.deviceTransform().m11()
@@ -306,6 +213,23 @@ class DeliveryDelegate(QStyledItemDelegate):
         painter.restore()
 
 
+class DeliveryTable(RowsView):
+    """Rows inserted above those in view do not move them."""
+
+    def keep_in_view(self, work: Callable[[], None]) -> None:
+        """Run `work`, which changes rows; unless the newest are in view, the first row in view stays where it is."""
+        bar = self.verticalScrollBar()
+        top = self.indexAt(self.viewport().rect().topLeft())
+        if not bar.value() or not top.isValid():
+            work()
+            return
+        row, offset = QPersistentModelIndex(top), self.visualRect(top).top()
+        work()
+        if row.isValid():
+            self.updateGeometries()
+            bar.setValue(row.row() * self.verticalHeader().defaultSectionSize() - offset)
+
+
 def _reason(delivery: Delivery) -> str:
     """A status's usual phrase is shorter than the sentence around it."""
     if delivery.status is not None and delivery.status >= 300:
@@ -315,10 +239,25 @@ def _reason(delivery: Delivery) -> str:
     return escape(reason_text(delivery.error, delivery.next_step)).replace("\n", " ")
 
 
-def _moment(at_us: int, now_us: int) -> str:
+def _queued(delivery: Delivery) -> str:
     """`14:02:31`; of an earlier day, its date: `12 Nov`."""
-    day = day_text(at_us, now_us)
-    return clock_time(at_us)[:8] if day == "Today" else day
+    day = day_text(delivery.queued_at, now_us())
+    return clock_time(delivery.queued_at)[:8] if day == "Today" else day
+
+
+def _queued_tooltip(delivery: Delivery) -> str:
+    lines = [f"Queued {exact_time(delivery.queued_at)}"]
+    if delivery.started_at is not None:
+        lines.append(f"Last attempt {exact_time(delivery.started_at)}")
+    return "\n".join(lines)
+
+
+def _request_tooltip(delivery: Delivery) -> str:
+    return f"{escape(delivery.captured_method)} {escape(delivery.captured_target)}"
+
+
+def _status_tooltip(delivery: Delivery) -> str:
+    return status_text(delivery.status) if delivery.status is not None else ""
 
 
 def _request_text(delivery: Delivery) -> str:

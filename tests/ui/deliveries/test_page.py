@@ -17,7 +17,7 @@ from app.core.model import DeliveryState, Endpoint
 from app.core.text import clock_time, day_text, exact_time
 from app.ui.deliveries import commands, pager
 from app.ui.deliveries.filters import BESIDE_TEXT
-from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET, TITLES
+from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
 from app.ui.deliveries.words import NOT_FAILED, REQUEST_DELETED, no_retry
 from app.ui.request.tabs.tabs import DELIVERIES
@@ -79,7 +79,7 @@ class TestRows:
         assert (model.index(0, METHOD).data(), model.index(0, REQUEST).data()) == ("POST", "/orders")
         tooltip = str(model.index(0, DETAIL).data(Qt.ItemDataRole.ToolTipRole))
         assert tooltip.replace("\n", " ").endswith("deleted before it was sent: its retention ended.")
-        assert no_retry(model.delivery(0), desk.store.targets.by_id) == REQUEST_DELETED
+        assert no_retry(model.record(0), desk.store.targets.by_id) == REQUEST_DELETED
         (message,) = desk.messages.waiting()
         assert message.text == "2 requests were deleted before they were sent."
         await expired(desk.store, endpoint, 1)
@@ -93,7 +93,7 @@ class TestRows:
         await open_with(window, 2)
         model = window.deliveries.model
         assert states(window) == ["Waiting", "Failed"]
-        failed = {column: model.index(1, column).data() for column in range(len(TITLES))}
+        failed = {column: model.index(1, column).data() for column in range(DETAIL + 1)}
         assert failed[ENDPOINT] == "Billing"
         assert (failed[METHOD], failed[REQUEST]) == ("PUT", "/orders/7")
         assert (failed[TARGET], failed[STATUS]) == ("127.0.0.1:9/hook", "500")
@@ -122,7 +122,7 @@ class TestRows:
             window.resize(width, 720)
             await open_with(window, 40)
             await settle(10)
-            widths = [0 if table.isColumnHidden(at) else table.columnWidth(at) for at in range(len(TITLES))]
+            widths = [0 if table.isColumnHidden(at) else table.columnWidth(at) for at in range(DETAIL + 1)]
             assert sum(widths) <= table.viewport().width()
             assert widths[REQUEST] >= 120
             assert widths[DETAIL] >= 120
@@ -148,12 +148,12 @@ class TestRows:
             needed = table.fontMetrics().horizontalAdvance(model.index(0, column).data())
             assert needed <= table.columnWidth(column) - 16
         await deliver(desk, endpoint, FAILED)
-        before = [table.columnWidth(column) for column in range(len(TITLES))]
+        before = [table.columnWidth(column) for column in range(DETAIL + 1)]
         for _ in range(30):
             await deliver(desk, endpoint, FAILED, target="/catch/x/" + "long" * 20)
         await until(lambda: model.rowCount() == 32)
         await settle(10)
-        assert [table.columnWidth(column) for column in range(len(TITLES) - 1)] == before[:-1]
+        assert [table.columnWidth(column) for column in range(DETAIL)] == before[:-1]
         window.show_page(DASHBOARD)
         await open_with(window, 32)
         await until(lambda: table.columnWidth(REQUEST) > before[REQUEST])
@@ -182,7 +182,7 @@ class TestRows:
         await open_with(window, 2)
         model = window.deliveries.model
         assert model.headerData(QUEUED_COLUMN, Qt.Orientation.Horizontal) == "Queued"
-        queued = [model.delivery(row).queued_at for row in range(2)]
+        queued = [model.record(row).queued_at for row in range(2)]
         assert [model.index(row, QUEUED_COLUMN).data() for row in range(2)] == [
             clock_time(at)[:8] if day_text(at, now_us()) == "Today" else day_text(at, now_us()) for at in queued
         ]
@@ -312,13 +312,13 @@ class TestFollowing:
                 return page.pager.at_end
 
             await until(at_end)
-            ids = [page.model.delivery(row).id for row in range(page.model.rowCount())]
+            ids = [page.model.record(row).id for row in range(page.model.rowCount())]
             assert ids == [one.id for one in reversed(made)]
             bar.setValue(1000)
-            top = page.model.delivery(page.table.rowAt(0)).id
+            top = page.model.record(page.table.rowAt(0)).id
             await deliver(desk, endpoint)
             await until(lambda: page.model.rowCount() == 151)
-            assert page.model.delivery(page.table.rowAt(0)).id == top
+            assert page.model.record(page.table.rowAt(0)).id == top
 
     async def test_what_is_about_to_be_deleted_is_not_listed(self, desk: Desk, window: MainWindow) -> None:
         endpoint = await forwarding(desk)
