@@ -22,7 +22,7 @@ _WORD = re.compile(r"[^\s\"{}\[\],]*+")
 _ESCAPE = re.compile(r"\\(?:u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _SHORT = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 _NO_SECRET = frozenset({"true", "false", "null"})
-_HARMLESS = re.compile(r"(?!-|[Bb]asic )[^:=<{\[%&\\]{0,15}+\Z|-?[\d.eE+-]*+\Z", re.ASCII)
+_HARMLESS = re.compile(r"(?!-|[BbUu](?:asic |se code ))[^:=<{\[%&|\\]{0,15}+\Z|-?[\d.eE+-]*+\Z", re.ASCII)
 """A value that is too short for a key and no name with a value, or a number."""
 _NAMING = frozenset(
     {

@@ -7,12 +7,15 @@ the patterns at each character.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
 from app.core.redaction.in_base64 import holds_secrets
 from app.core.redaction.in_form import form_secrets
+from app.core.redaction.in_sentence import code_secrets
+from app.core.redaction.in_table import STEMS as TABLE_STEMS
+from app.core.redaction.in_table import table_secrets
 from app.core.redaction.names import (
     COMPOUND,
     COMPOUND_BEFORE,
@@ -102,7 +105,7 @@ _AFTER_NAME = r"(?:[\\\"'\s]|%(?:25){0,3}2[02]){0,20}+"
 _VALUE = (
     r"(?:\\{0,9}b?(?P<triple>\"{3}|'{3})(?P<block>.*?)(?=(?P=triple)|\Z)"
     r"|\\{0,9}[bru]{0,2}(?P<quote>[\"'])(?P<quoted>(?:(?!(?P=quote))[^\\\r\n]|\\.)++)"
-    r"|(?:%(?:25){0,3}2[02]){0,4}(?P<word>(?:[^\s&#\"'<>\\%]|%(?!(?:25){0,3}(?:2[0236])))++))"
+    r"|(?:%(?:25){0,3}2[02]){0,4}(?P<word>(?!\|[ \t])(?:[^\s&#\"'<>\\%]|%(?!(?:25){0,3}(?:2[0236])))++))"
 )
 _SHORT = (
     r"(?<=[a-z0-9][_.-])(?:pass|pin|otp|pw)|(?<![a-z0-9_.-])(?:pass|pin|otp|pw)(?=[ ]?=)"
@@ -158,15 +161,20 @@ def _pattern(first: str, words: str, after: str) -> re.Pattern[str]:
     return re.compile(f"{first}(?P<name>(?:{words}){after}", re.IGNORECASE | re.DOTALL | re.ASCII)
 
 
+_Place = tuple[int, bool]
+"""Where a stem is, and whether it is a compound's."""
+
+
 class _Patterns(NamedTuple):
     """What is tried at a place: where a simple or another stem is, near a compound one, and in both cases first what is
-    tried there if the place is in the name that a line begins with. The `stems` say whether they are of a compound."""
+    tried there if the place is in the name that a line begins with. The `stems` are grouped by a sign that each of a
+    group has."""
 
     simple: re.Pattern[str]
     compound: re.Pattern[str]
     simple_line: re.Pattern[str] | None = None
     compound_line: re.Pattern[str] | None = None
-    stems: Mapping[str, bool] = {}
+    stems: Mapping[str, Collection[str]] = {}
 
 
 _BEFORE = rf".{{0,{COMPOUND_BEFORE}}}?"
@@ -174,10 +182,12 @@ _FIRST = f"{_VALUES}|{_SCHEME}|{_CURL}|{_LINE}|{_IN_TUPLE}|{_IN_QUERY}|"
 _PARAMETER_STEMS, _PATH_STEMS = ([form.format(name) for name in PARAMETERS.split("|")] for form in ("{}=", "/{}/"))
 
 
-def _stems(*simple: str) -> dict[str, bool]:
-    """Also those that all patterns have."""
-    always = (*_VALUE_STEMS, "://", *SIMPLE_STEMS, *simple)
-    return {**dict.fromkeys(always, False), **dict.fromkeys(COMPOUND_STEMS, True)}
+def _stems(*some: str) -> dict[str, list[str]]:
+    """Also those that all patterns have. Most texts lack some sign, which saves looking up each of its stems."""
+    by_sign: dict[str, list[str]] = {}
+    for stem in dict.fromkeys((*_VALUE_STEMS, "://", *SIMPLE_STEMS, *some, *COMPOUND_STEMS)):
+        by_sign.setdefault(next((sign for sign in "|_=/:.-" if sign in stem), ""), []).append(stem)
+    return by_sign
 
 
 _OF_INMOST_TEXT = _Patterns(
@@ -185,7 +195,7 @@ _OF_INMOST_TEXT = _Patterns(
     _pattern(_BEFORE, COMPOUND, _IN_TEXT),
     _pattern(f"{_HEADER}|", f"{SIMPLE}|{_SHORT}", _TO_LINE_END),
     _pattern(_BEFORE, COMPOUND, _TO_LINE_END),
-    stems=_stems("bearer ", "basic ", " -", "\n-", *_SHORT_STEMS, *_PARAMETER_STEMS),
+    stems=_stems("bearer ", "basic ", " -", "\n-", *_SHORT_STEMS, *_PARAMETER_STEMS, *TABLE_STEMS),
 )
 _OF_TEXT = _OF_INMOST_TEXT._replace(simple=_pattern(f"{_URL}|{_FIRST}", f"{SIMPLE}|{_SHORT}", _IN_TEXT))
 _OF_PATH = _Patterns(
@@ -200,7 +210,9 @@ _PAIR_MIN = 9
 _MAY_BE_VALUE = re.compile(r"[ \t\n][\"']?[^\s\d']*+[\d'\t\n]|[\t\n]\S|\([\"']")
 """A word with a digit, in quotes, or in a cell or line of its own: what follows a name without a sign between them.
 Also the quoted argument of a call."""
-_NAME_STEMS = (*SIMPLE_STEMS, *COMPOUND_STEMS, *_SHORT_STEMS)
+_MAY_HOLD_VALUE = ("|", " is your ")
+"""The same of tables, and of a sentence that a code begins."""
+_NAME_STEMS = (*SIMPLE_STEMS, *COMPOUND_STEMS, *_SHORT_STEMS, *TABLE_STEMS)
 _SETTER = re.compile(r"(?<![A-Za-z])(?:[Ss]et|[Ww]ith)(?:_|(?=[A-Z]))")
 _QUERY = re.compile("[?#]")
 DEPTH_MAX = 4
@@ -211,7 +223,9 @@ def is_plain(text: str) -> bool:
     """Whether the text has only words that are too short for a key, and no names with values; quick."""
     if _PLAIN.match(text) is None:
         return False
-    if len(text) < _PAIR_MIN or _MAY_BE_VALUE.search(text) is None:
+    if len(text) < _PAIR_MIN:
+        return True
+    if _MAY_BE_VALUE.search(text) is None and not any(part in text for part in _MAY_HOLD_VALUE):
         return True
     lower = text.lower()
     return not any(stem in lower for stem in _NAME_STEMS)
@@ -224,7 +238,32 @@ def text_secrets(text: str, depth: int = 0) -> Iterator[Secret]:
     if depth < DEPTH_MAX and holds_secrets(text, partial(text_secrets, depth=depth + 1)):
         yield Secret(0, len(text))
         return
-    for found in _found(text, _OF_TEXT if depth < DEPTH_MAX else _OF_INMOST_TEXT):
+    patterns = _OF_TEXT if depth < DEPTH_MAX else _OF_INMOST_TEXT
+    lower = _lower(text)
+    places = _places(lower, patterns.stems)
+    more = list(code_secrets(text, lower)) if "code" in lower else []
+    if "|" in text:
+        more += table_secrets(text, [place for place, _ in places])
+    found = _pattern_secrets(text, patterns, places, depth)
+    yield from _merged(sorted((*found, *more))) if more else found
+
+
+def _merged(secrets: Iterable[Secret]) -> Iterator[Secret]:
+    """Without overlaps."""
+    last: Secret | None = None
+    for secret in secrets:
+        if last and secret.begin < last.end:
+            last = last._replace(end=max(last.end, secret.end))
+            continue
+        if last:
+            yield last
+        last = secret
+    if last:
+        yield last
+
+
+def _pattern_secrets(text: str, patterns: _Patterns, places: Iterable[_Place], depth: int) -> Iterator[Secret]:
+    for found in _found(text, patterns, places):
         if found.lastgroup != "url":
             yield Secret(*found.span(found.lastgroup or 0))
         else:
@@ -237,7 +276,7 @@ def url_secrets(url: str, depth: int = 0) -> Iterator[Secret]:
     """The secrets in a URL or request target: credentials, parameters of its query and fragment, secret paths."""
     find = partial(text_secrets, depth=depth + 1)
     reached = 0
-    for found in _found(url, _OF_PATH):
+    for found in _found(url, _OF_PATH, _places(_lower(url), _OF_PATH.stems)):
         query = _QUERY.search(url, reached, found.start())
         if query:
             break
@@ -251,13 +290,18 @@ def url_secrets(url: str, depth: int = 0) -> Iterator[Secret]:
             yield Secret(begin + secret.begin, begin + secret.end, secret.text)
 
 
-def _found(text: str, patterns: _Patterns) -> Iterator[re.Match[str]]:
-    """All matches in order."""
+def _lower(text: str) -> str:
+    """In small letters, each at its place."""
     lower = text.lower()
     if len(lower) != len(text):  # a capital letter that is written as two small ones
         lower = "".join(one.lower()[0] for one in text)
+    return lower
+
+
+def _found(text: str, patterns: _Patterns, places: Iterable[_Place]) -> Iterator[re.Match[str]]:
+    """All matches in order."""
     reached = 0
-    for place, is_compound in _places(lower, patterns.stems):
+    for place, is_compound in places:
         if place < reached:
             continue
         pattern, in_line = (
@@ -271,13 +315,14 @@ def _found(text: str, patterns: _Patterns) -> Iterator[re.Match[str]]:
             reached = found.end()
 
 
-def _places(lower: str, stems: Mapping[str, bool]) -> list[tuple[int, bool]]:
-    """Where a stem is, and whether it is a compound's, in order."""
+def _places(lower: str, stems: Mapping[str, Collection[str]]) -> list[_Place]:
+    """Where stems are, in order."""
     places = []
-    for stem in [one for one in stems if one in lower]:
+    for stem in [one for sign, some in stems.items() if sign in lower for one in some if one in lower]:
+        is_compound = stem in COMPOUND_STEMS
         at = lower.find(stem)
         while at >= 0:
-            places.append((at, stems[stem]))
+            places.append((at, is_compound))
             at = lower.find(stem, at + len(stem))
     return sorted(places)
 

@@ -175,6 +175,12 @@ SECRETS: dict[str, Make] = {
     "header in Base64": lambda s, r: header("X-Data", b64(json.dumps({name(r): s}))),
     "query in Base64": lambda s, r: Sent(target=f"/catch/a?state={b64(json.dumps({name(r): s})).rstrip('=')}"),
     "XML, an attribute": lambda s, r: body(f'<a><{name(r)} id="7" value="{s}"/></a>', XML),
+    "Markdown, a row": lambda s, r: body(f"# Keys\n\n| Host | h |\n| {r.choice(['API key', '`token`'])} | {s} |\n"),
+    "Markdown, a column": lambda s, r: body(f"Hi!\n\n| user | {name(r)} |\n|:---|---|\n| anna | {s} |\n\nBye\n"),
+    "Markdown, name and value": lambda s, r: body(
+        f"name | {r.choice(['value', 'host'])}\n--- | ---\nhost | h\n{name(r)} | {s}\n"
+    ),
+    "Markdown in JSON": lambda s, r: members({"text": f"| name | value |\n|---|---|\n| {name(r)} | {s} |"}),
     "a note, an error": lambda s, r: Sent(text=r.choice([f"the {name(r)}={s} is old", f"http://u:{s}@h/ is down"])),
 }  # fmt: skip
 """By the kind of place."""
@@ -244,5 +250,28 @@ HARMLESS: dict[str, Make] = {
     "binary": lambda s, r: Sent(msgspec.msgpack.encode({"ping": s, "spin": 1}), "application/msgpack"),
     "logs": lambda s, r: body(f"2026-11-20T09:00:00Z INFO worker handled /orders/{s} tokens_used=17 in 12 ms\n"),
     "notes": lambda s, r: Sent(text=r.choice([f"the password of {s} was reset", f"ask {s} for a token"])),
+    "Markdown tables": lambda s, r: body(
+        r.choice(
+            [
+                f"| id | name |\n|---|---|\n| 1 | {s} |\n",
+                f"| token count | {s} |\n| token type | {s} |\n",
+                f"| field | status code |\n|---|---|\n| {s} | 404 |\n",
+                f"| keyword | {s} |\n| passenger | {s} |\n| country code | {s} |\n",
+            ]
+        )
+    ),
+    "codes in sentences": lambda s, r: body(
+        r.choice(
+            [
+                f"Use code {s} at checkout",
+                f"Your coupon code is {s}",
+                f"exit code 1 of {s}",
+                f"the zip code {s}",
+                f"status code {s}, error code {s}",
+                f"country code DE, {s}",
+                f"a code review of {s}",
+            ]
+        )
+    ),
     "usage": lambda s, r: members({"usage": {"input_tokens": 5, "output_tokens_details": {"cached_tokens": s}}}),
 }  # fmt: skip

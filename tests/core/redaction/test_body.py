@@ -65,6 +65,9 @@ def shown(body: str, content_type: str) -> str:
         ('{"body": "a=1&pass%77ord=x&b=2"}', '{"body": "a=1&pass%77ord=[redacted]&b=2"}'),
         ('{"text": "user\\ta\\npassword\\tx"}', '{"text": "user\\ta\\npassword\\t[redacted]"}'),
         ('{"cmd": "mysql --password x"}', '{"cmd": "mysql --password [redacted]"}'),
+        ('{"a": "Use code 482913", "b": "|pin| 4829 |", "c": "| pw | ab |"}',
+         '{"a": "Use code [redacted]", "b": "|pin| [redacted] |", "c": "| pw | [redacted] |"}'),
+        ('{"a": "| a | token |\\n|---|---|\\n| b | x |"}', '{"a": "| a | token |\\n|---|---|\\n| b | [redacted] |"}'),
         # Base64 of other texts, and of an archive
         ('{"body": "YT0xJnRva2VuPWh1bnRlcjI="}', '{"body": "[redacted]"}'),
         ('{"file": "data:application/json;base64,eyJ0b2tlbiI6ICJ4In0="}', '{"file": "[redacted]"}'),
@@ -238,6 +241,7 @@ def test_no_part_of_a_body_has_a_part_of_a_secret(body: str, content_type: str) 
         *("http://a?b=", "<", "<a ", '<a b="', "<!--", "<![CDATA[", "--b\r\n", "--b\r\n\r\n", "eyJaaaaaaaa-", "%7B"),
         *("-----BEGIN PRIVATE KEY-----", "'", 'token:"', "token    ", '{"a":"{\\"a\\":', "<token>", "cookie:", " "),
         *("a://b:", "://u:p/", "token=", "x token: ", "-u a:", "token:\n", "tokentoken", "<td>token</td>", "key", "<!"),
+        *("|token", "|token|a\n", "token|a\n-|-\n", "|-|\n", "--\n", "|", "your code ", "1 is your code ", "code:\n\n"),
     ],
 )  # fmt: skip
 def test_a_long_body_is_read_in_a_moment(part: str, content_type: str) -> None:

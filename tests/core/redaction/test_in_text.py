@@ -126,6 +126,124 @@ def test_texts_lose_what_follows_a_secret_name_or_is_a_secret_by_its_form(text: 
     assert redacted_text(shown) == shown
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("Use code 482913 to sign in", "Use code [redacted] to sign in"),
+        ("Use code 482913", "Use code [redacted]"),
+        ("Your verification code is 482913", "Your verification code is [redacted]"),
+        ("Your verification code is 482 913.", "Your verification code is [redacted]."),
+        ("verification code: 482 913 for you", "verification code: [redacted] for you"),
+        ("enter the code: 482 913", "enter the code: [redacted]"),
+        ("Enter the 6-digit code *482913* within 10 min.", "Enter the 6-digit code *[redacted]* within 10 min."),
+        ("Your login code is 4829, it expires soon", "Your login code is [redacted], it expires soon"),
+        ("Your code is 4829.", "Your code is [redacted]."),
+        ("Type in code X7K2PL to verify your device", "Type in code [redacted] to verify your device"),
+        ("your one-time code: WDJB-MJHT", "your one-time code: [redacted]"),
+        ("482913 is your Google verification code", "[redacted] is your Google verification code"),
+        ("<#> G-482913 is your Google code. 2 min", "<#> [redacted] is your Google code. 2 min"),
+        ("4829 is your code", "[redacted] is your code"),
+        ("Enter this code to sign in:\r\n\r\n482 913\r\n\r\nBye",
+         "Enter this code to sign in:\r\n\r\n[redacted]\r\n\r\nBye"),
+        ("Use code 482913 to confirm your order", "Use code [redacted] to confirm your order"),
+        ("Use code 482913 to sign in or 111222 to sign up. Your code is 333444.",
+         "Use code [redacted] to sign in or 111222 to sign up. Your code is [redacted]."),
+    ],
+)  # fmt: skip
+def test_sentences_lose_one_time_codes(text: str, shown: str) -> None:
+    assert redacted_text(text) == shown
+    assert redacted_text(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("| api key | sk_live_1 |", "| api key | [redacted] |"),
+        ("|Host|h|\n|API key|hunter|\n|City|Berlin|", "|Host|h|\n|API key|[redacted]|\n|City|Berlin|"),
+        ("| name | value |\n|---|---|\n| host | h |\n| **api_key** | `a b` |\nEnd",
+         "| name | value |\n|---|---|\n| host | h |\n| **api_key** | [redacted] |\nEnd"),
+        ("| name | use | value |\n|--|--|--|\n| token | test | x |",
+         "| name | use | value |\n|--|--|--|\n| token | [redacted] | [redacted] |"),
+        ("| Value | Name |\n|---|:-:|\n| x | password |\n| y | city |",
+         "| Value | Name |\n|---|:-:|\n| [redacted] | password |\n| y | city |"),
+        ("| user | password | city |\r\n| - | --- | - |\r\n| a | x y | b |\r\n| c || d |\r\n\r\nN | this | x",
+         "| user | password | city |\r\n| - | --- | - |\r\n| a | [redacted] | b |\r\n| c || d |\r\n\r\nN | this | x"),
+        ("> | PIN | 4829 |\n> | pin: | 12 |", "> | PIN | [redacted] |\n> | pin: | [redacted] |"),
+        ("| API key | hunter2x |\n|---|---|\n| Host | h |", "| API key | [redacted] |\n|---|---|\n| Host | h |"),
+        ("| token | a\\|b | c |", "| token | [redacted] | c |"),
+        ("user | password\n--- | ---\na | x", "user | password\n--- | ---\na | [redacted]"),
+        ("key | what\n--- | ---\nhost | h\napi key | x", "key | what\n--- | ---\nhost | h\napi key | [redacted]"),
+        ("+----+----------+\n| id | password |\n+----+----------+\n|  1 | x        |\n+----+----------+\n",
+         "+----+----------+\n| id | password |\n+----+----------+\n|  1 | [redacted]        |\n+----+----------+\n"),
+        (" id | token\n----+-------\n  1 | x\n(1 row)", " id | token\n----+-------\n  1 | [redacted]\n(1 row)"),
+        ("| token | db |\n|---|---|\n| x | y |\n\n| a | token |\n|---|---|\n| y | x |",
+         "| token | db |\n|---|---|\n| [redacted] | y |\n\n| a | token |\n|---|---|\n| y | [redacted] |"),
+    ],
+)  # fmt: skip
+def test_tables_lose_what_is_below_or_beside_a_secret_name(text: str, shown: str) -> None:
+    assert redacted_text(text) == shown
+    assert redacted_text(shown) == shown
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Use code SUMMER20 at checkout",
+        "Use code 482913 at checkout",
+        "Get 20% off: use code 202020",
+        "Enter the code SAVE10 to get free shipping.",
+        "Use your code FRIEND2026 for a gift",
+        "Apply promo code 20202020 to your cart",
+        "Your discount code is 482913",
+        "Your confirmation code is X7K2PL",
+        "Your booking code: X7K2PL",
+        "status code 404",
+        "It returned status code 404 in 12345 ms",
+        "error code 500",
+        "Error code: 500123",
+        "The error code is 100200",
+        "exit code 1",
+        "Process finished with exit code 137000",
+        "zip code 94107",
+        "Your zip code is 94107",
+        "94107 is your zip code",
+        "940107 is your postal code",
+        "the postal code: 101150",
+        "country code DE",
+        "Enter your country code 0049 and number",
+        "area code 415",
+        "code review",
+        "Your code review 482913 is open",
+        "Enter code mode, 482913 lines later",
+        "The code 482913 is of a product",
+        "product code 4829131",
+        "QR code 482913",
+        "Use code blocks for 482913",
+        "Use code 1001 for a timeout",
+        "Your code has 100200 lines",
+        "Use code 2026-11-20",
+        "Use code 4.829131",
+        "source code 482913",
+        "Morse code: 482 913",
+        "HTTP code 200 is your friend",
+        "1 is your code",
+        "| name | city |\n|---|---|\n| Anna | Berlin |",
+        "| token count | 17 |\n| token type | bearer |",
+        "| id | tokens used |\n|---|---|\n| 1 | 17 |",
+        "| status code | 404 |\n| country code | DE |\n| zip code | 94107 |",
+        "| password | string |\n| token | yes |\n| cookie | |",
+        "| password | login |\n|---|---|",
+        "| Reset your password in the settings of your account | done |",
+        "INFO | token | refreshed | 12",
+        "a | password || b",
+        "| a | token |",
+        "if (token | secret) || password | key: pass",
+    ],
+)
+def test_codes_and_tables_without_secrets_stay(text: str) -> None:
+    assert redacted_text(text) == text
+
+
 def test_urls_in_urls_end_somewhere() -> None:
     assert "hunter2" not in redacted_url("http://h/?a=" * 10_000 + "&password=hunter2")
 

@@ -23,7 +23,7 @@ JSON, FORM, PLAIN = "application/json", "application/x-www-form-urlencoded", "te
 PARTNER = "X-Partner"
 BEFORE = (
     *("", "password", '"password": "', '"pin": ', "<password>", "password: ", "token=", "code="),
-    *("/token/", "sid=", "Bearer ", "X-Api-Key: "),
+    *("/token/", "sid=", "Bearer ", "X-Api-Key: ", "| token | ", "| ", "Use code "),
 )
 
 
@@ -40,6 +40,10 @@ def requests(secret: str) -> dict[str, dict[str, Any]]:
         "form": (f"a=1&password={secret}&b=2".encode(), FORM),
         "text": (f"see the password: {secret}".encode(), PLAIN),
         "table": (f"id\tpassword\n1\t{secret}\n".encode(), "text/tab-separated-values"),
+        "table in Markdown": (f"| name | value |\n|---|---|\n| token | {secret} |\n".encode(), PLAIN),
+        "column in Markdown": (json.dumps({"text": f"| a | password |\n|---|---|\n| b | {secret} |"}).encode(), JSON),
+        "sentence": (b"Use code %d to sign in." % SECRETS[secret], PLAIN),
+        "sentence in json": (b'{"text": "%d is your login code"}' % SECRETS[secret], JSON),
         "xml": (f"<a><password>{secret}</password><n>1</n></a>".encode(), "application/xml"),
         "part": (
             f'--b\r\nContent-Disposition: form-data; name="token"\r\n\r\n{secret}\r\n--b--'.encode(),
@@ -72,7 +76,7 @@ def questions() -> list[str]:
             *(quoted(before + part) for before in BEFORE),
             quoted(part + '"'),
             *(f"json:password{sign}{part}" for sign in ("=", "!=", "<", "<=", ">", ">=", "~")),
-            *(f"json:{path}~{part}" for path in ("message", "data", "url", "credentials.key.*", "*", "pin")),
+            *(f"json:{path}~{part}" for path in ("message", "data", "text", "url", "credentials.key.*", "*", "pin")),
             f'json:url!="https://shop.test/?code={part}&a=1"',
             *(f"json:pin{sign}{part}" for sign in ("=", "!=", "<", "<=", ">", ">=")),
             *(f"header:{name}{sign}{part}" for name in ("x-api-key", "cookie", PARTNER) for sign in ("=", "~", "=~")),
