@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
+from app.cli.commands.completion import SCRIPTS
 from app.core.delivery import Delivery
 from app.db.sqlite.store import Store
 from tests import deliveries, factories
@@ -156,3 +158,25 @@ def test_it_loads_neither_network_nor_store(folder: Path, serve: Callable[..., P
     code = f"import sys, app.__main__; app.__main__.main({line}); sys.exit(str({heavy} & set(sys.modules) or ''))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr.strip()) == ("new\tNew\n", "")
+
+
+@pytest.mark.parametrize(
+    ("word", "is_quoted"),
+    [("@last", True), ("a b", True), ("it's", True), ("a;b", True), ("$a", True), ("orders", False), (IDS[0], False),
+     ("--gaps=original", False), ("500", False)],
+)  # fmt: skip
+def test_powershell_quotes_what_it_would_read_as_more_than_a_word(word: str, is_quoted: bool) -> None:
+    special = re.search(r'\$name -match "([^"]+)"', SCRIPTS["powershell"])
+    assert special
+    assert (re.search(special[1], word) is not None) == is_quoted
+
+
+def test_powershell_reads_the_blocks_of_its_script_to_their_ends() -> None:
+    code = re.sub(r"#.*|\"(?:[^\"`]|`.)*\"|'[^']*'", "", SCRIPTS["powershell"])
+    open_ones: list[str] = []
+    for sign in re.findall(r"[][(){}]", code):
+        if sign in "([{":
+            open_ones.append(sign)
+        else:
+            assert open_ones.pop() + sign in ("()", "[]", "{}")
+    assert not open_ones
