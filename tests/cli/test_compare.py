@@ -69,4 +69,4 @@ def test_nothing_to_compare(run: Run, folder: Path) -> None:
     assert (done.code, done.out, done.err) == (0, "", "hookline: No request has been sent to both targets yet.\n")
     assert run("compare", "orders", "--json").json == []
     alone = run("compare", "one")
-    assert (alone.code, alone.err) == (3, "hookline: Endpoint 'one' has fewer than two targets.\n")
+    assert (alone.code, alone.err) == (3, "hookline: Endpoint 'one' has fewer than two targets. Add a target first.\n")

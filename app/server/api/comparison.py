@@ -116,7 +116,9 @@ class ComparisonCalls:
 def _targets_of(request: web.Request, endpoint: Endpoint) -> tuple[Target, Target]:
     """The targets `first` and `second`; the endpoint's first two if they are not given."""
     if len(endpoint.targets) < 2:
-        raise Problem(409, "cannot-compare", f"Endpoint {endpoint.slug!r} has fewer than two targets.")
+        raise Problem(
+            409, "cannot-compare", f"Endpoint {endpoint.slug!r} has fewer than two targets. Add a target first."
+        )
     first, second = FIRST.of(request), SECOND.of(request)
     by_id = {target.id: target for target in endpoint.targets}
     for given in (first, second):

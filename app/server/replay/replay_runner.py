@@ -126,7 +126,9 @@ class ReplayRunner:
         problems = []
         if self._skipped:
             skipped = count_of(self._skipped, "request")
-            problems.append(f"{skipped} could not be sent: no longer stored, or without a target.")
+            problems.append(
+                f"{skipped} could not be sent: no longer stored, or without a target. Add a target, or replay to a URL."
+            )
         if self._incomplete:
             were = "request was" if self._incomplete == 1 else "requests were"
             problems.append(f"{self._incomplete:,} incomplete {were} left out.")

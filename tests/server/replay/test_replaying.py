@@ -262,7 +262,10 @@ async def test_what_cannot_be_sent_is_counted_and_explained(stage: ReplayStage) 
     await stage.captures(endpoint, 2)
     done = await stage.replay(MatchingRequests(endpoint_id=endpoint.id))
     assert (done.state, done.progress.failed) == (ReplayState.DONE, 2)
-    assert done.problem == "2 requests could not be sent: no longer stored, or without a target."
+    assert (
+        done.problem
+        == "2 requests could not be sent: no longer stored, or without a target. Add a target, or replay to a URL."
+    )
 
 
 @pytest.mark.parametrize("query", ["", "method:POST"])
@@ -287,7 +290,10 @@ async def test_what_is_deleted_before_its_turn_is_not_sent(stage: ReplayStage) -
         done = await stage.replay(ChosenRequests(ids=tuple(one.id for one in made)))
     assert paths(place.received) == ["/0", "/1", "/3"]
     assert (done.progress.sent, done.progress.delivered, done.progress.failed) == (4, 3, 1)
-    assert done.problem == "1 request could not be sent: no longer stored, or without a target."
+    assert (
+        done.problem
+        == "1 request could not be sent: no longer stored, or without a target. Add a target, or replay to a URL."
+    )
 
 
 async def test_a_wrong_replay_is_refused(stage: ReplayStage) -> None:
