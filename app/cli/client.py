@@ -153,7 +153,8 @@ def _async_transport(address: ApiAddress) -> AsyncTransport:
 
 def _command_error(error: ApiError) -> CliError:
     if isinstance(error, ProblemError) and error.status != UNAVAILABLE:
-        return CliError(str(error), CODES.get(error.status, Exit.ENVIRONMENT))
+        fields = tuple((one.field, one.message) for one in error.fields)
+        return CliError(str(error), CODES.get(error.status, Exit.ENVIRONMENT), fields=fields)
     if isinstance(error, (ProblemError, UnreachableError)):
         return UnavailableError(str(error))
     return CliError("Its response is not understood.", Exit.ENVIRONMENT)

@@ -20,11 +20,14 @@ class Exit(IntEnum):
 class CliError(HooklineError):
     """Ends the command with `code`; `str()` of it is the line on standard error.
 
-    `details` are lines printed below it on a terminal.
+    `details` are lines printed below it on a terminal. `fields` are the names and messages of fields that the API
+    refused.
     """
 
-    def __init__(self, message: str, code: Exit, details: tuple[str, ...] = ()) -> None:
-        self.code, self.details = code, details
+    def __init__(
+        self, message: str, code: Exit, details: tuple[str, ...] = (), fields: tuple[tuple[str, str], ...] = ()
+    ) -> None:
+        self.code, self.details, self.fields = code, details, fields
         super().__init__(message)
 
 

@@ -16,6 +16,7 @@ from app.cli.call import Call, LocalCall
 from app.cli.commands import selftest
 from app.cli.complete import COMPLETE, complete
 from app.cli.errors import CliError, Exit
+from app.cli.option_names import all_as_typed
 from app.cli.options import absolute_path, default_folder, listen_to_options, serve_options, window_options
 from app.cli.output import Output
 from app.cli.parser import LISTEN, SERVE, VERSION, WINDOW, parse
@@ -65,7 +66,13 @@ def _dispatch(arguments: list[str], services: CliServices) -> int:
     if arguments[:1] == [COMPLETE]:
         complete(arguments[1:], services)
         return Exit.DONE
-    return _run(parse(arguments), services)
+    options = parse(arguments)
+    try:
+        return _run(options, services)
+    except CliError as error:
+        if error.fields:
+            raise CliError(all_as_typed(error.fields, options.names), error.code, error.details) from error
+        raise
 
 
 def _print_error(error: HooklineError) -> int:

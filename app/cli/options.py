@@ -9,7 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from app.cli.argument_types import whole_number
 from app.cli.errors import CliError, Exit
+from app.cli.option_names import as_typed
 from app.core.errors import HooklineError
 from app.core.launch_request import LaunchAction, parse_or_broken_link
 from app.core.links import BrokenLink, Link, LinkError, parse_link
@@ -136,10 +138,15 @@ def listen_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(add_help=False, argument_default=argparse.SUPPRESS)
     group = parser.add_argument_group("for this run only, overriding the settings")
     group.add_argument(
-        "--port", type=int, metavar="PORT", help="capture port, which senders connect to (8787); 0 picks a free one"
+        "--port",
+        type=whole_number,
+        metavar="PORT",
+        help="capture port, which senders connect to (8787); 0 picks a free one",
     )
     group.add_argument("--host", metavar="ADDRESS", help="the address to listen on (127.0.0.1)")
-    group.add_argument("--api-port", type=int, metavar="PORT", help="port of the local API (8788); 0 picks a free one")
+    group.add_argument(
+        "--api-port", type=whole_number, metavar="PORT", help="port of the local API (8788); 0 picks a free one"
+    )
     group.add_argument("--base-url", metavar="URL", help="what capture URLs start with, such as your tunnel's URL")
     return parser
 
@@ -225,7 +232,7 @@ def given_settings(options: argparse.Namespace) -> dict[str, Any]:
     ruled = {name: value for name, value in given.items() if value != 0}
     for error in check(Settings(**ruled)):
         if error.field in given:
-            raise CliError(error.message, Exit.USAGE)
+            raise CliError(as_typed(error.field, error.message, options.names), Exit.USAGE)
     return given
 
 

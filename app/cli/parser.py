@@ -10,6 +10,7 @@ from typing import Any, NoReturn
 
 from app import __version__
 from app.cli.errors import CliError, Exit
+from app.cli.option_names import names_of
 from app.cli.options import NAMES, START_NAMES, add_listen, add_serve, listen_parser, start_parser
 from app.core.closest import closest
 from app.core.links import link_to_endpoint, link_to_request, looks_like_link
@@ -147,10 +148,12 @@ class CommandParser(Parser):
     """The parser of a command or verb. It consumes all following arguments, so unknown ones are usage errors."""
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Raises CliError for unknown arguments."""
+        """Raises CliError for unknown arguments. `names` of the options is `names_of` the innermost command."""
         options, unknown = super().parse_known_args(args, namespace)
         if unknown:
             self.fail_unrecognized(unknown)
+        if not self._chooses:
+            options.names = names_of(self)
         return options, unknown
 
 
@@ -207,6 +210,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     options.link = link
     options.command = options.command or WINDOW
     options.as_json = getattr(options, "as_json", False)
+    options.names = getattr(options, "names", None) or names_of(listen_parser())
     _reject_misplaced(options)
     return options
 

@@ -101,10 +101,10 @@ def test_an_unknown_slug_ends_with_1(run: Run, verb: str, slug: str) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["x" * 101], "Name can have at most 100 characters, not 101."),
-        (["x", "--retention-days", "91"], "Retention must be 1 to 90 days, not 91."),
-        (["x", "--slug", "ab-"], "Slug can contain only"),
-        (["x", "--forward-url", "ftp://x"], "Forward URL must start with http:// or https://"),
+        (["x" * 101], "NAME can have at most 100 characters, not 101."),
+        (["x", "--retention-days", "91"], "--retention-days must be 1 to 90 days, not 91."),
+        (["x", "--slug", "ab-"], "--slug can contain only"),
+        (["x", "--forward-url", "ftp://x"], "--forward-url must start with http:// or https://"),
         (["x", "--slug", "taken"], "taken"),
     ],
 )

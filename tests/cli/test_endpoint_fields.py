@@ -12,7 +12,7 @@ from app.cli.commands.endpoint_fields import SECRET_VARIABLE
 from tests.cli.conftest import Run
 
 REFUSED: list[tuple[list[str], int, str]] = [
-    (["--response-status", "99"], 2, "Response status must be 200 to 599, not 99."),
+    (["--response-status", "99"], 2, "--response-status must be 200 to 599, not 99."),
     (["--response-header", "no colon"], 2, "'no colon' has no colon"),
     (["--response-header", "Content-Length: 1"], 2, "Content-Length is set by Hookline itself"),
     (["--response-delay", "31"], 2, "0 to 30 seconds"),

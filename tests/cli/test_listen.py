@@ -125,7 +125,7 @@ def test_a_paused_target_is_resumed(follow: Callable[..., Following], run: Run, 
     [
         (("listen",), 2, "required: URL"),
         (("listen", "shop"), 2, "must start with http:// or https://"),
-        (("listen", "S h", "3000"), 2, "Slug"),
+        (("listen", "S h", "3000"), 2, "SLUG"),
         (("listen", "0"), 2, "port between 1 and 65535"),
     ],
 )

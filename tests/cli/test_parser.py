@@ -202,7 +202,7 @@ def test_an_empty_variable_names_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     ("arguments", "said"),
     [
         ("nonsense", "Unknown command 'nonsense'. See hookline --help."),
-        ("serve --port many", "--port: invalid int value: 'many'"),
+        ("serve --port many", "--port: 'many' is not a whole number"),
         ("serve --port 65536", "must be 1 to 65535, not 65536"),
         ("serve --port 9000 --api-port 9000", "must differ"),
         ("serve --host example.com", "must be an IP address"),

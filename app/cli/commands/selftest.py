@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import math
 from typing import Any
 
+from app.cli.argument_types import seconds
 from app.cli.errors import CliError, Exit
 from app.cli.options import SelftestOptions
 
@@ -29,7 +29,7 @@ def add_parser(commands: Any, shared: list[argparse.ArgumentParser]) -> None:
     limit = SelftestOptions().time_limit_s
     parser.add_argument(
         "--time-limit",
-        type=float,
+        type=seconds,
         default=limit,
         metavar="SECONDS",
         help=f"give up after this many seconds ({limit:g})",
@@ -40,7 +40,7 @@ def options_of(options: argparse.Namespace) -> SelftestOptions:
     """The selftest's options; CliError for options that do not apply to it."""
     if hasattr(options, "data_dir"):
         raise CliError("The selftest uses its own data folder. Leave out --data-dir.", Exit.USAGE)
-    if not (math.isfinite(options.time_limit) and options.time_limit > 0):
+    if not options.time_limit:
         raise CliError("--time-limit must be a number of seconds above 0.", Exit.USAGE)
     return SelftestOptions(
         as_json=options.as_json,
