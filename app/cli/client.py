@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 UNAVAILABLE = 503
 CODES = {400: Exit.USAGE, 404: Exit.FAILURE, 422: Exit.USAGE}
 """The exit code for an HTTP status; for all others it is `Exit.ENVIRONMENT`."""
+NO_ENDPOINT = "No endpoint has the slug"
+"""Begins what the API says of a wrong slug."""
 
 
 class Answer(Generic[T]):
@@ -154,7 +156,8 @@ def _async_transport(address: ApiAddress) -> AsyncTransport:
 def _command_error(error: ApiError) -> CliError:
     if isinstance(error, ProblemError) and error.status != UNAVAILABLE:
         fields = tuple((one.field, one.message) for one in error.fields)
-        return CliError(str(error), CODES.get(error.status, Exit.ENVIRONMENT), fields=fields)
+        hint = " See hookline endpoint list." if str(error).startswith(NO_ENDPOINT) else ""
+        return CliError(f"{error}{hint}", CODES.get(error.status, Exit.ENVIRONMENT), fields=fields)
     if isinstance(error, (ProblemError, UnreachableError)):
         return UnavailableError(str(error))
     return CliError("Its response is not understood.", Exit.ENVIRONMENT)

@@ -36,6 +36,7 @@ def test_whatever_is_not_stored_ends_with_1_and_what_is_not_understood_with_2(
         assert (command, done.code) == (command, 1)
         assert done.err.count("\n") == 1
         assert re.search(r"99|98|None!|none|\bx\b|019a1b2c", done.err)
+        assert ("No endpoint" in done.err) <= ("See hookline endpoint list." in done.err)
     for command in NOT_UNDERSTOOD:
         assert (command, run(*command.split()).code) == (command, 2)
 
