@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.clock import EPOCH, parse_rfc3339
-from app.core.retry_after import parse_http_date
+from app.core.retry import parse_http_date
 
 NOW = parse_rfc3339("2026-11-22T12:00:00Z")
 EXAMPLE = parse_rfc3339("1994-11-06T08:49:37Z")

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from app.core.clock import parse_rfc3339
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind
 from app.core.record import Headers
-from app.core.retry import is_retried, longest_wait_ms, next_attempt, next_step, uses_retry
-from app.core.retry_after import retry_after
+from app.core.retry import is_retried, longest_wait_ms, next_attempt, next_step, retry_after, uses_retry
 from app.core.target import RetryRule
 
 NOW = parse_rfc3339("2026-11-22T12:00:00Z")
