@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.commands.endpoint_fields import SECRET_VARIABLE
+from app.cli.commands.endpoint import SECRET_VARIABLE
 from tests.cli.conftest import Run
 
 REFUSED: list[tuple[list[str], int, str]] = [

@@ -8,11 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 from app.cli.argument_types import row_count
 from app.cli.call import Call
-from app.cli.commands.replay import is_running, show_to_its_end
+from app.cli.commands.replay import (
+    destination_text,
+    is_running,
+    outcome_text,
+    progress_text,
+    selection_text,
+    show_to_its_end,
+)
 from app.cli.errors import CliError, Exit
 from app.cli.identifiers import REPLAY_HELP, replay_id, with_short_ids
 from app.cli.output import GREEN, RED, Output
-from app.cli.replay_text import destination_text, outcome_text, progress_text, selection_text
 from app.cli.table import Column, Row
 from app.cli.text import brief_time, when_text
 

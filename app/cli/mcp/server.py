@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from inspect import getdoc
 from typing import Any
 
+import msgspec
 from mcp.server.mcpserver import MCPServer
 from mcp.server.mcpserver.context import Context
 from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
@@ -15,9 +16,9 @@ from pydantic import ValidationError, create_model
 
 from app import __version__
 from app.cli.mcp.acting_tools import ActingTools
-from app.cli.mcp.arguments import refusal_text, unknown_text
 from app.cli.mcp.serializers import Serializer
 from app.cli.mcp.tools import Connect, ReadTools
+from app.core.closest import closest
 
 INSTRUCTIONS = (
     "Hookline captures webhooks on this computer: an endpoint is a URL, and every HTTP request to it is stored exactly"
@@ -101,3 +102,57 @@ def _tool(function: Callable[..., Any], annotations: ToolAnnotations) -> Tool:
     strict = create_model(model.__name__, __base__=model, __cls_kwargs__={"extra": "forbid"})
     tool.fn_metadata.arg_model, tool.parameters = strict, strict.model_json_schema(by_alias=True)
     return tool
+
+
+_UNKNOWN, _MISSING = "extra_forbidden", "missing"
+_SHOWN_MAX = 80
+"""Characters of a word or a value that are repeated in an error."""
+_TYPES = {"string": "text", "boolean": "true or false", "object": "an object", "array": "a list", "number": "a number"}
+
+
+def unknown_text(kind: str, word: str, known: Sequence[str]) -> str:
+    """`Unknown argument 'limt'. Did you mean limit? The arguments are query, endpoint, limit.`"""
+    meant = closest(word[:_SHOWN_MAX], known)
+    there_are = f"The {kind}s are {', '.join(known)}." if known else f"There are no {kind}s."
+    return f"Unknown {kind} {word[:_SHOWN_MAX]!r}. {f'Did you mean {meant}? ' if meant else ''}{there_are}"
+
+
+def refusal_text(error: ValidationError, parameters: dict[str, Any]) -> str:
+    """`limit must be a whole number from 1 to 100, not 500.` `parameters` is the JSON Schema of the arguments.
+
+    Of several wrong arguments one is named.
+    """
+    properties: dict[str, Any] = parameters["properties"]
+    errors = error.errors(include_url=False, include_context=False)
+    # A misspelt name is the reason why the right one is missing, so it comes first.
+    first = min(errors, key=lambda one: (one["type"] != _UNKNOWN, one["type"] != _MISSING))
+    name = str(first["loc"][0])
+    if first["type"] == _UNKNOWN:
+        return unknown_text("argument", name, list(properties))
+    allowed = _allowed(properties[name])
+    if first["type"] == _MISSING:
+        return f"{name} is missing. It must be {allowed}: {properties[name]['description']}"
+    within = "".join(f", in {part!r}" for part in first["loc"][1:2] if isinstance(part, str))
+    return f"{name} must be {allowed}, not {_shown(first['input'])}{within}."
+
+
+def _allowed(schema: dict[str, Any]) -> str:
+    """`a whole number from 1 to 100`, `one of queued, delivered, failed`, `text or null`."""
+    if "anyOf" in schema:
+        return " or ".join(_allowed(one) for one in schema["anyOf"])
+    if "enum" in schema:
+        return f"one of {', '.join(schema['enum'])}"
+    if schema["type"] == "integer":
+        least, most = schema.get("minimum"), schema.get("maximum")
+        if most is not None:
+            return f"a whole number from {least} to {most}"
+        return "a whole number" if least is None else f"a whole number of at least {least}"
+    if schema["type"] == "object" and schema.get("additionalProperties") == {"type": "string"}:
+        return "an object of texts"
+    return _TYPES.get(schema["type"], str(schema["type"]))
+
+
+def _shown(value: object) -> str:
+    """As JSON, on one line, shortened."""
+    text = msgspec.json.encode(value).decode()
+    return text if len(text) <= _SHOWN_MAX else f"{text[: _SHOWN_MAX - 1]}…"
