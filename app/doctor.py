@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import errno
+import socket
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -22,7 +24,7 @@ from app.data_folder.folder_checks import locked_by, was_unclean
 from app.db.sqlite.backup.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
 from app.db.sqlite.deliveries.target_troubles import FORWARDING, check_forwarding
 from app.server.api.auth import FILE_NAME as TOKEN_NAME
-from app.server.port_check import check_port
+from app.server.listening import find_holder
 from app.server.tunnel.launch import installed_path
 from app.system import system_checks
 from app.system.autostart.autostart import autostart_for
@@ -150,3 +152,20 @@ def _settings(folder: Path) -> Settings:
         return settings_file.load(folder)
     except HooklineError:  # which a check of its own tells
         return Settings()
+
+
+def check_port(name: str, host: str, port: int, setting: str) -> Finding:
+    """Whether this machine could listen on `port` at `host` now; `setting` is the setting that chooses it."""
+    try:
+        socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET).close()
+    except OSError as error:
+        if error.errno == errno.EADDRINUSE:
+            holder = find_holder(port) or "another program"
+            text = f"Port {port} on {host} is in use by {holder}."
+            return problem(name, text, f"Stop that program, or choose another port: hookline settings {setting} PORT")
+        if error.errno == errno.EACCES:
+            text = f"This user may not listen on port {port}."
+            return problem(name, text, f"Choose one above 1023: hookline settings {setting} PORT")
+        text = f"Nothing can listen on {host}, port {port}: {error.strerror}."
+        return problem(name, text, "Choose an address of this machine: hookline settings host 127.0.0.1")
+    return ok(name, f"{port} on {host} is free")

@@ -5,18 +5,19 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from uuid import UUID
 
 import msgspec
 from aiohttp import web
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Endpoint, Summary
-from app.server.api.event_log import Position
-from app.server.api.event_start import AFTER, start_of
+from app.server.api.event_log import POSITION_PATTERN, Position, parse_position
 from app.server.api.event_texts import EVENT_TYPES, EventFilter, EventTexts, event_text, id_line
 from app.server.api.follower import Follower, Followers
 from app.server.api.new_captures import BATCH, CaptureFilter
-from app.server.api.parameters import ENDPOINT, SEARCH, Parameter, query_of
+from app.server.api.parameters import ENDPOINT, SEARCH, Parameter, query_of, text
+from app.server.api.problems import Problem, parameter_problem
 from app.server.api.routes import Returns, Route, endpoint_named
 from app.server.api.services import ApiServices
 from hookline import records
@@ -66,9 +67,9 @@ class EventCalls:
         types = TYPES.of(request) or (EVENT_TYPES if query is None else ("captured",))
         endpoint = None if slug is None else endpoint_named(services.store.endpoints, slug)
         start = None
-        for name, text in ((LAST_ID, request.headers.get(LAST_ID)), ("after", AFTER.of(request))):
-            if text and start is None:
-                start = await start_of(services, name, text)
+        for name, given in ((LAST_ID, request.headers.get(LAST_ID)), ("after", AFTER.of(request))):
+            if given and start is None:
+                start = await start_of(services, name, given)
         response = web.StreamResponse(headers=_HEADERS)
         with self._followers.follow(request) as follower:
             await response.prepare(request)
@@ -168,3 +169,29 @@ class EventStream:
             return None
         self._position = chunk.last
         return chunk.text
+
+
+_ID_PATTERN = "[0-9a-fA-F]{8}-([0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}"
+AFTER = text(
+    "after",
+    "Only what is newer: a position as events and Hookline-Position have it, or a request's ID.",
+    pattern=f"^({POSITION_PATTERN}|{_ID_PATTERN})$",
+)
+_NO_RUN = "0"
+"""The run of a position that was made from a request's ID: only what the store holds is known to be newer."""
+
+
+async def start_of(services: ApiServices, name: str, given: str) -> Position:
+    """The position that the parameter or header `name` has; a Problem for another text, or an unknown request."""
+    if (position := parse_position(given)) is not None:
+        return position
+    try:
+        capture_id = str(UUID(given))
+    except ValueError:
+        detail = f"{name} must be a position as events and the header Hookline-Position have it, or a request's ID."
+        raise parameter_problem(name, detail) from None
+    stored = await services.store.captures.seq_of(capture_id)
+    if stored is None:
+        detail = f"No request has the ID {given!r}, so it is not known what is newer. A position stays known."
+        raise Problem(404, "not-found", detail)
+    return Position(run=_NO_RUN, number=0, capture=stored)

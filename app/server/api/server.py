@@ -8,7 +8,6 @@ import errno
 from aiohttp import web
 
 from app.core.errors import HooklineError, PortInUseError
-from app.server.api.account import AccountCalls
 from app.server.api.auth import guard
 from app.server.api.backups import BackupCalls
 from app.server.api.comparison import ComparisonCalls
@@ -24,7 +23,7 @@ from app.server.api.requests import RequestCalls
 from app.server.api.routes import register
 from app.server.api.services import ApiServices
 from app.server.api.settings import SettingsCalls
-from app.server.api.status import StateCalls
+from app.server.api.status import AccountCalls, StateCalls
 from app.server.api.targets import TargetCalls
 from app.server.api.tunnel import TunnelCalls
 from app.server.api.wait import WaitCalls

@@ -1,4 +1,4 @@
-"""Calls about the program itself: its status, its retention, and the requests it refused."""
+"""Calls about the program itself: its status, its plan, its retention, and the requests it refused."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ import msgspec
 from aiohttp import web
 
 from app.core.errors import StorageUnavailableError
-from app.core.model import Refusal, StorageSize
+from app.core.model import Plan, Refusal, StorageSize
 from app.core.raw_request import slug_of
 from app.core.record import Record
+from app.core.rules import FREE_ENDPOINTS
 from app.core.tunnel.tunnel import DOWN
-from app.server.api.account import endpoint_usage
 from app.server.api.body import attachment_headers
+from app.server.api.inputs import AccountPatch
 from app.server.api.parameters import cursor_of, cursor_text, limit_of, paging
 from app.server.api.problems import Problem
-from app.server.api.routes import ATTACHMENT, Page, Returns, Route, json_response
+from app.server.api.routes import ATTACHMENT, Body, Page, Returns, Route, json_response
 from app.server.api.serializers import made, refusal_out, retention_out, stored_out
 from app.server.api.services import ApiServices
 from hookline import records
@@ -131,3 +132,34 @@ class StateCalls:
         if data is None:
             raise Problem(404, "not-found", f"No refused request has the ID {text!r}.")
         return web.Response(body=data, headers=attachment_headers(f"refused-{number}.bin"))
+
+
+class AccountCalls:
+    """Handlers of `/account`."""
+
+    def __init__(self, services: ApiServices) -> None:
+        self._services = services
+
+    def routes(self) -> list[Route]:
+        returns, body = Returns(records.Account), Body(AccountPatch, {"plan": "pro"})
+        return [
+            Route("GET", "/account", self.read, "Read the account", returns),
+            Route("PATCH", "/account", self.change, "Change the plan", returns, body=body, problems=("plan-limit",)),
+        ]
+
+    async def read(self, request: web.Request) -> web.Response:
+        """The plan, and the endpoints it allows."""
+        plan = self._services.store.account.plan
+        return json_response(made(records.Account, None, plan=plan, endpoints=endpoint_usage(self._services, plan)))
+
+    async def change(self, request: web.Request, patch: AccountPatch) -> web.Response:
+        """Changes the plan; 409 while more endpoints exist than it allows."""
+        await self._services.store.account.set_plan(patch.plan)
+        return await self.read(request)
+
+
+def endpoint_usage(services: ApiServices, plan: Plan) -> records.EndpointUsage:
+    """How many endpoints there are, and how many the plan allows."""
+    return records.EndpointUsage(
+        held=len(services.store.endpoints.all()), limit=FREE_ENDPOINTS if plan is Plan.FREE else None
+    )

@@ -9,7 +9,7 @@ import re
 from aiohttp import web
 
 from app.core.model import Endpoint
-from app.server.api.event_start import AFTER, start_of
+from app.server.api.events import AFTER, start_of
 from app.server.api.follower import Follower, Followers
 from app.server.api.new_captures import CaptureFilter, NewCaptures
 from app.server.api.parameters import ENDPOINT, REDACTED, SEARCH, Parameter, query_of, secret_headers_of
