@@ -8,14 +8,11 @@ are imported on a thread.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from app.core.delivery import Attempt, AttemptTrigger, QueuedDelivery, RequestEdit
 from app.core.store import CaptureRepository
-from app.core.target import Target
 
 if TYPE_CHECKING:
     from app.server.forward.sender import AttemptSender
@@ -37,50 +34,22 @@ def _load(module: str, lazy_imports: tuple[str, ...]) -> None:
 
 
 class LazySender:
-    """An `AttemptSender` that is made when it is first needed."""
+    """Makes the `AttemptSender` when it is first needed."""
 
     def __init__(self, captures: CaptureRepository, instance_id: str) -> None:
         self._captures, self._instance_id = captures, instance_id
         self._sender: AttemptSender | None = None
 
-    async def attempt(
-        self,
-        queued: QueuedDelivery,
-        target: Target,
-        trigger: AttemptTrigger,
-        number: int,
-        edit: RequestEdit | None = None,
-        *,
-        cut_off: float | None = None,
-        to_hookline: bool = False,
-        before_resend: Callable[[Attempt], Awaitable[None]] | None = None,
-    ) -> list[tuple[Attempt, bytes]]:
-        """As `AttemptSender.attempt`."""
-        return await (self._sender or await self._loaded()).attempt(
-            queued,
-            target,
-            trigger,
-            number,
-            edit,
-            cut_off=cut_off,
-            to_hookline=to_hookline,
-            before_resend=before_resend,
-        )
-
-    async def prepare(self) -> None:
-        """Load it now, so that the first attempt does not start late."""
+    async def get(self) -> AttemptSender:
+        """The sender. Called ahead, it keeps the first attempt from starting late."""
         if self._sender is None:
             await load("app.server.forward.sender", ())
+            from app.server.forward.sender import AttemptSender  # loaded by now, see above
+
+            self._sender = self._sender or AttemptSender(self._captures, self._instance_id)
+        return self._sender
 
     async def close(self) -> None:
         """Close what is still open."""
         if self._sender is not None:
             await self._sender.close()
-
-    async def _loaded(self) -> AttemptSender:
-        await self.prepare()
-        from app.server.forward.sender import AttemptSender  # loaded by now, see above
-
-        if self._sender is None:
-            self._sender = AttemptSender(self._captures, self._instance_id)
-        return self._sender

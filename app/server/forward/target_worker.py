@@ -337,7 +337,8 @@ class TargetWorker:
 
         while True:
             try:
-                return await self._sender.attempt(
+                sender = await self._sender.get()
+                return await sender.attempt(
                     queued, target, delivery.next_trigger, delivery.attempts + 1, before_resend=keep
                 )
             except StorageUnavailableError:

@@ -164,7 +164,7 @@ class ReplayRunner:
         sends = plan(self._selection, self._spec)
         start_us: int | None = None
         try:
-            await self._sender.prepare()
+            await self._sender.get()
             while not self.cancelled and (batch := list(islice(sends, _AHEAD))):
                 requests = await self._requests(batch)
                 for send in batch:
@@ -215,7 +215,7 @@ class ReplayRunner:
 
     async def _requests(self, batch: list[PlannedSend]) -> dict[str, tuple[Capture, bytes | None]]:
         ids = list({send.capture_id for send in batch if not send.dropped})
-        return await self._stored(lambda: self._deliveries.requests(ids))
+        return await stored(lambda: self._deliveries.requests(ids))
 
     async def _due(self, at_us: int) -> None:
         """Wait until a send is due; pauses put it off."""
@@ -299,7 +299,7 @@ class ReplayRunner:
             captured_target=capture.target,
         )
         self._interrupted[key] -= delivery.interrupted  # before anything is awaited: the next copy repeats another
-        if not await self._stored(lambda: self._deliveries.add_replays([delivery])):
+        if not await stored(lambda: self._deliveries.add_replays([delivery])):
             self._skipped += 1
             self.counts.add(target.url, delivered=False, result=FAILURES[FailureKind.NOT_SENT])
             return
@@ -321,15 +321,16 @@ class ReplayRunner:
             interrupted=False,
         )
         self.latencies.add(last.ms)
-        await self._stored(lambda: self._deliveries.finish(after, made))
+        await stored(lambda: self._deliveries.finish(after, made))
         self.counts.add(target.url, delivered=last.failure is None, result=short_result(last))
 
     async def _attempts(self, send: PlannedSend, queued: QueuedDelivery, target: Target) -> list[tuple[Attempt, bytes]]:
         async def keep(attempt: Attempt) -> None:
-            await self._stored(lambda: self._deliveries.add_attempt(queued.delivery, attempt))
+            await stored(lambda: self._deliveries.add_attempt(queued.delivery, attempt))
 
-        return await self._stored(
-            lambda: self._sender.attempt(
+        sender = await self._sender.get()
+        return await stored(
+            lambda: sender.attempt(
                 queued,
                 target,
                 queued.delivery.next_trigger,
@@ -340,14 +341,6 @@ class ReplayRunner:
                 before_resend=keep,
             )
         )
-
-    async def _stored(self, call: Callable[[], Awaitable[T]]) -> T:
-        """Repeat until the store can write."""
-        while True:
-            try:
-                return await call()
-            except StorageUnavailableError:
-                await asyncio.sleep(_STORE_WAIT_S)
 
     def _url(self, capture: Capture, target: Target) -> str:
         edited = self._spec.edit.url if self._spec.edit is not None else None
@@ -363,6 +356,15 @@ class ReplayRunner:
             return
         url = destination.url if isinstance(destination, OneUrl) else self._addresses.local_url(destination.slug)
         yield Target(id=0, endpoint_id=capture.endpoint_id, url=url, parallel=self._spec.concurrency)
+
+
+async def stored(call: Callable[[], Awaitable[T]]) -> T:
+    """Repeat until the store can write."""
+    while True:
+        try:
+            return await call()
+        except StorageUnavailableError:
+            await asyncio.sleep(_STORE_WAIT_S)
 
 
 def _monotonic_us() -> int:

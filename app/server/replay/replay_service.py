@@ -28,13 +28,13 @@ from app.core.rules import FieldError
 from app.core.store import Store
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender
-from app.server.replay.replay_runner import ReplayRunner
+from app.server.replay.replay_runner import ReplayRunner, stored
 from app.server.replay.selection import select
 
 log = logging.getLogger(__name__)
 
 _PUBLISH_S, _SAVE_EVERY = 0.1, 10
-_GRACE_S, _STORE_WAIT_S = 0.5, 0.5
+_GRACE_S = 0.5
 
 
 class ReplayService:
@@ -166,7 +166,8 @@ class ReplayService:
                 log.exception("replay %s failed", replay.id)
             present = self._present(replay)
             problem = f"The replay stopped: {error}"
-            await self._store_end(replace(present, state=ReplayState.CANCELLED, ended_at=now_us(), problem=problem))
+            cancelled = replace(present, state=ReplayState.CANCELLED, ended_at=now_us(), problem=problem)
+            await stored(lambda: self._store(cancelled))
 
     async def _run_now(self, replay: Replay) -> None:
         """It can be cancelled as a waiting one until its requests are known."""
@@ -201,7 +202,8 @@ class ReplayService:
                 with suppress(HooklineError):  # then the progress of a second ago stays
                     await self._replays.save(interrupted)
         if not self._stopping:
-            await self._store_end(_ended(runner, self._endpoint_name(replay.spec.source)))
+            ended = _ended(runner, self._endpoint_name(replay.spec.source))
+            await stored(lambda: self._store(ended))
 
     def _endpoint_name(self, source: ReplaySource) -> str | None:
         number = source.endpoint_id if isinstance(source, MatchingRequests) else None
@@ -231,16 +233,6 @@ class ReplayService:
         except StorageUnavailableError:
             self._bus.publish(ReplayChanged(replay=replay))
             return replay
-
-    async def _store_end(self, replay: Replay) -> None:
-        """Repeat until the store can write."""
-        while True:
-            try:
-                await self._store(replay)
-            except StorageUnavailableError:
-                await asyncio.sleep(_STORE_WAIT_S)
-            else:
-                return
 
     async def _store(self, replay: Replay) -> Replay:
         runner = self._runners.get(replay.id)

@@ -365,7 +365,7 @@ async def test_an_error_of_ours_in_one_delivery_does_not_stop_the_next(
     async with target() as place:
         endpoint = await stage.endpoint(place.url)
         await stage.forwarder.start()
-        monkeypatch.setattr(LazySender, "attempt", broken)
+        monkeypatch.setattr(LazySender, "get", broken)
         first = await stage.outcome(endpoint)
         monkeypatch.undo()
         second = await stage.outcome(endpoint)

@@ -49,7 +49,7 @@ async def main():
     target = factories.target("http://localhost:%d/" % server.sockets[0].getsockname()[1])
     await load("app.server.forward.sender", ())
     before = set(sys.modules)
-    await sender.attempt(factories.queued(), target, AttemptTrigger.FORWARD, 1)
+    await (await sender.get()).attempt(factories.queued(), target, AttemptTrigger.FORWARD, 1)
     assert "httpx" not in sys.modules
     print(*(set(sys.modules) - before))
 
