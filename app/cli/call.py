@@ -82,6 +82,3 @@ class LocalCall(NamedTuple):
     out: Output
     folder: Path
     services: CliServices
-
-
-LocalCommand = Callable[[LocalCall], Awaitable[int]]

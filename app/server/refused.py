@@ -8,6 +8,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from app.core.events import Event, Refused
+from app.core.gist.words import shortened
 from app.core.model import Refusal
 
 KEPT = 1_000
@@ -35,7 +36,8 @@ class RefusedLog:
         self.total += 1
         refusal = replace(refusal, id=self.total, raw_size=len(raw))
         if max(len(refusal.method), len(refusal.target), len(refusal.reason)) > TEXT_MAX:
-            method, target, reason = map(_cut, (refusal.method, refusal.target, refusal.reason))
+            texts = (refusal.method, refusal.target, refusal.reason)
+            method, target, reason = (shortened(text, TEXT_MAX) for text in texts)
             refusal = replace(refusal, method=method, target=target, reason=reason)
         if len(self._refusals) == KEPT:
             self._drop(self._refusals[-1].id)
@@ -63,7 +65,3 @@ class RefusedLog:
 
     def _drop(self, refusal_id: int) -> None:
         self._raw_bytes -= len(self._raw.pop(refusal_id, b""))
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= TEXT_MAX else text[: TEXT_MAX - 1] + "…"

@@ -1,10 +1,10 @@
-"""Turns a query back into text, its top-level terms into chips, and its words into highlights."""
+"""A query's top-level terms as chips, its words as highlights, and words as text for a query."""
 
 from __future__ import annotations
 
 from app.core.record import Record
 from app.core.search.parse import parse
-from app.core.search.query import All, Filter, Not, Query, QueryError, Term, Word, flatten
+from app.core.search.query import Filter, Not, Query, QueryError, Term, Word, flatten
 from app.core.search.tokens import QUOTE
 
 
@@ -16,11 +16,6 @@ class Chip(Record, frozen=True):
     end: int
     name: str | None
     negated: bool
-
-
-def to_text(query: Query) -> str:
-    """Text that parses to the same query."""
-    return " ".join(map(_text, query.terms))
 
 
 def chips(query: Query) -> tuple[Chip, ...]:
@@ -65,18 +60,6 @@ def quoted(word: str) -> str:
 
 def _in_quotes(word: str) -> str:
     return QUOTE + word.replace("\\", "\\\\").replace(QUOTE, "\\" + QUOTE) + QUOTE
-
-
-def _text(term: Term) -> str:
-    if isinstance(term, Word):
-        return quoted(term.text)
-    if isinstance(term, Filter):
-        return f"{term.name}:{term.source}"
-    if isinstance(term, Not):
-        return "-" + _text(term.term)
-    if isinstance(term, All):
-        return f"({' '.join(map(_text, term.terms))})"
-    return " OR ".join(map(_text, term.terms))
 
 
 def _chip(text: str, term: Term) -> Chip:

@@ -165,15 +165,12 @@ def _names_error(spec: ProgramSpec) -> str | None:
     texts = [*(text for group in groups for text in group), *run.files.values(), *run.set.values(), *run.known_urls]
     rules: list[LineRule] = [*spec.urls, *spec.up, *spec.failures]
     texts += [text for rule in rules for text in (rule.pattern, rule.after)]
-    texts += [text.replace("{found}", "") for text in (*(rule.url for rule in spec.urls), *_messages(spec))]
+    filled_in = [*(rule.url for rule in spec.urls), *(rule.message for rule in spec.failures)]
+    texts += [text.replace("{found}", "") for text in filled_in]
     for name in (*conditions, *(name for text in texts for name in names_in(text))):
         if name not in known:
             return f"{{{name}}} has no value"
     return None
-
-
-def _messages(spec: ProgramSpec) -> list[str]:
-    return [rule.message for rule in spec.failures]
 
 
 def _rules_error(spec: ProgramSpec) -> str | None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from app.core.search.completion import completions
 from app.core.search.filters import FILTERS
-from app.core.search.format import chips, quoted, to_text, without, words
+from app.core.search.format import chips, quoted, without, words
 from app.core.search.parse import MAX_TEXT, parse
 from app.core.search.query import (
     All,
@@ -255,6 +255,23 @@ texts = st.lists(
     ),
     max_size=12,
 ).map("".join)
+
+
+def to_text(query: Query) -> str:
+    """Text that parses to the same query."""
+    return " ".join(map(term_text, query.terms))
+
+
+def term_text(term: Term) -> str:
+    if isinstance(term, Word):
+        return quoted(term.text)
+    if isinstance(term, Filter):
+        return f"{term.name}:{term.source}"
+    if isinstance(term, Not):
+        return "-" + term_text(term.term)
+    if isinstance(term, All):
+        return f"({' '.join(map(term_text, term.terms))})"
+    return " OR ".join(map(term_text, term.terms))
 
 
 @given(texts)
