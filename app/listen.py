@@ -32,7 +32,7 @@ async def _listen(options: ListenToOptions, out: Output) -> int:
         address = await _running(options.data_dir)
         own = address is None
         if address is None:
-            application = await stack.enter_async_context(opened(options.serve()))
+            application = await stack.enter_async_context(opened(options.headless()))
             await application.listen()
             address = ApiAddress(url=application.addresses.api_url, token=application.token)
         elif given := [name for name in NAMES if getattr(options, name) is not None]:

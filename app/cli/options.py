@@ -50,8 +50,11 @@ class ListenOptions(Record, frozen=True):
 
     def overrides(self) -> dict[str, Any]:
         """The settings given, by their names in `Settings`."""
-        given = {name: getattr(self, name) for name in ("port", "host", "api_port", "base_url")}
-        return {name: value for name, value in given.items() if value is not None}
+        return {name: value for name in NAMES if (value := getattr(self, name)) is not None}
+
+    def headless(self) -> ServeOptions:
+        """To serve with the same settings, without a window."""
+        return ServeOptions(**{name: getattr(self, name) for name in ListenOptions.__struct_fields__})
 
 
 class ServeOptions(ListenOptions, frozen=True):
@@ -74,10 +77,6 @@ class ListenToOptions(ListenOptions, frozen=True, kw_only=True):
     url: str
     slug: str | None = None
     as_json: bool = False
-
-    def serve(self) -> ServeOptions:
-        """To start the program, where none runs."""
-        return ServeOptions(**{name: getattr(self, name) for name in ListenOptions.__struct_fields__})
 
 
 class WindowOptions(ListenOptions, frozen=True):
@@ -106,10 +105,6 @@ class WindowOptions(ListenOptions, frozen=True):
         """The command line that runs on the same folder with the same settings, and only opens the window."""
         given = (("--" + name.replace("_", "-"), str(value)) for name, value in self.overrides().items())
         return ["--data-dir", str(self.data_dir), *(word for pair in given for word in pair)]
-
-    def headless(self) -> ServeOptions:
-        given = {name: getattr(self, name) for name in ListenOptions.__struct_fields__}
-        return ServeOptions(**given)
 
 
 class SelftestOptions(Record, frozen=True):
@@ -244,18 +239,10 @@ def _endpoint_name(name: str) -> str:
 
 
 def serve_options(options: argparse.Namespace, folder: Path) -> ServeOptions:
-    return ServeOptions(
-        data_dir=folder,
-        endpoints=tuple(map(_endpoint_name, options.endpoints)),
-        forward_url=options.forward_url,
-        tail=options.tail,
-        tunnel=options.tunnel,
-        set_aside_damaged=options.set_aside_damaged,
-        new_database=options.new_database,
-        exit_on_stdin_close=options.exit_on_stdin_close,
-        exit_when_unused=options.exit_when_unused,
-        **given_settings(options),
-    )
+    own = set(ServeOptions.__struct_fields__) - set(ListenOptions.__struct_fields__)
+    given = {name: getattr(options, name) for name in own} | given_settings(options)
+    given["endpoints"] = tuple(map(_endpoint_name, options.endpoints))
+    return ServeOptions(data_dir=folder, **given)
 
 
 def window_options(options: argparse.Namespace, folder: Path) -> WindowOptions:
