@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import gc
 import logging
-import signal
 import socket
 import sys
 from collections.abc import Callable, Collection
@@ -19,8 +18,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from PySide6.QtCore import QTimer
 
 from app import __version__
 from app.application import Application
@@ -38,6 +35,7 @@ from app.data_folder import runtime_file
 from app.data_folder.database_files import set_aside
 from app.db.sqlite.backup.restore import restore_staged
 from app.server.addresses import LOOPBACK
+from app.stop_signals import set_on_signals
 from app.system import installation, updates
 from app.system.log_file import write_log
 from app.system.packages import how_to_install_fonts
@@ -58,7 +56,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-SIGNAL_POLL_MS = 250
 STARTING_S = 10.0
 """With two starts at once, the one that has the data folder needs this long at most until its window responds."""
 
@@ -122,7 +119,7 @@ class GuiProgram:
 
     async def main(self, on_ready: Callable[[Ready], None] | None) -> int:
         """Run from opening the data folder to closing the store."""
-        self._stop_on_signals()
+        set_on_signals(self._closing)
         loading = asyncio.create_task(asyncio.to_thread(import_module, "app.window_session"), name="load the window")
         try:
             if not await self._open():
@@ -291,28 +288,6 @@ class GuiProgram:
 
     def _quit(self) -> None:
         self._closing.set()
-
-    def _stop_on_signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            try:
-                loop.add_signal_handler(number, self._closing.set)
-            except NotImplementedError:
-                signal.signal(number, self._on_signal)
-                self._start_signal_poll()
-
-    def _on_signal(self, *_: object) -> None:
-        self._closing.set()
-
-    def _start_signal_poll(self) -> None:
-        """On Windows Python handles signals only while it runs, so it has to run now and then."""
-        timer = QTimer(self._collector)
-        timer.timeout.connect(_look_at_signals)
-        timer.start(SIGNAL_POLL_MS)
-
-
-def _look_at_signals() -> None:
-    """Called so that Python runs its signal handlers."""
 
 
 def next_free_port(host: str, port: int, taken: Collection[int]) -> int:

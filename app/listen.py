@@ -17,7 +17,8 @@ from app.cli.forwarding import Forwarding, forwarding_endpoint
 from app.cli.live import RunningProgram
 from app.cli.options import NAMES, ListenToOptions
 from app.cli.output import Output
-from app.serve import opened, stop_on_signals
+from app.serve import opened
+from app.stop_signals import set_on_signals
 from hookline.running import ApiAddress
 
 
@@ -27,7 +28,8 @@ def run_listen(options: ListenToOptions) -> int:
 
 
 async def _listen(options: ListenToOptions, out: Output) -> int:
-    stop = stop_on_signals()
+    stop = asyncio.Event()
+    set_on_signals(stop)
     async with contextlib.AsyncExitStack() as stack:
         address = await _running(options.data_dir)
         own = address is None

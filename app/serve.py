@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import gc
-import signal
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
@@ -27,12 +26,12 @@ from app.data_folder import runtime_file
 from app.data_folder.database_files import set_aside
 from app.leases import Leases
 from app.server.descriptors import raise_file_limit
+from app.stop_signals import set_on_signals
 from app.system import installation, updates
 from app.system.log_file import write_log
 from hookline.running import ApiAddress
 
 PATIENCE_S, PAUSE_S = 2.0, 0.05
-WINDOWS_SIGNAL_POLL_S = 0.25
 
 
 def run_headless(options: ServeOptions) -> int:
@@ -58,7 +57,8 @@ async def opened(options: ServeOptions) -> AsyncIterator[Application]:
 
 
 async def _serve(options: ServeOptions) -> int:
-    stop = stop_on_signals()
+    stop = asyncio.Event()
+    set_on_signals(stop)
     leases = Leases(stop)
     if options.exit_on_stdin_close or options.exit_when_unused:
         leases.take_stdin()
@@ -165,23 +165,6 @@ def _print_endpoints(application: Application, endpoints: Sequence[Endpoint]) ->
         _say(f"  {ready_curl(url)}")
         for target in endpoint.targets:
             _say(f"  forwarded to {target.url}")
-
-
-def stop_on_signals() -> asyncio.Event:
-    """An event that SIGINT or SIGTERM sets."""
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        try:
-            loop.add_signal_handler(number, stop.set)
-        except NotImplementedError:
-            # Windows: Python handles the signal only between steps of the loop, so the loop has to keep running.
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(stop.set))
-            _keep_stepping(loop)
-    return stop
-
-
-def _keep_stepping(loop: asyncio.AbstractEventLoop) -> None:
-    loop.call_later(WINDOWS_SIGNAL_POLL_S, _keep_stepping, loop)
 
 
 def _report_limit(event: StorageLimitChanged) -> None:
