@@ -42,17 +42,17 @@ def test_a_tail_line_tells_of_a_sender_that_broke_off_and_escapes_what_it_wrote(
 async def test_a_request_is_printed_that_comes_as_soon_as_the_url_is_known(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    stop = asyncio.Event()
+    stops: list[asyncio.Event] = []
     read = Deliveries.target_troubles
 
     async def while_a_request_comes(deliveries: Deliveries) -> list[TargetTrouble]:
         url = capsys.readouterr().out.splitlines()[1].partition(": ")[2]
         async with httpx.AsyncClient(trust_env=False) as client:
             assert (await client.post(url)).status_code == 200
-        stop.set()
+        stops[0].set()
         return await read(deliveries)
 
-    monkeypatch.setattr(serve, "stop_on_signals", lambda: stop)
+    monkeypatch.setattr(serve, "set_on_signals", stops.append)
     monkeypatch.setattr(serve, "_tune_garbage_collection", lambda: None)
     monkeypatch.setattr(Deliveries, "target_troubles", while_a_request_comes)
     assert await serve._serve(ServeOptions(tmp_path, port=0, api_port=0, endpoints=("E",), tail=True)) == 0
