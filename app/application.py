@@ -38,7 +38,6 @@ from app.server.api import protocol as api_protocol
 from app.server.api.auth import load_or_create_token
 from app.server.api.event_log import EventLog
 from app.server.capture import CaptureServer, Limits, limits
-from app.server.capture.tunnel_client import tunnel_client
 from app.server.descriptors import KeptDescriptors, keep_descriptors, raise_file_limit
 from app.server.forward import Forwarder
 from app.server.listening import report_failed_accepts
@@ -282,14 +281,12 @@ class Application:
 
     async def _start_capture(self, settings: Settings) -> CaptureServer:
         server = CaptureServer(
-            self.store.endpoints,
-            self.store.captures,
+            self.store,
             self.refused,
-            body_limit=lambda: self.settings.body_limit,
-            instance_id=self.store.account.instance_id,
+            self.current_settings,
+            self.addresses,
             target_responses=self._target_responses,
             identify=self.catalogue.identify,
-            tunnel_client=tunnel_client(lambda: self.tunnels.address_header),
             probe_key=self._probe_key,
             descriptors=self._kept.get("capture"),
         )

@@ -1,10 +1,21 @@
-"""What tests of several folders need: a port nobody has, and a way to wait."""
+"""What tests of several folders need: settings, a port nobody has, and a way to wait."""
 
 from __future__ import annotations
 
 import asyncio
 import socket
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from app.current_settings import CurrentSettings
+
+
+def current_settings(**values: Any) -> CurrentSettings:
+    """The usual settings, but for these values; nothing is saved."""
+    current = CurrentSettings(Path(), {})
+    current.override(**values)
+    return current
 
 
 def free_port() -> int:

@@ -14,13 +14,13 @@ import msgspec
 from app.core.events import Bus
 from app.core.tunnel.program import AddressHeader, TunnelOption, TunnelProgram
 from app.core.tunnel.spec import FailureRule, ProbeSpec, ProgramSpec, RunSpec, StopSpec, UrlRule
-from app.current_settings import CurrentSettings
 from app.data_folder import tunnel_options
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
 from app.server.probe_key import ProbeKey
 from app.server.tunnel.service import OptionsFile, TunnelService
 from app.server.tunnel.session import Timing
+from tests.support import current_settings
 
 SCRIPT = Path(__file__).with_name("stand_in_tunnel.py")
 FAST = Timing(settle=0.2, probe=600, probe_again=0.05, patience=0, tick=0.02, output=0.01, unit=0.01, first_probe=600)
@@ -61,9 +61,9 @@ def without_program(spec: ProgramSpec) -> ProgramSpec:
     return msgspec.structs.replace(spec, program=program)
 
 
-def listening_at(folder: Path, address: tuple[str, int] | None) -> Addresses:
+def listening_at(address: tuple[str, int] | None) -> Addresses:
     """The addresses of a Hookline with the usual settings whose capture port is there."""
-    addresses = Addresses(CurrentSettings(folder, {}))
+    addresses = Addresses(current_settings())
     addresses.listening = address
     return addresses
 
@@ -84,7 +84,7 @@ def service(
         OptionsFile(lambda: tunnel_options.load(folder), lambda saved: tunnel_options.save(folder, saved)),
         bus,
         probe_key=probe_key or ProbeKey(),
-        addresses=addresses or listening_at(folder, ("127.0.0.1", 1)),
+        addresses=addresses or listening_at(("127.0.0.1", 1)),
         folder=folder / "tunnels",
         timing=timing,
     )

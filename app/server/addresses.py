@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from app.core.model import Endpoint
 from app.core.own_urls import ALL_ADDRESSES, CAPTURE_PATH
+from app.core.tunnel.program import AddressHeader
 from app.server.tunnel.current_tunnel import CurrentTunnel
 
 if TYPE_CHECKING:
@@ -28,6 +29,11 @@ class Addresses:
         """Those of the local API."""
         self.tunnel: CurrentTunnel | None = None
         """None until the store is open."""
+
+    @property
+    def client_header(self) -> AddressHeader | None:
+        """The header in which the tunnel names its clients; None unless it is connected and sends one."""
+        return self.tunnel.address_header if self.tunnel is not None else None
 
     @property
     def api_url(self) -> str:

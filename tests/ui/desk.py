@@ -16,7 +16,6 @@ from app.core.events import Bus, SettingsChanged
 from app.core.model import Capture, Endpoint, Plan, SentTest
 from app.core.providers.provider import ProviderMark
 from app.core.settings import Settings, check
-from app.current_settings import CurrentSettings
 from app.db.sqlite.backup.restore import RestoreStaging
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses
@@ -31,6 +30,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from tests import factories
 from tests.stored import store_request, store_with
+from tests.support import current_settings
 from tests.ui.tunnels import FakeTunnels
 from tests.ui.waiting import activate, settle
 
@@ -82,7 +82,7 @@ class Desk:
         self.messages = Messages()
         self.tasks = Tasks(self.messages)
         self.theme = Theme()
-        self.replays = ReplayService(self.store, self.bus, Addresses(CurrentSettings(self.folder, {})))
+        self.replays = ReplayService(self.store, self.bus, Addresses(current_settings()))
         self.tunnels = FakeTunnels(self.bus)
         self.services = Services(
             store=self.store,

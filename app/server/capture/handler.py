@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
 from aiohttp.hdrs import CONTENT_TYPE, EXPECT
 
@@ -17,8 +18,9 @@ from app.core.model import Capture, DeliveryState, Endpoint
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.providers.contents import kind_of
 from app.core.record import Headers
-from app.core.store import CaptureRepository, EndpointRepository
+from app.core.store import Store
 from app.core.target import Target
+from app.server.addresses import Addresses
 from app.server.capture import admission, responses
 from app.server.capture.admission import RETRY_AFTER, Admission, CaptureConfig, Rejection, rejection
 from app.server.capture.body import Body, BodyBuffer, BodyTooLargeError, read_small_body
@@ -26,10 +28,13 @@ from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
 from app.server.capture.reader import Break, Incoming
 from app.server.capture.responses import Response
-from app.server.capture.tunnel_client import Client, TunnelClient, direct_client
+from app.server.capture.tunnel_client import Client, client_of
 from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
+
+if TYPE_CHECKING:
+    from app.current_settings import CurrentSettings
 
 log = logging.getLogger(__name__)
 
@@ -60,31 +65,27 @@ class Handler:
 
     def __init__(
         self,
-        endpoints: EndpointRepository,
-        captures: CaptureRepository,
+        store: Store,
         refused: RefusedLog,
+        settings: CurrentSettings,
+        addresses: Addresses,
         *,
-        body_limit: Callable[[], int],
         body_memory: BodyMemory,
-        instance_id: str,
         target_responses: TargetResponses,
         identify: Identify,
-        tunnel_client: TunnelClient = direct_client,
-        probe_key: ProbeKey | None = None,
+        probe_key: ProbeKey | None,
     ) -> None:
         self._target_responses = target_responses
-        self._tunnel_client = tunnel_client
-        self._admission = Admission(endpoints, instance_id, probe_key)
-        self._captures = captures
-        self._refused = refused
-        self._body_limit = body_limit
+        self._admission = Admission(store.endpoints, store.account.instance_id, probe_key)
+        self._captures = store.captures
+        self._refused, self._settings, self._addresses = refused, settings, addresses
         self._body_memory = body_memory
         self._identify = identify
 
     async def handle(self, connection: Connection, request: Incoming) -> None:
         """Respond to `request` in any case; an internal error is logged, and the response is 500."""
         try:
-            limit = self._body_limit()
+            limit = self._settings.now.body_limit
             decision = self._admission.decide(request, limit)
             if isinstance(decision, Response):
                 self._respond_only(connection, request, decision)
@@ -127,7 +128,7 @@ class Handler:
                 config.endpoint,
                 config.targets,
                 body,
-                client=self._tunnel_client(connection.peer, request.message.raw_headers),
+                client=self._client(connection, request),
                 response_status=response.status,
                 identify=self._identify,
             )
@@ -157,6 +158,9 @@ class Handler:
             response = await self._target_response(connection, config, expected) or response
         await self._respond(connection, request, config, response, capture_id=capture.id, seq=seq)
         return None
+
+    def _client(self, connection: Connection, request: Incoming) -> Client:
+        return client_of(connection.peer, request.message.raw_headers, self._addresses.client_header)
 
     def _expect(self, config: CaptureConfig, capture: Capture) -> asyncio.Future[tuple[Attempt, bytes]] | None:
         """The first target's response, if the sender is to get it and the target can be asked now."""
@@ -225,7 +229,7 @@ class Handler:
         if rejected.response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not _may_be_skipped(request):
             connection.closing = True
         self._send(connection, request, rejected.response)
-        client = self._tunnel_client(connection.peer, message.raw_headers)
+        client = self._client(connection, request)
         refusal = rejected.refusal(client, request.received_at, message.method, _latin1(message.path))
         self._refused.add(refusal, request.raw)
         while not connection.closing and await connection.read(request.payload):

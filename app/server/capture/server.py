@@ -6,12 +6,13 @@ import asyncio
 import errno
 import logging
 import os
-from collections.abc import Callable
 from operator import attrgetter
+from typing import TYPE_CHECKING
 
 from app.core.errors import HooklineError, PortInUseError
 from app.core.providers.catalogue import Identify, no_provider
-from app.core.store import CaptureRepository, EndpointRepository
+from app.core.store import Store
+from app.server.addresses import Addresses
 from app.server.capture.admission import RETRY_AFTER, rejection
 from app.server.capture.body_memory import BodyMemory
 from app.server.capture.connection import Connection
@@ -19,12 +20,14 @@ from app.server.capture.connection_eviction import ConnectionEviction, EvictionS
 from app.server.capture.handler import Handler
 from app.server.capture.limits import SPARE, Limits, affordable
 from app.server.capture.reader import Break
-from app.server.capture.tunnel_client import TunnelClient, direct_client
 from app.server.descriptors import KeptDescriptors
 from app.server.listening import find_holder, listen, stop_listening
 from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
+
+if TYPE_CHECKING:
+    from app.current_settings import CurrentSettings
 
 log = logging.getLogger(__name__)
 
@@ -37,17 +40,16 @@ _FINAL_GRACE_S = 0.25
 class CaptureServer:
     """Serves `/catch/…` on one address. Everything is called on the loop's thread; it can be started again."""
 
-    def __init__(  # noqa: PLR0917 - the parts it is made of, in this order
+    def __init__(
         self,
-        endpoints: EndpointRepository,
-        captures: CaptureRepository,
+        store: Store,
         refused: RefusedLog,
-        body_limit: Callable[[], int],
-        instance_id: str,
+        settings: CurrentSettings,
+        addresses: Addresses,
+        *,
         limits: Limits = _DEFAULTS,
         identify: Identify = no_provider,
         target_responses: TargetResponses | None = None,
-        tunnel_client: TunnelClient = direct_client,
         probe_key: ProbeKey | None = None,
         descriptors: KeptDescriptors | None = None,
     ) -> None:
@@ -56,15 +58,13 @@ class CaptureServer:
         self._descriptors = descriptors
         self.body_memory = BodyMemory(limits.body_memory)
         self.handler = Handler(
-            endpoints,
-            captures,
+            store,
             refused,
-            body_limit=body_limit,
+            settings,
+            addresses,
             body_memory=self.body_memory,
-            instance_id=instance_id,
             target_responses=target_responses or TargetResponses(),
             identify=identify,
-            tunnel_client=tunnel_client,
             probe_key=probe_key,
         )
         self._server: asyncio.Server | None = None

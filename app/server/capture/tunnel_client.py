@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
@@ -17,31 +17,17 @@ class Client(NamedTuple):
     scheme: str = "http"
 
 
-TunnelClient = Callable[[tuple[str, int], Sequence[tuple[bytes, bytes]]], Client]
-"""Takes the connection's peer and the request's headers."""
-
-
-def direct_client(peer: tuple[str, int], headers: Sequence[tuple[bytes, bytes]]) -> Client:
-    """A `TunnelClient` without a tunnel."""
-    return Client(*peer)
-
-
-def tunnel_client(header: Callable[[], AddressHeader | None]) -> TunnelClient:
-    """A `TunnelClient` that believes the tunnel's header. `header` returns it, None while no tunnel is up.
+def client_of(peer: tuple[str, int], headers: Sequence[tuple[bytes, bytes]], trusted: AddressHeader | None) -> Client:
+    """`peer` is the connection's, `trusted` the tunnel's header, None while no tunnel is up.
 
     Only a program on this machine can be the tunnel's: to any other peer the header is what its sender wrote.
     """
-
-    def client(peer: tuple[str, int], headers: Sequence[tuple[bytes, bytes]]) -> Client:
-        trusted = header()
-        if trusted is None or not _is_loopback(peer[0]):
-            return Client(*peer)
-        address = client_address(headers, trusted)
-        if address is None:
-            return Client(*peer)
-        return Client(address, 0, client_scheme(headers) or "http")
-
-    return client
+    if trusted is None or not _is_loopback(peer[0]):
+        return Client(*peer)
+    address = client_address(headers, trusted)
+    if address is None:
+        return Client(*peer)
+    return Client(address, 0, client_scheme(headers) or "http")
 
 
 def _is_loopback(address: str) -> bool:

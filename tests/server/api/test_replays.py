@@ -106,14 +106,7 @@ async def test_a_request_is_sent_as_edited_to_a_url(desk: Desk) -> None:
 async def test_a_request_is_sent_to_another_endpoint_while_hookline_captures(desk: Desk) -> None:
     _, (made,) = await orders(desk)
     other = await desk.endpoint(slug="other")
-    server = CaptureServer(
-        desk.store.endpoints,
-        desk.store.captures,
-        desk.refused,
-        body_limit=lambda: 1_000,
-        instance_id=desk.store.account.instance_id,
-        target_responses=TargetResponses(),
-    )
+    server = CaptureServer(desk.store, desk.refused, desk.settings, desk.addresses, target_responses=TargetResponses())
     await server.start("127.0.0.1", 0)
     desk.addresses.listening = server.address
     call = f"/requests/{made.id}/replay", {"to_endpoint": "other"}

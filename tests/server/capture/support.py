@@ -9,7 +9,8 @@ import struct
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 from msgspec.structs import replace
 
@@ -17,13 +18,15 @@ from app.core.errors import StorageLimitError, StorageUnavailableError
 from app.core.events import Event, Refused
 from app.core.model import Capture, Endpoint, EndpointDraft
 from app.core.providers.catalogue import Identify, no_provider
+from app.core.store import Store
 from app.core.target import Target
 from app.server.capture import CaptureServer, Limits
 from app.server.capture.connection_eviction import EvictionStage
 from app.server.descriptors import KeptDescriptors
 from app.server.refused import RefusedLog
 from tests import factories
-from tests.support import until
+from tests.support import current_settings, until
+from tests.tunnels import listening_at
 
 OWN_ID = "own-instance"
 
@@ -188,6 +191,12 @@ class Sender:
         self.writer.transport.abort()
 
 
+def in_memory(directory: Directory, sink: MemorySink) -> Store:
+    """A store of these."""
+    parts = SimpleNamespace(endpoints=directory, captures=sink, account=SimpleNamespace(instance_id=OWN_ID))
+    return cast(Store, parts)
+
+
 class Rig:
     """Server, directory and store, and senders to it."""
 
@@ -196,7 +205,7 @@ class Rig:
         self.sink = MemorySink()
         self.events: list[Event] = []
         self.refused = RefusedLog(self.events.append)
-        self.body_limit = 100 * 1024 * 1024
+        self.settings = current_settings(body_limit=100 * 1024 * 1024)
         self.directory.put("orders")
         self.senders: list[Sender] = []
         self.server: CaptureServer
@@ -208,13 +217,12 @@ class Rig:
         descriptors: KeptDescriptors | None = None,
     ) -> None:
         self.server = CaptureServer(
-            self.directory,
-            self.sink,
+            in_memory(self.directory, self.sink),
             self.refused,
-            lambda: self.body_limit,
-            OWN_ID,
-            limits or Limits(),
-            identify,
+            self.settings,
+            listening_at(None),
+            limits=limits or Limits(),
+            identify=identify,
             descriptors=descriptors,
         )
         await self.server.start("127.0.0.1", 0)

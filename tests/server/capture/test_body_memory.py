@@ -136,7 +136,7 @@ async def test_when_nothing_can_be_stored_senders_are_told_and_memory_is_free(ri
 
 async def test_what_is_stored_is_kept_or_dropped_as_the_rest(rig: Rig) -> None:
     await rig.restart(body_memory=LIMIT)
-    rig.body_limit = 250_000
+    rig.settings.override(body_limit=250_000)
     chunked = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n30d40\r\n" + bytes(200_000)
     senders, sending = await begin(rig, [chunked] * 6)
     await asyncio.gather(*sending)

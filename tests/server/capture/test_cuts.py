@@ -11,7 +11,9 @@ from typing import Any
 from app.server.capture.limits import Limits
 from app.server.capture.server import CaptureServer, ServedConnection
 from app.server.refused import RefusedLog
-from tests.server.capture.support import OWN_ID, Directory, MemorySink
+from tests.server.capture.support import Directory, MemorySink, in_memory
+from tests.support import current_settings
+from tests.tunnels import listening_at
 
 HOST = b"Host: x\r\n"
 POST = b"POST /catch/orders HTTP/1.1\r\n" + HOST
@@ -114,7 +116,8 @@ async def judged(pieces: list[bytes], gaps: random.Random | None) -> tuple[list[
     loop = asyncio.get_running_loop()
     directory, sink, refused = Directory(), MemorySink(), RefusedLog(lambda _: None)
     directory.put()
-    server = CaptureServer(directory, sink, refused, lambda: 1024, OWN_ID, Limits(head_bytes=100_000))
+    settings, limits = current_settings(body_limit=1024), Limits(head_bytes=100_000)
+    server = CaptureServer(in_memory(directory, sink), refused, settings, listening_at(None), limits=limits)
     wire, connection = Wire(), ServedConnection(server, loop)
     connection.connection_made(wire)
     for piece in pieces:

@@ -147,11 +147,11 @@ async def test_a_sender_that_does_not_read_its_answers_makes_room(rig: Rig) -> N
 
 async def test_a_refused_sender_that_lingers_makes_room(rig: Rig) -> None:
     await rig.restart(connections=1)
-    rig.body_limit = 10
+    rig.settings.override(body_limit=10)
     sender = await rig.connect()
     await sender.send(BODY)
     assert (await sender.response()).status == 413
-    rig.body_limit = 100
+    rig.settings.override(body_limit=100)
     assert (await rig.post()).status == 200
 
 

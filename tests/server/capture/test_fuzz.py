@@ -15,6 +15,8 @@ from app.server.capture.limits import Limits
 from app.server.refused import RefusedLog
 from benchmarks.fuzz.run import Fuzz
 from benchmarks.fuzz.valid_requests import ENDPOINTS
+from tests.support import current_settings
+from tests.tunnels import listening_at
 
 pytestmark = pytest.mark.long
 
@@ -36,7 +38,7 @@ async def test_no_request_breaks_what_must_hold(
         await store.endpoints.create(draft)
     refused = RefusedLog(bus.publish)
     server = CaptureServer(
-        store.endpoints, store.captures, refused, lambda: 100 * 1024 * 1024, store.account.instance_id, LIMITS
+        store, refused, current_settings(body_limit=100 * 1024 * 1024), listening_at(None), limits=LIMITS
     )
     await server.start("127.0.0.1", 0)
     try:

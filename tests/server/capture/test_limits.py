@@ -128,7 +128,7 @@ async def test_a_sender_that_never_reads_is_let_go(rig: Rig) -> None:
 
 async def test_who_goes_on_sending_after_a_refusal_is_cut_off(rig: Rig) -> None:
     await rig.restart(linger_s=0.2, sweep_s=0.05)
-    rig.body_limit = 1024
+    rig.settings.override(body_limit=1024)
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n")
     assert (await sender.response()).status == 413

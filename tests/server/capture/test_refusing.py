@@ -71,7 +71,7 @@ async def test_an_inactive_endpoint_asks_to_come_back(rig: Rig) -> None:
 
 
 async def test_a_declared_length_over_the_limit_is_refused_before_the_body(rig: Rig) -> None:
-    rig.body_limit = 1024
+    rig.settings.override(body_limit=1024)
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: 1025\r\n\r\n")
     answer = await sender.response()
@@ -84,26 +84,26 @@ async def test_a_declared_length_over_the_limit_is_refused_before_the_body(rig: 
 
 @pytest.mark.parametrize("length", ["99999999999999999", "0" * 5000 + "99999"])
 async def test_absurd_lengths_are_too_large(rig: Rig, length: str) -> None:
-    rig.body_limit = 1024
+    rig.settings.override(body_limit=1024)
     answer = await rig.ask(f"POST /catch/orders HTTP/1.1\r\nHost: x\r\nContent-Length: {length}\r\n\r\n".encode())
     assert answer.status == 413
 
 
 async def test_a_chunked_body_is_refused_as_soon_as_it_passes_the_limit(rig: Rig) -> None:
-    rig.body_limit = 3 * PART_SIZE
+    rig.settings.override(body_limit=3 * PART_SIZE)
     sender = await rig.connect()
     await sender.send(b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
     for _ in range(4):
         await sender.send(b"%x\r\n%b\r\n" % (PART_SIZE, bytes(PART_SIZE)))
     answer = await sender.response()
-    assert (answer.status, answer.json()["limit"]) == (413, rig.body_limit)
+    assert (answer.status, answer.json()["limit"]) == (413, rig.settings.now.body_limit)
     assert await sender.rest() == b""
     assert PART_SIZE in rig.sink.part_sizes
     assert (rig.sink.parts, rig.sink.dropped, rig.sink.captures) == ({}, [1], [])
 
 
 async def test_a_small_chunked_body_that_came_at_once_is_measured_too(rig: Rig) -> None:
-    rig.body_limit = 1024
+    rig.settings.override(body_limit=1024)
     head = b"POST /catch/orders HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     answer = await rig.ask(head + b"401\r\n" + b"x" * 1025 + b"\r\n0\r\n\r\n")
     assert answer.status == 413
@@ -112,7 +112,7 @@ async def test_a_small_chunked_body_that_came_at_once_is_measured_too(rig: Rig) 
 
 async def test_the_sender_of_a_refused_body_can_read_the_answer(rig: Rig) -> None:
     """Closing with bytes unread would reset the connection, and the answer would be lost."""
-    rig.body_limit = 1024
+    rig.settings.override(body_limit=1024)
     sender = await rig.connect()
     await sender.send(request(body=bytes(3_000_000)))
     await asyncio.sleep(0.1)
@@ -141,7 +141,7 @@ async def test_expect_continue_is_answered_before_the_body(rig: Rig) -> None:
 
 @pytest.mark.parametrize(("path", "length", "status"), [("/nope", 3, 404), ("/catch/orders", 4_000, 413)])
 async def test_no_continue_for_a_request_that_is_refused(rig: Rig, path: str, length: int, status: int) -> None:
-    rig.body_limit = 1024
+    rig.settings.override(body_limit=1024)
     raw = f"POST {path} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: {length}\r\n\r\n"
     assert (await rig.ask(raw.encode())).status == status
 
@@ -298,7 +298,7 @@ CHUNKED = b"POST /catch/orders HTTP/1.1\r\nhOst:  x \r\nTransfer-Encoding: chunk
 async def test_of_each_refused_request_the_head_is_kept_as_it_came(
     rig: Rig, head: bytes, body: bytes, status: int
 ) -> None:
-    rig.body_limit = 1024
+    rig.settings.override(body_limit=1024)
     rig.directory.put("locked", auth=BEARER)
     rig.directory.put("off", active=False)
     assert (await rig.ask(head + body)).status == status
@@ -306,7 +306,7 @@ async def test_of_each_refused_request_the_head_is_kept_as_it_came(
 
 
 async def test_of_what_is_refused_while_its_body_comes_the_head_is_kept(rig: Rig) -> None:
-    rig.body_limit = 1024
+    rig.settings.override(body_limit=1024)
     sender = await rig.connect()
     await sender.send(CHUNKED)
     for _ in range(3):

@@ -13,23 +13,24 @@ import pytest
 
 from app.core.errors import HooklineError, PortInUseError
 from app.core.model import ResponseSettings
+from app.server.capture import CaptureServer
 from app.server.listening import find_holder
-from tests.server.capture.support import Rig, request
+from tests.server.capture.support import Rig, in_memory, request
 from tests.support import until
+from tests.tunnels import listening_at
 
 pytestmark = pytest.mark.smoke
 
 
 async def test_a_taken_port_is_named_with_its_holder(rig: Rig) -> None:
     host, port = rig.server.address
-    other = Rig()
-    other.server = type(rig.server)(other.directory, other.sink, other.refused, lambda: 1, "x")
+    other = CaptureServer(in_memory(rig.directory, rig.sink), rig.refused, rig.settings, listening_at(None))
     with pytest.raises(PortInUseError) as caught:
-        await other.server.start(host, port)
+        await other.start(host, port)
     assert (caught.value.host, caught.value.port) == (host, port)
     if sys.platform == "linux":
         assert f"(process {os.getpid()})" in str(caught.value)
-    await other.server.stop()
+    await other.stop()
     assert (await rig.post()).status == 200
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.core.tunnel.program import AddressHeader
-from app.server.capture.tunnel_client import Client, tunnel_client
+from app.server.capture.tunnel_client import Client, client_of
 
 HEADER = AddressHeader(name="CF-Connecting-IP")
 SENT = [(b"cf-connecting-ip", b"203.0.113.7"), (b"X-Forwarded-Proto", b"https")]
@@ -25,4 +25,4 @@ SENT = [(b"cf-connecting-ip", b"203.0.113.7"), (b"X-Forwarded-Proto", b"https")]
 def test_only_a_tunnel_on_this_machine_names_the_client(
     peer: str, header: AddressHeader | None, client: Client
 ) -> None:
-    assert tunnel_client(lambda: header)((peer, 50_000), SENT) == client
+    assert client_of((peer, 50_000), SENT, header) == client

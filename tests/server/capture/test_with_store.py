@@ -22,7 +22,8 @@ from app.server.capture import CaptureServer, Limits
 from app.server.refused import RefusedLog
 from tests.factories import draft
 from tests.server.capture.support import Response, Sender, request
-from tests.support import until
+from tests.support import current_settings, until
+from tests.tunnels import listening_at
 
 
 class Program:
@@ -39,7 +40,7 @@ class Program:
         """A server yet to be started."""
         store = self.store
         self.server = CaptureServer(
-            store.endpoints, store.captures, self.refused, lambda: 100 * 1024 * 1024, store.account.instance_id, limits
+            store, self.refused, current_settings(body_limit=100 * 1024 * 1024), listening_at(None), limits=limits
         )
 
     async def connect(self) -> Sender:

@@ -22,6 +22,8 @@ from app.server.refused import RefusedLog
 from app.server.target_responses import TargetResponses
 from tests import factories
 from tests.stored import store_request, store_with
+from tests.support import current_settings
+from tests.tunnels import listening_at
 
 
 class Stage:
@@ -105,11 +107,10 @@ class Stage:
 async def capture_port(stage: Stage) -> AsyncIterator[str]:
     """The real capture port on the stage's store; its base URL."""
     server = CaptureServer(
-        stage.store.endpoints,
-        stage.store.captures,
+        stage.store,
         RefusedLog(stage.bus.publish),
-        body_limit=lambda: 100 * PART_SIZE,
-        instance_id=stage.store.account.instance_id,
+        current_settings(body_limit=100 * PART_SIZE),
+        listening_at(None),
         target_responses=stage.responses,
     )
     await server.start("127.0.0.1", 0)

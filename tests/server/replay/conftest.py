@@ -13,11 +13,11 @@ from msgspec.structs import replace
 from app.core.events import ReplayChanged
 from app.core.model import Capture, DeliveryState, Endpoint
 from app.core.replay.spec import Replay, ReplaySpec, ReplayState
-from app.current_settings import CurrentSettings
 from app.server.addresses import Addresses
 from app.server.replay import ReplayService
 from tests.server.forward.conftest import Stage, capture_port  # noqa: F401 - a fixture
 from tests.server.forward.targets import Received
+from tests.support import current_settings
 
 
 class ReplayStage(Stage):
@@ -29,7 +29,7 @@ class ReplayStage(Stage):
         await super().open()
         self.announced: list[Replay] = []
         self._progress = asyncio.Event()
-        self.addresses = Addresses(CurrentSettings(self.folder, {}))
+        self.addresses = Addresses(current_settings())
         self.replays = ReplayService(self.store, self.bus, self.addresses)
         self.bus.subscribe(ReplayChanged, self._changed)
 

@@ -14,11 +14,11 @@ from app.core.tunnel.spec import ProgramSpec
 from app.core.tunnel.tunnel import Tunnel, TunnelState
 from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer
-from app.server.capture.tunnel_client import tunnel_client
 from app.server.probe_key import ProbeKey
 from app.server.refused import RefusedLog
 from app.server.tunnel.service import TunnelService
 from tests import tunnels
+from tests.support import current_settings
 
 PATIENCE_S = 60.0
 
@@ -44,17 +44,11 @@ class TunnelRig:
 
     async def open(self) -> None:
         self.store = await Store.open(self.folder, self.bus.publish)
+        self.addresses = tunnels.listening_at(None)
         self.tunnels = tunnels.service(self.store, self.bus, self.folder)
-        self.capture = CaptureServer(
-            self.store.endpoints,
-            self.store.captures,
-            self.refused,
-            body_limit=lambda: 1_000_000,
-            instance_id=self.store.account.instance_id,
-            tunnel_client=tunnel_client(lambda: self.tunnels.address_header),
-            probe_key=self.key,
-        )
+        self.capture = CaptureServer(self.store, self.refused, current_settings(), self.addresses, probe_key=self.key)
         await self.capture.start("127.0.0.1", 0)
+        self.addresses.listening = self.capture.address
 
     async def use(self, *specs: ProgramSpec, **timing: Any) -> TunnelService:
         """The tunnel service with these programs."""
@@ -64,10 +58,11 @@ class TunnelRig:
             self.bus,
             self.folder,
             {one.program.id: one for one in specs},
-            addresses=tunnels.listening_at(self.folder, self.capture.address),
+            addresses=self.addresses,
             timing=tunnels.FAST.__class__(**{**tunnels.FAST.__dict__, **timing}),
             probe_key=self.key,
         )
+        self.addresses.tunnel = self.tunnels
         await self.tunnels.load()
         return self.tunnels
 
