@@ -72,7 +72,6 @@ class Deliveries:
         captures = self.store.captures
         at = now_us() - self.rng.randrange(60) * SECOND
         capture = Capture(
-            seq=captures.new_seq(),
             id=uuid7(at),
             endpoint_id=self.endpoint.id,
             received_at=at,
@@ -90,8 +89,8 @@ class Deliveries:
             response_status=200,
             delivery=DeliveryState.QUEUED,
         )
-        await captures.add(capture, BODY_SENT, targets=self.endpoint.targets)
-        return capture
+        seq = await captures.add(capture, BODY_SENT, targets=self.endpoint.targets)
+        return replace(capture, seq=seq)
 
     async def _of(self, name: str) -> list[Delivery]:
         return await self.store.deliveries.of_capture(self.made[name].id)

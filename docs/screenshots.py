@@ -13,6 +13,7 @@ import socket
 import sys
 import tempfile
 import threading
+import traceback
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -125,6 +126,8 @@ class Walk:
         try:
             await self._pages()
             self.done = True
+        except Exception:
+            traceback.print_exc()
         finally:
             self._book.window.quit()
 
