@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from importlib.util import find_spec
 from typing import Any
 
@@ -59,7 +60,14 @@ async def serve(call: LocalCall) -> int:
     try:
         await server.run_stdio_async()
     except* BrokenPipeError:  # the library's task group wraps it
+        sys.unraisablehook = _report_unless_closed
         closed = True
     if closed:
         raise BrokenPipeError
     return Exit.DONE
+
+
+def _report_unless_closed(ignored: sys.UnraisableHookArgs) -> None:
+    """From 3.13 on Python reports that what the library's own copy of standard output holds cannot be written."""
+    if not isinstance(ignored.exc_value, BrokenPipeError):
+        sys.__unraisablehook__(ignored)
