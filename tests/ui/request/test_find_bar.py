@@ -19,7 +19,7 @@ async def test_find_counts_moves_and_closes(shown: PageDesk) -> None:
     shown.detail.open_find()
     bar, code = shown.detail.body.find_bar, shown.detail.body.code
     bar.field.setText("name")
-    assert bar.count.text() == "1 of 3"
+    await until(lambda: bar.count.text() == "1 of 3")
     QTest.keyClick(bar.field, Qt.Key.Key_Return)
     assert bar.count.text() == "2 of 3"
     QTest.keyClick(bar.field, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
