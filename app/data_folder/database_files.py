@@ -104,7 +104,7 @@ def remove_database(path: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names in `folder` last, where the system needs to be told."""
+    """Sync the entries of `folder` to the disk, where the system does not do it itself."""
     if os.name == "posix":
         descriptor = os.open(folder, os.O_RDONLY)
         try:
