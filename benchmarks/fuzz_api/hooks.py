@@ -44,7 +44,8 @@ def before_call(context: Any, case: Any, kwargs: dict[str, Any]) -> None:
         case.body["path"] = f"{NO_FOLDER}/{case.body['path']}"
     if case.operation.path == "/tunnel/start" and isinstance(case.body.get("program"), str):
         case.body["program"] = NO_PROGRAM
-    for part in (case.body, case.body.get("edit")):
+    created = case.body.get("create")
+    for part in (case.body, case.body.get("edit"), *(created if isinstance(created, list) else ())):
         if isinstance(part, dict):
             given = {key: part[key] for key in URLS if isinstance(part.get(key), str)}
             part.update({key: NOBODY for key, url in given.items() if valid or _URL.fullmatch(url)})
@@ -116,6 +117,8 @@ def _fit_body(body: dict[str, Any], *, is_new: bool) -> None:
     if body.get("before") is not None and "after" in body:
         body["after"] = None
     body.pop("slug", None)  # taken, or another than it is
+    for one in body.get("create") or ():
+        _fit_body(one, is_new=True)
 
 
 def _printable(text: str) -> str:
