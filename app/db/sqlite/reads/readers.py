@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from queue import SimpleQueue
+from queue import Queue
 from threading import Barrier, BrokenBarrierError, Thread
 from typing import Any, TypeVar
 
@@ -33,8 +33,8 @@ class Readers:
         """`on_unreadable` is called when the file or the disk seems to be damaged."""
         self._database, self._on_unreadable = reader_database(path), on_unreadable
         self._loop = asyncio.get_running_loop()
-        self._quick: SimpleQueue[_Job | None] = SimpleQueue()
-        self._slow: SimpleQueue[_Job | None] = SimpleQueue()
+        self._quick: Queue[_Job | None] = Queue()
+        self._slow: Queue[_Job | None] = Queue()
         self._queues = [self._quick] * THREADS + [self._slow] * SLOW_THREADS
         self._threads = [
             Thread(target=self._main, args=(queue,), name=f"hookline-reader-{n}", daemon=True)
@@ -82,7 +82,7 @@ class Readers:
         for thread in self._threads:
             thread.join()
 
-    def _main(self, queue: SimpleQueue[_Job | None]) -> None:
+    def _main(self, queue: Queue[_Job | None]) -> None:
         while (job := queue.get()) is not None:
             run, future = job
             if future.cancelled():  # the window shows something else by now
