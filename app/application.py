@@ -63,9 +63,11 @@ class Application:
     folder_lock: FolderLock
     token: str
 
-    def __init__(self, folder: Path, overrides: Mapping[str, Any] | None = None, *, window: bool = False) -> None:
+    def __init__(
+        self, folder: Path, overrides: Mapping[str, Any] | None = None, *, window: bool = False, fsync: bool = True
+    ) -> None:
         self.folder = folder
-        self._window = window
+        self._window, self._fsync = window, fsync
         self.bus = Bus()
         self.refused = RefusedLog(self.bus.publish)
         self._target_responses = TargetResponses()
@@ -116,6 +118,7 @@ class Application:
                 self.addresses.own_bases,
                 identify=self.catalogue.identify,
                 disk_reserve=lambda: self.settings.disk_reserve,
+                fsync=self._fsync,
             )
             self.current_settings.add_storage_limit(self.store.limits.use().used)
             self._set_limits(self.settings)

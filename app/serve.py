@@ -43,7 +43,7 @@ def run_headless(options: ServeOptions) -> int:
 @contextlib.asynccontextmanager
 async def opened(options: ServeOptions) -> AsyncIterator[Application]:
     """The application with its store and its log file; it is closed at the end."""
-    application = Application(options.data_dir, options.overrides())
+    application = Application(options.data_dir, options.overrides(), fsync=options.fsync)
     logging_to_file = contextlib.ExitStack()
     if options.tunnel is not None:
         application.current_settings.override(tunnel_program=options.tunnel, tunnel_autostart=True)

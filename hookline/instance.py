@@ -205,7 +205,7 @@ def _trouble(log: Path) -> str:
 
 
 def _arguments(data_dir: Path) -> list[str]:
-    return ["--port", "0", "--api-port", "0", "--data-dir", str(data_dir), "--exit-when-unused"]
+    return ["--port", "0", "--api-port", "0", "--data-dir", str(data_dir), "--exit-when-unused", "--no-fsync"]
 
 
 def _environment() -> dict[str, str]:

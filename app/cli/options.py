@@ -69,6 +69,7 @@ class ServeOptions(ListenOptions, frozen=True):
     new_database: bool = False
     exit_on_stdin_close: bool = False
     exit_when_unused: bool = False
+    fsync: bool = True
 
 
 class ListenToOptions(ListenOptions, frozen=True, kw_only=True):
@@ -193,6 +194,12 @@ def add_serve(commands: Any, parents: list[argparse.ArgumentParser]) -> None:
         action="store_true",
         help="print a port, and stop when no program is connected to it any more; until one is, when standard input is"
         " closed",
+    )
+    serve.add_argument(
+        "--no-fsync",
+        dest="fsync",
+        action="store_false",
+        help="do not wait for the disk: faster, for tests and other data that nobody needs after a power failure",
     )
 
 

@@ -31,7 +31,6 @@ _PRAGMAS = [
     # Takes effect only while the file holds no table, and only ahead of the journal mode.
     ("auto_vacuum", "incremental"),
     ("journal_mode", "wal"),
-    ("synchronous", "full"),
     ("foreign_keys", "on"),
     ("secure_delete", "fast"),
     ("cache_size", -16_000),
@@ -103,8 +102,11 @@ def _code(error: BaseException) -> int | None:
     return None if code is None else int(code) & 0xFF
 
 
-def open_writer(path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRATIONS) -> SqliteDatabase:
-    """The calling thread's writing connection, to a file that is created or migrated if need be.
+def open_writer(
+    path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRATIONS, *, fsync: bool = True
+) -> SqliteDatabase:
+    """The calling thread's writing connection, to a file that is created or migrated if need be. Without `fsync` a
+    commit does not wait for the disk.
 
     DamagedDatabaseError, NewerDatabaseError or DataFolderError otherwise; an unusable file is left unchanged.
     """
@@ -112,8 +114,9 @@ def open_writer(path: Path, migrations: Sequence[tuple[str, Migration]] = MIGRAT
         _check_file(path, [name for name, _ in migrations])
         with contextlib.suppress(FileExistsError):
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+        pragmas = [("synchronous", "full" if fsync else "off"), *_PRAGMAS]
         database = SqliteDatabase(
-            str(path), pragmas=_PRAGMAS, timeout=BUSY_S, autoconnect=False, cached_statements=_WRITER_STATEMENTS
+            str(path), pragmas=pragmas, timeout=BUSY_S, autoconnect=False, cached_statements=_WRITER_STATEMENTS
         )
         database.connect()
         try:

@@ -77,6 +77,7 @@ class Store:
         purge_interval_s: float,
         identify: Identify | None,
         disk_reserve: Callable[[], int],
+        fsync: bool,
     ) -> None:
         self._path, self._publish = path, publish
         self._closing = asyncio.Lock()
@@ -95,6 +96,7 @@ class Store:
             on_loss=self._file_lost,
             on_suspicion=self._damage_suspected,
             on_uncounted=self._count_again,
+            fsync=fsync,
         )
         self._readers = Readers(path, self._damage_suspected)
         self._index = Index(path.with_name(INDEX_NAME), self._readers, self._reserve.has_ample_space)
@@ -295,9 +297,11 @@ class Store:
         purge_interval_s: float = PURGE_INTERVAL_S,
         identify: Identify | None = None,
         disk_reserve: Callable[[], int] = lambda: Settings().disk_reserve,
+        fsync: bool = True,
     ) -> Store:
         """Open the database in `folder`, created or migrated if need be. `identify` finds the provider of a request;
-        `disk_reserve` returns the setting of that name.
+        `disk_reserve` returns the setting of that name. Without `fsync`, what was stored last is lost if the machine
+        stops, though not if the program does.
 
         DamagedDatabaseError, NewerDatabaseError or DataFolderError when it cannot be used; then it is left unchanged.
         """
@@ -310,6 +314,7 @@ class Store:
             purge_interval_s=purge_interval_s,
             identify=identify,
             disk_reserve=disk_reserve,
+            fsync=fsync,
         )
         try:
             await store._load()

@@ -22,7 +22,7 @@ from tests import factories
 from tests.db.helpers import add
 
 async def main():
-    store = await Store.open(Path(sys.argv[1]), lambda _: None)
+    store = await Store.open(Path(sys.argv[1]), lambda _: None, fsync=sys.argv[3] == "1")
     draft = factories.draft(storage_limit=int(sys.argv[2]) or None)
     made = await store.endpoints.create(draft) if not store.endpoints.all() else store.endpoints.all()[0]
 
@@ -43,12 +43,12 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("seconds", [0.1, 0.4])
-async def test_whatever_add_returned_for_survives_a_kill(tmp_path: Path, seconds: float) -> None:
+@pytest.mark.parametrize(("seconds", "fsync"), [(0.1, "1"), (0.4, "1"), (0.4, "0")])
+async def test_whatever_add_returned_for_survives_a_kill(tmp_path: Path, seconds: float, fsync: str) -> None:
     told: list[tuple[str, bytes]] = []
     for _ in range(2):
         with subprocess.Popen(  # noqa: ASYNC220 - it is read to its end below
-            [sys.executable, "-c", ADDER, tmp_path, "0"], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]
+            [sys.executable, "-c", ADDER, tmp_path, "0", fsync], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]
         ) as adder:
             assert adder.stdout is not None
             lines = [adder.stdout.readline()]
@@ -75,7 +75,7 @@ async def test_whatever_add_returned_for_survives_a_kill(tmp_path: Path, seconds
 
 async def test_a_kill_while_the_oldest_go_leaves_the_bytes_counted_right(tmp_path: Path) -> None:
     with subprocess.Popen(  # noqa: ASYNC220 - it is read to its end below
-        [sys.executable, "-c", ADDER, tmp_path, str(2**20)], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]
+        [sys.executable, "-c", ADDER, tmp_path, str(2**20), "1"], stdout=subprocess.PIPE, cwd=Path(__file__).parents[3]
     ) as adder:
         assert adder.stdout is not None
         told = [adder.stdout.readline() for _ in range(1_500)]

@@ -8,10 +8,12 @@ import threading
 from pathlib import Path
 
 import pytest
+from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
 from app.core.model import Auth, Forward, Plan, ResponseSettings
 from app.db.sqlite.store import Store
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 from tests import factories
 from tests.db.helpers import BODY, add, files, query
 from tests.stored import store_request
@@ -68,9 +70,23 @@ async def test_files_are_the_users_own_and_pragmas_are_set(tmp_path: Path, store
     def pragma(database: object, name: str) -> int:
         return int(database.connection().execute(f"PRAGMA {name}").fetchone()[0])
 
-    assert await store._writer.run(lambda database: pragma(database, "synchronous")) == 2
     assert await store._writer.run(lambda database: pragma(database, "foreign_keys")) == 1
     assert await store._readers.run(lambda database: pragma(database, "query_only")) == 1
+
+
+@pytest.mark.parametrize("fsync", [True, False])
+async def test_commits_wait_for_the_disk_unless_told_not_to_also_after_background_work(
+    tmp_path: Path, fsync: bool
+) -> None:
+    def synchronous(database: SqliteDatabase, _: int = 0) -> int:
+        return int(database.connection().execute("PRAGMA synchronous").fetchone()[0])
+
+    store = await Store.open(tmp_path, lambda _: None, fsync=fsync)
+    always = 2 if fsync else 0
+    assert await store._writer.run(synchronous) == always
+    assert await store._writer.between(synchronous, AdaptiveBatch(1)) == int(fsync)
+    assert await store._writer.run(synchronous) == always
+    await store.close()
 
 
 async def test_closing_fifty_times_leaves_no_file_and_no_thread_behind(tmp_path: Path) -> None:

@@ -62,12 +62,13 @@ class Writer:
         on_loss: Callable[[bool], None],
         on_suspicion: Callable[[], None],
         on_uncounted: Callable[[], None],
+        fsync: bool,
     ) -> None:
         """`on_trouble`: why nothing can be stored, None once it can again. `on_loss`, once: the file is gone (True:
         what is open is whole) or overwritten. `on_suspicion`: another program has written to it.
         `on_uncounted`: storing works again, and something is stored that was refused. They are called on the loop's
         thread."""
-        self._path, self._inserts, self._reserve = path, inserts, reserve
+        self._path, self._inserts, self._reserve, self._fsync = path, inserts, reserve, fsync
         self._on_trouble, self._on_loss, self._on_suspicion = on_trouble, on_loss, on_suspicion
         self._on_uncounted, self._uncounted = on_uncounted, False
         self._loop = asyncio.get_running_loop()
@@ -210,7 +211,7 @@ class Writer:
 
     def _main(self) -> None:
         try:
-            self._database = open_writer(self._path)
+            self._database = open_writer(self._path, fsync=self._fsync)
             self._connection = raw(self._database)
             self._connection.execute(f"PRAGMA busy_timeout = {LOCK_RETRY_MS}")
             (instance_id,) = self._connection.execute("SELECT instance_id FROM account").fetchone()
@@ -381,7 +382,8 @@ class Writer:
         next group's commit does, for both."""
         result = JobResult()
         try:
-            self._connection.execute("PRAGMA synchronous = NORMAL")
+            if self._fsync:
+                self._connection.execute("PRAGMA synchronous = NORMAL")
             with contextlib.nullcontext() if job.any_file else self._own_changes():
                 try:
                     self._run_step(job)
@@ -395,7 +397,8 @@ class Writer:
         except Exception as error:
             result.failures.append((job, self._unavailable(error)))
         finally:
-            self._connection.execute("PRAGMA synchronous = FULL")
+            if self._fsync:
+                self._connection.execute("PRAGMA synchronous = FULL")
         self._maintain_reserve()
         self._loop.call_soon_threadsafe(self._done, result)
 
