@@ -11,13 +11,15 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hookline.client.client import Client
 from hookline.client.requests import wait_call, with_body
 from hookline.records import Request
 from hookline.testing.matchers import Expected, fits
+
+if TYPE_CHECKING:
+    from http.server import BaseHTTPRequestHandler
 
 BODILESS = (204, 304)
 
@@ -72,6 +74,8 @@ class Responder:
 
     def __init__(self, client: Client, slug: str, errors: list[BaseException]) -> None:
         """`errors` gets what rules raise; the sender gets 500 then."""
+        from http.server import ThreadingHTTPServer  # start-up time: few tests choose responses
+
         self.rules: list[Rule] = []
         self._client, self._slug, self._errors = client, slug, errors
         self._position = client.requests.position()
@@ -120,6 +124,8 @@ class Responder:
                 return self._client.run(with_body(request))
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
+        from http.server import BaseHTTPRequestHandler  # as above
+
         responder = self
 
         class Handler(BaseHTTPRequestHandler):
