@@ -26,6 +26,8 @@ RATIO, START_MS = 1.5, 300.0
 LIMIT_S = 600.0
 OTHERS = "pytest-qt", "schemathesis", "hypothesispytest", "asyncio", "timeout"
 """Plugins of this environment that neither needs."""
+PLUGINS = {"hookline": "hookline", "pytest-httpserver": "pytest_httpserver"}
+"""By project; a project has one of the two."""
 
 SEND = """
 import json
@@ -99,7 +101,8 @@ def measure_tests(folder: Path, tests: int, rounds: int) -> list[Line]:
         taken: dict[str, list[float]] = {name: [] for name in PROJECTS}
         for number in range(rounds + 1):
             for name in PROJECTS:
-                seconds = run_pytest(folder / name, workers, tests)
+                absent = [plugin for project, plugin in PLUGINS.items() if project != name]
+                seconds = run_pytest(folder / name, workers, tests, absent)
                 if number:  # the first compiles what was never loaded
                     taken[name].append(seconds)
         where = f"on {workers} workers" if workers else "in one process"
@@ -134,9 +137,10 @@ def _processor_ms(pid: int) -> float:
     return (int(fields[11]) + int(fields[12])) * 1000 / os.sysconf("SC_CLK_TCK")
 
 
-def run_pytest(folder: Path, workers: int, tests: int) -> float:
-    """Seconds that pytest takes for the tests in `folder`; BenchError unless they all pass."""
-    others = [word for name in OTHERS for word in ("-p", f"no:{name}")]
+def run_pytest(folder: Path, workers: int, tests: int, absent: Sequence[str] = ()) -> float:
+    """Seconds that pytest takes for the tests in `folder`, without the plugins `absent`; BenchError unless they all
+    pass."""
+    others = [word for name in (*OTHERS, *absent) for word in ("-p", f"no:{name}")]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *others]
     command += ["-n", str(workers)] if workers else ["-p", "no:xdist"]
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
