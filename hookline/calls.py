@@ -8,6 +8,7 @@ from urllib.parse import quote
 
 import msgspec
 
+from hookline.decoding import decode_json
 from hookline.errors import ApiError, FieldProblem, NotFoundError, ProblemError
 from hookline.headers import Headers
 
@@ -67,7 +68,7 @@ def decode_as(kind: type[T]) -> Callable[[Response], T]:
 def decoded(text: bytes, kind: type[T]) -> T:
     """JSON as `kind`; ApiError for what is not such JSON."""
     try:
-        return msgspec.json.decode(text, type=kind, dec_hook=_decoded)
+        return decode_json(text, kind, _decoded)
     except msgspec.DecodeError as error:
         message = f"Hookline's response is not understood: {error}. Its version may not fit this library's."
         raise ApiError(message) from error
@@ -118,7 +119,7 @@ def problem_of(response: Response) -> ProblemError:
     """The error for a problem document (RFC 9457); the messages of its fields are more specific than its summary."""
     status = response.status
     try:
-        problem = msgspec.json.decode(response.content, type=_Problem)
+        problem = decode_json(response.content, _Problem)
     except msgspec.DecodeError:
         text = f"{response.url} responded with {status}, but not as Hookline does."
         return ProblemError(status, "", f"{text} Check which program runs there.")

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 import msgspec
 from filelock import FileLock
 
+from hookline.decoding import decode_json
 from hookline.running import FOLDER_VARIABLE, find_running
 
 if TYPE_CHECKING:
@@ -163,7 +164,7 @@ class Instance:
 def _joined(file: Path) -> tuple[Started, socket.socket] | None:
     """A lease of the program that another process has started; None if none runs."""
     try:
-        started = msgspec.json.decode(file.read_bytes(), type=Started)
+        started = decode_json(file.read_bytes(), Started)
     except (FileNotFoundError, msgspec.DecodeError):
         return None
     lease = _lease(started.lease_port) if find_running(started.data_dir) is not None else None

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from hookline.decoding import decode_json
+
 FOLDER_VARIABLE = "HOOKLINE_DATA_DIR"
 
 
@@ -46,7 +48,7 @@ def find_running(folder: Path) -> ApiAddress | None:
     OSError or ValueError when the files that tell cannot be read.
     """
     try:
-        running = msgspec.json.decode((folder / "runtime.json").read_bytes(), type=Running)
+        running = decode_json((folder / "runtime.json").read_bytes(), Running)
         token = (folder / "api-token").read_text("ascii").strip()
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None

@@ -20,16 +20,17 @@ MODULES = sorted(path for package in ("app", "hookline") for path in (ROOT / pac
 
 ALLOWED = {
     "core": {
+        "hookline.decoding",
         "msgspec",
         "brotli",
         "backports",
         "pygments",
         "compression",
     },  # the last is the standard library's since 3.14
-    "data_folder": {"filelock", "msgspec"},
-    "db": {"peewee", "msgspec"},
-    "server": {"aiohttp", "hookline.headers", "hookline.records", "httpx", "msgspec", "certifi"},
-    "ui": {"PySide6", "shiboken6", "msgspec", "segno"},
+    "data_folder": {"filelock", "hookline.decoding", "msgspec"},
+    "db": {"peewee", "hookline.decoding", "msgspec"},
+    "server": {"aiohttp", "hookline.decoding", "hookline.headers", "hookline.records", "httpx", "msgspec", "certifi"},
+    "ui": {"PySide6", "shiboken6", "hookline.decoding", "msgspec", "segno"},
     "cli": {"hookline", "httpx", "msgspec", "wcwidth"},
     "system": {"hookline", "msgspec", "platformdirs"},
     "selftest": {"hookline", "PySide6"},
@@ -295,6 +296,22 @@ def test_nothing_waits_by_wait_for() -> None:
         for path in MODULES
         for node in nodes(path)
         if isinstance(node, ast.Attribute) and node.attr == "wait_for"
+    ]
+    assert not wrong, "\n".join(wrong)
+
+
+def test_types_are_decoded_in_one_place() -> None:
+    """Two threads that use a type for the first time at once end the process: `hookline/decoding.py`."""
+    wrong = [
+        f"{name(path)}:{node.lineno}: use decode_json or convert of hookline.decoding"
+        for path in MODULES
+        if name(path) != "hookline/decoding.py"
+        for node in nodes(path)
+        if isinstance(node, ast.Call)
+        and (
+            ast.unparse(node.func) == "msgspec.convert"
+            or (ast.unparse(node.func).startswith("msgspec.") and any(word.arg == "type" for word in node.keywords))
+        )
     ]
     assert not wrong, "\n".join(wrong)
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 import msgspec
 
 from app.core.links import LINK_MAX, BrokenLink, Link, LinkError, looks_like_link, parse_link, text_of
+from hookline.decoding import decode_json
 
 LINE_MAX = 2_048
 """Bytes, including the line end."""
@@ -65,7 +66,7 @@ def parse_or_broken_link(text: str) -> Link | BrokenLink:
 def decode_request(line: bytes) -> LaunchRequest | None:
     """None for an invalid line. An action unknown to this version shows the window."""
     try:
-        message = msgspec.json.decode(line, type=_Line)
+        message = decode_json(line, _Line)
         verb, _, link = message.action.partition(" ")
         if not _is_version(message.version):
             return None
@@ -82,7 +83,7 @@ def decode_request(line: bytes) -> LaunchRequest | None:
 def decode_response(line: bytes) -> LaunchResponse | None:
     """None for an invalid line."""
     try:
-        message = msgspec.json.decode(line, type=LaunchResponse)
+        message = decode_json(line, LaunchResponse)
     except _INVALID:
         return None
     return message if _is_version(message.version) else None

@@ -10,6 +10,7 @@ import msgspec
 from app import __version__
 from app.core.errors import DataFolderError
 from app.data_folder import private_file
+from hookline.decoding import decode_json
 
 FILE_NAME = "runtime.json"
 
@@ -56,7 +57,7 @@ def read(folder: Path, pid: int | None) -> Runtime | None:
     """What process `pid`, which has `folder`, has written; None if it has not. A file that a killed program left does
     not count."""
     try:
-        running = msgspec.json.decode((folder / FILE_NAME).read_bytes(), type=Runtime)
+        running = decode_json((folder / FILE_NAME).read_bytes(), Runtime)
     except (OSError, msgspec.MsgspecError):
         return None
     return running if running.pid == pid else None

@@ -11,6 +11,7 @@ import msgspec
 from app.core.errors import DataFolderError
 from app.core.settings import Settings, check, field_of, first_storage_limit
 from app.data_folder import private_file
+from hookline.decoding import convert
 
 FILE_NAME = "settings.json"
 
@@ -63,11 +64,11 @@ def _settings(file: Path, given: dict[str, object]) -> Settings:
         raise _bad(file, f"{broken.field}: {broken.message.rstrip('.')}")
     for key, value in given.items():
         try:
-            msgspec.convert({key: value}, Settings)  # one at a time, so that the message can name it
+            convert({key: value}, Settings)  # one at a time, so that the message can name it
         except msgspec.ValidationError as error:
             text = str(error).split(" - at ")[0]
             raise _bad(file, f"{key} is {value!r}: {text}") from error
-    return msgspec.convert(given, Settings)
+    return convert(given, Settings)
 
 
 def _bad(file: Path, what: str) -> DataFolderError:

@@ -10,6 +10,7 @@ import msgspec
 
 from app.core.errors import DataFolderError
 from app.data_folder import private_file
+from hookline.decoding import decode_json
 
 FILE_NAME = "tunnels.json"
 
@@ -22,7 +23,7 @@ def load(folder: Path) -> Saved:
     file = folder / FILE_NAME
     text = private_file.read(file)
     try:
-        return {} if text is None else msgspec.json.decode(text, type=Saved)
+        return {} if text is None else decode_json(text, Saved)
     except (msgspec.MsgspecError, UnicodeDecodeError):
         # Without its text, which may hold a secret.
         raise DataFolderError(

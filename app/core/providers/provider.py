@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from app.core.record import Record
+from hookline.decoding import convert
 
 HEADER, BODY, FORM, BESIDE = "header", "body", "form", "beside"
 _COLOUR = re.compile(r"#[0-9a-f]{6}")
@@ -99,7 +100,7 @@ def read_provider(file: str, text: str) -> Provider:
     """Raises CatalogueError for an invalid file."""
     try:
         fields = tomllib.loads(text)
-        provider = msgspec.convert({**fields, "id": file.removesuffix(".toml")}, Provider)
+        provider = convert({**fields, "id": file.removesuffix(".toml")}, Provider)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise CatalogueError(f"{file}: {error}") from error
     if not _COLOUR.fullmatch(provider.colour):

@@ -12,6 +12,7 @@ import msgspec
 from app.core.record import Headers, Record
 from app.core.tunnel.program import TunnelProgram
 from app.core.tunnel.template import names_in
+from hookline.decoding import convert
 
 SYSTEMS = ("linux", "macos", "windows")
 GIVEN = ("port", "local_host", "target", "folder", "data")
@@ -128,7 +129,7 @@ def read_spec(file: str, text: str) -> ProgramSpec:
         fields = tomllib.loads(text)
         described = {name: fields.pop(name) for name in TunnelProgram.__struct_fields__ if name in fields}
         described["id"] = file.removesuffix(".toml")
-        spec = msgspec.convert({**fields, "program": described}, ProgramSpec)
+        spec = convert({**fields, "program": described}, ProgramSpec)
     except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
         raise TunnelCatalogueError(f"{file}: {error}") from error
     if wrong := _error_in(spec):

@@ -27,6 +27,7 @@ from app.core.search.query import QueryError
 from app.server.api.request_parser import HeadTimeoutError
 from app.server.capture.head import MalformedError
 from app.server.capture.reader import UnknownMethodError
+from hookline.decoding import convert
 
 log = logging.getLogger(__name__)
 
@@ -201,7 +202,7 @@ _JSON = msgspec.json.Decoder(float_hook=_number)
 def decoded(body: bytes, shape: type[T]) -> T:
     """`body` decoded as `shape`; a Problem that names the field when it does not fit."""
     try:
-        return msgspec.convert(_JSON.decode(body), shape)
+        return convert(_JSON.decode(body), shape)
     except msgspec.ValidationError as error:
         broken = _field_error(str(error))
         raise Problem(422, "invalid-fields", broken.message, [broken]) from None

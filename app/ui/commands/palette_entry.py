@@ -12,6 +12,7 @@ from PySide6.QtGui import QIcon
 
 from app.core.fuzzy import match
 from app.ui.commands.key_caps import KeyNames
+from hookline.decoding import decode_json
 
 RECENT_MAX = 5
 """Recently used entries that are listed first while nothing is typed."""
@@ -81,7 +82,7 @@ class RecentEntries:
     def keys(self) -> list[str]:
         text = self._file.value(RECENT_KEY, "", type=str)
         try:
-            return msgspec.json.decode(str(text) or "[]", type=list[str])[:RECENT_KEPT]
+            return decode_json(str(text) or "[]", list[str])[:RECENT_KEPT]
         except msgspec.MsgspecError:
             return []
 

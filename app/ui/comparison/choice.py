@@ -16,6 +16,7 @@ from PySide6.QtCore import QSettings
 from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFields
 from app.core.model import Endpoint
 from app.core.record import Record
+from hookline.decoding import decode_json
 
 
 class ComparisonChoice(Record, frozen=True):
@@ -56,7 +57,7 @@ class ComparisonChoices:
         """The endpoint's choice; its first two targets if it has none, or if one of those targets was deleted."""
         usual = ComparisonChoice(first=endpoint.targets[0].id, second=endpoint.targets[1].id)
         try:
-            stored = msgspec.json.decode(str(self._file.value(_key(endpoint), "")), type=ComparisonChoice)
+            stored = decode_json(str(self._file.value(_key(endpoint), "")), ComparisonChoice)
         except msgspec.DecodeError:
             return usual
         ids = {target.id for target in endpoint.targets}

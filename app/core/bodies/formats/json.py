@@ -176,12 +176,15 @@ def _indent(depth: int) -> int:
     return INDENT * min(depth, DEEPEST_INDENT)
 
 
+_raw = msgspec.json.Decoder(msgspec.Raw)
+
+
 def is_json_text(text: str) -> bool:
     """Only objects and arrays count: indenting a plain value changes nothing."""
     if text.lstrip()[:1] not in ("{", "["):
         return False
     try:
-        msgspec.json.decode(text, type=msgspec.Raw)
+        _raw.decode(text)
     except (msgspec.DecodeError, RecursionError, UnicodeEncodeError):
         return False
     return True

@@ -14,6 +14,7 @@ from app.core.replay.spec import EarlierResults, Replay, ReplayProgress, ReplayS
 from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.schema.schema import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
 from app.db.sqlite.writer.writer import Writer
+from hookline.decoding import decode_json
 
 _KEPT = 200
 """How many replays are kept; their deliveries stay as long as their requests."""
@@ -113,7 +114,7 @@ def _save(database: SqliteDatabase, replay: Replay) -> None:
 
 
 def _replay(row: ReplayModel) -> Replay:
-    changing = msgspec.json.decode(row.progress, type=_Progress)
+    changing = decode_json(row.progress, _Progress)
     fields = {name: getattr(changing, name) for name in _Progress.__struct_fields__}
-    spec = msgspec.json.decode(row.spec, type=ReplaySpec)
+    spec = decode_json(row.spec, ReplaySpec)
     return Replay(id=row.id, created_at=row.created_at, spec=spec, **fields)

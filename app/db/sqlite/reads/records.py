@@ -25,6 +25,7 @@ from app.db.sqlite.schema.schema import (
     StarModel,
     TargetModel,
 )
+from hookline.decoding import convert, decode_json
 
 T = TypeVar("T", bound=msgspec.Struct)
 S = TypeVar("S", bound=msgspec.Struct)
@@ -55,8 +56,8 @@ class RecordMapping(Generic[T]):
 
     def record(self, row: Row) -> T:
         fields = dict(zip(self._names, row, strict=False))
-        for name, convert in self._conversions:
-            fields[name] = convert(fields[name])
+        for name, conversion in self._conversions:
+            fields[name] = conversion(fields[name])
         return self._record(**fields)
 
 
@@ -169,7 +170,7 @@ _SETTINGS = types_of(EndpointSettings)
 
 def to_endpoint(row: EndpointModel, targets: tuple[Target, ...]) -> Endpoint:
     fields = {
-        name: msgspec.json.decode(getattr(row, name), type=kind) if _is_json(kind) else getattr(row, name)
+        name: decode_json(getattr(row, name), kind) if _is_json(kind) else getattr(row, name)
         for name, kind in _SETTINGS.items()
     }
     return Endpoint(id=row.id, slug=row.slug, created_at=row.created_at, targets=targets, **fields)
@@ -194,7 +195,7 @@ _TARGET_COLUMNS = ("url", "active")
 
 
 def to_target(row: TargetModel) -> Target:
-    draft = msgspec.convert({**msgspec.json.decode(row.settings), "url": row.url, "active": row.active}, TargetDraft)
+    draft = convert({**msgspec.json.decode(row.settings), "url": row.url, "active": row.active}, TargetDraft)
     paused = None if row.paused is None else PausedBy(row.paused)
     fields = {name: getattr(draft, name) for name in TargetDraft.__struct_fields__}
     endpoint_id: int = row.__data__["endpoint"]  # `row.endpoint` would read it from the database

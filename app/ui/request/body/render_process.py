@@ -18,6 +18,7 @@ from PySide6.QtGui import QImage
 
 from app.core.record import Record
 from app.ui.request.body.image_decoder import DecodedImage
+from hookline.decoding import decode_json
 
 log = logging.getLogger(__name__)
 
@@ -162,13 +163,13 @@ def _packed(record: DrawRequest | Result) -> bytes:
 def _unpacked(data: bytes) -> tuple[DrawRequest, bytes]:
     (length,) = _LENGTH.unpack_from(data)
     end = _LENGTH.size + length
-    return msgspec.json.decode(data[_LENGTH.size : end], type=DrawRequest), data[end:]
+    return decode_json(data[_LENGTH.size : end], DrawRequest), data[end:]
 
 
 def _picture(data: bytes) -> DecodedImage:
     (length,) = _LENGTH.unpack_from(data)
     end = _LENGTH.size + length
-    result = msgspec.json.decode(data[_LENGTH.size : end], type=Result)
+    result = decode_json(data[_LENGTH.size : end], Result)
     if not result.width:
         return DecodedImage(result.words)
     if len(data) - end < result.stride * result.height:

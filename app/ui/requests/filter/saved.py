@@ -15,6 +15,7 @@ from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fields import LabeledField
 from app.ui.widgets.question import result_of
+from hookline.decoding import decode_json
 
 KEY = "filters/saved"
 NAME_MAX = 60
@@ -38,7 +39,7 @@ class SavedFilters:
         """Sorted by name."""
         text = self._file.value(KEY, "", type=str)
         try:
-            found = msgspec.json.decode(str(text) or "[]", type=list[SavedFilter])
+            found = decode_json(str(text) or "[]", list[SavedFilter])
         except msgspec.MsgspecError:
             return []
         return sorted(found, key=lambda one: one.name.casefold())
