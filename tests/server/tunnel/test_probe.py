@@ -6,7 +6,7 @@ import asyncio
 import socket
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import httpx
 import msgspec
@@ -33,16 +33,23 @@ def connected(tunnel: Tunnel) -> bool:
 async def responding(response: bytes) -> AsyncIterator[str]:
     """The base URL of a server that responds to everything with these bytes; none at all: it closes at once."""
 
+    served = set()
+
     async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        served.add(asyncio.current_task())
         if response:
             await reader.readuntil(b"\r\n\r\n")
             writer.write(response)
             await writer.drain()
         writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
 
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     async with server:
         yield f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}"
+    if served:
+        await asyncio.wait(served)
 
 
 def http(status: str, body: bytes = b"", *headers: str) -> bytes:
