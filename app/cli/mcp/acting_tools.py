@@ -77,10 +77,11 @@ class ActingTools:
         retention_days: Annotated[
             int, Field(ge=1, le=90, description="Requests are kept this many days, 1 to 90.")
         ] = 7,
+        tags: Annotated[tuple[str, ...], Field(description="Words that it can be found by.")] = (),
     ) -> EndpointShape:
         """Create an endpoint, and return it with its capture URL."""
         async with calling(self._connect) as api:
-            made = await api.endpoints.create(name, forward_url=forward_url, retention_days=retention_days)
+            made = await api.endpoints.create(name, forward_url=forward_url, retention_days=retention_days, tags=tags)
             return self._serializer.endpoint(made)
 
 

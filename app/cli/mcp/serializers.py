@@ -81,6 +81,7 @@ class Serializer:
             slug=endpoint.slug,
             name=self.text(endpoint.name),
             description=self.text(endpoint.description, LISTED_MAX),
+            tags=[self.text(tag) for tag in endpoint.tags],
             url=endpoint.url,
             tunnel=endpoint.tunnel,
             active=endpoint.active,

@@ -27,6 +27,7 @@ class EndpointShape:
     slug: str
     name: str
     description: str
+    tags: list[str]
     url: str
     tunnel: str | None
     active: bool

@@ -90,6 +90,7 @@ class ReadTools:
     async def list_endpoints(
         self,
         name: Annotated[str, Field(description="Only endpoints with this in their name or slug.")] = "",
+        tag: Annotated[str, Field(description="Only endpoints with this tag.")] = "",
         limit: Rows = 100,
     ) -> FoundEndpoints:
         """Endpoints with their slugs, capture URLs and the targets they forward to."""
@@ -98,6 +99,7 @@ class ReadTools:
         sought = name.lower()
         text = self._serializer.text  # a name can hold a secret
         found = [one for one in endpoints if sought in text(one.name).lower() or sought in one.slug]
+        found = [one for one in found if not tag or tag.lower() in (text(own).lower() for own in one.tags)]
         return FoundEndpoints([self._serializer.endpoint(one) for one in found[:limit]], more=len(found) > limit)
 
     async def search_requests(self, query: Search = "", endpoint: Slug = None, limit: Rows = 20) -> FoundRequests:

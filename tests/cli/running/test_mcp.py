@@ -180,8 +180,10 @@ async def test_what_is_allowed_is_offered_and_done(program: Program) -> None:
         assert [one["id"] for one in listed["deliveries"]] == [replayed[0]["delivery"]["id"]]
         one = await result(client, "get_delivery", delivery=replayed[0]["delivery"]["id"])
         assert one == replayed[0]
-        made = await result(client, "create_endpoint", name="By an agent", forward_url="http://127.0.0.1:9/")
+        given = {"name": "By an agent", "forward_url": "http://127.0.0.1:9/", "tags": ["shop", "tests"]}
+        made = await result(client, "create_endpoint", **given)
         assert (made["name"], made["targets"]) == ("By an agent", ["http://127.0.0.1:9/"])
+        assert made["tags"] == ["shop", "tests"]
         for wrong, told in (
             ({"path": "x"}, "path must begin with / or ?, not 'x'."),
             ({"path": "/a/%2e%2E/b"}, "path must not have . or .. between its slashes: the request would leave the"),
@@ -192,6 +194,8 @@ async def test_what_is_allowed_is_offered_and_done(program: Program) -> None:
         ):
             assert (await error(client, "send_request", endpoint="orders", **wrong)).startswith(told)
         assert (await result(client, "list_endpoints", name="agent"))["endpoints"] == [made]
+        assert (await result(client, "list_endpoints", tag="Shop"))["endpoints"] == [made]
+        assert (await result(client, "list_endpoints", tag="sho"))["endpoints"] == []
         assert (await result(client, "list_endpoints", limit=1))["more"] is True
         assert "forward" in (await error(client, "create_endpoint", name="n", forward_url="ftp://x")).lower()
 

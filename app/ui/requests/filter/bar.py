@@ -20,7 +20,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
 
-STORED = ("event", "provider")
+STORED = ("event", "provider", "tag")
 """Filters whose values come from the store."""
 PAUSE_MS = 150
 """A search begins after a pause in typing of this length."""

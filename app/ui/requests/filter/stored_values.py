@@ -1,8 +1,9 @@
-"""The stored providers and event types, for the filters that take one by name."""
+"""The stored providers, event types and tags, for the filters that take one by name."""
 
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QObject, Signal
@@ -53,7 +54,7 @@ class StoredValues(QObject):
             self.refresh()
             return
         self._read_at = time.monotonic()
-        offered = {"provider": self._providers(found), "event": self._events(found)}
+        offered = {"provider": self._providers(found), "event": self._events(found), "tag": self._tags()}
         if offered != self.offered:
             self.offered = offered
             self.changed.emit()
@@ -73,6 +74,10 @@ class StoredValues(QObject):
         counts = {event: sum(one.count for one in senders) for event, senders in events.items()}
         most_first = sorted(counts, key=counts.__getitem__, reverse=True)
         return [(event, self._describe(events[event][0].provider, counts[event])) for event in most_first]
+
+    def _tags(self) -> list[Stored]:
+        counts = Counter(tag for endpoint in self._services.store.endpoints.all() for tag in endpoint.tags)
+        return [(tag, count_of(count, "endpoint")) for tag, count in counts.most_common()]
 
     def _describe(self, provider: str, count: int) -> str:
         return f"{escape(self._services.providers.get(provider, provider))} · {count_of(count, 'request')}"

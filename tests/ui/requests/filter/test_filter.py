@@ -146,7 +146,7 @@ async def test_suggestions_are_chosen_by_keys_and_mouse(shown: PageDesk) -> None
     assert not offered.isVisible()
 
 
-async def test_stored_events_and_providers_are_suggested(shown: PageDesk) -> None:
+async def test_stored_events_providers_and_tags_are_suggested(shown: PageDesk) -> None:
     await shown.fill(3, provider="stripe", event="invoice.paid")
     await shown.fill(1, provider="github", event="push <b>")
     await shown.reload()
@@ -166,10 +166,16 @@ async def test_stored_events_and_providers_are_suggested(shown: PageDesk) -> Non
     await until(lambda: len(targets(shown)) == 1)
     QTest.keyClicks(line, "-provider:")
     assert told() == [("stripe", "Stripe · 3 requests"), ("github", "github · 1 request")]
-    other = await shown.desk.endpoint()
+    line.clear()
+    other = await shown.desk.endpoint(tags=("shop", "billing"))
+    await shown.desk.endpoint(tags=("shop",))
     shown.page.show_endpoint(other.id)
     line.setFocus()
     line.suggestions_requested.emit()
+    QTest.keyClicks(line, "tag:")
+    await until(offered.isVisible)
+    assert told() == [("shop", "2 endpoints"), ("billing", "1 endpoint")]
+    line.clear()
     QTest.keyClicks(line, "event:")
     await settle(20)
     assert not offered.isVisible()
