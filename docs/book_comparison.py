@@ -95,7 +95,7 @@ async def _differences(book: Book, payments: Endpoint) -> None:
         dialog.ignore_header(name)
     await book.until("ignored headers", lambda: not dialog.runner.running and dialog.model.rowCount() < 40)
     for row, name in ((0, "compare"), (1, "compare-other")):
-        dialog.list.setCurrentIndex(dialog.model.index(row))
+        dialog.list.select_row(row)
         await asyncio.sleep(0.4)
         await book.save(name, SIZES, before=partial(_fit, book, dialog))
     dialog.filter.set_current(ALL)

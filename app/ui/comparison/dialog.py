@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from msgspec.structs import replace
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, Qt, Slot
+from PySide6.QtCore import QModelIndex, QSize, Qt, Slot
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QWidget
 
@@ -15,8 +15,8 @@ from app.core.comparison.response_comparison import IgnoredFields
 from app.core.model import Endpoint
 from app.core.text import count_of
 from app.ui.comparison.choice import ComparisonChoice, ComparisonChoices, compare_command, compare_refusal
+from app.ui.comparison.compared_list import ComparedList, ComparedModel
 from app.ui.comparison.ignored_dialog import IgnoredDialog
-from app.ui.comparison.model import ComparedList, ComparedModel
 from app.ui.comparison.responses_view import ResponsesView
 from app.ui.comparison.runner import ComparisonRunner
 from app.ui.comparison.targets_bar import TargetsBar
@@ -74,7 +74,7 @@ class ComparisonDialog(Dialog):
         """Whether the list had rows and so the focus; from then on the focus is the user's."""
         self.targets = TargetsBar(theme, self)
         self.filter = Segmented(((DIFFERENT, "Only different"), (ALL, "All")), self)
-        self.model = ComparedModel(services.providers, self)
+        self.model = ComparedModel(services.providers, theme, self)
         self.list = ComparedList(self.model, theme, self)
         self.empty = EmptyState("compare", "", "", theme, self)
         self.left = QStackedWidget(self)
@@ -201,14 +201,13 @@ class ComparisonDialog(Dialog):
             return
         row = self.model.row_of(self._selected) if self._selected is not None else 0
         if row is not None:
-            flag = QItemSelectionModel.SelectionFlag.ClearAndSelect
-            self.list.selectionModel().setCurrentIndex(self.model.index(row), flag)
+            self.list.select_row(row)
 
     @Slot(QModelIndex, QModelIndex)
     def _current_changed(self, current: QModelIndex, _: QModelIndex) -> None:
         if not current.isValid():
             return
-        chosen = self.model.compared(current.row()).request.id
+        chosen = self.model.record(current.row()).request.id
         if chosen != self._selected:
             self._selected = chosen
             self._show_responses(keep_place=False)

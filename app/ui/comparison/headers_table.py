@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPoint, Qt, Signal, Slot
+from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -14,18 +13,16 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
     QWidget,
 )
 
 from app.core.bodies.escape import escape
 from app.core.comparison.side_by_side import AlignedRow, RowKind
 from app.ui.comparison.aligned_text import row_colours
-from app.ui.request.tables.pairs_model import Index
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
-from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.rows import Column, Index, Rows, RowsView
 
 MARK, NAME, FIRST, SECOND = range(4)
 MARKS = {
@@ -35,54 +32,28 @@ MARKS = {
     RowKind.SECOND: ("+", "Only in the second response"),
     RowKind.IGNORED: ("~", "Ignored"),
 }
-_NO_INDEX = QModelIndex()
 
 
-class HeadersModel(QAbstractTableModel):
+class HeadersModel(Rows[AlignedRow]):
     """Mark, name and both values of each header."""
 
     def __init__(self, theme: Theme, parent: QObject) -> None:
-        super().__init__(parent)
+        columns = [
+            Column[AlignedRow]("", _mark, _mark_words, align=Qt.AlignmentFlag.AlignCenter),
+            Column[AlignedRow]("Header", lambda row: escape(row.field)),
+            Column[AlignedRow]("First", lambda row: row.first or "", font=mono_font(SMALL)),
+            Column[AlignedRow]("Second", lambda row: row.second or "", font=mono_font(SMALL)),
+        ]
+        super().__init__(columns, parent)
         self._theme = theme
-        self._rows: Sequence[AlignedRow] = ()
-
-    def set_rows(self, rows: Sequence[AlignedRow]) -> None:
-        self.beginResetModel()
-        self._rows = rows
-        self.endResetModel()
-
-    def row(self, number: int) -> AlignedRow:
-        return self._rows[number]
-
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else 4
-
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return ("", "Header", "First", "Second")[section]
-        return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid():
-            return None
-        row, column = self._rows[index.row()], index.column()
-        texts = (MARKS[row.kind][0], escape(row.field), row.first or "", row.second or "")
-        if role == Qt.ItemDataRole.DisplayRole:
-            return texts[column]
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tooltip(MARKS[row.kind][1] if column == MARK else texts[column])
+        row, column = self.record(index.row()), index.column()
         if role == Qt.ItemDataRole.AccessibleTextRole and column == MARK:
-            return MARKS[row.kind][1]
-        if role == Qt.ItemDataRole.TextAlignmentRole and column == MARK:
-            return Qt.AlignmentFlag.AlignCenter
-        if role == Qt.ItemDataRole.FontRole and column in (FIRST, SECOND):
-            return mono_font(SMALL)
+            return _mark_words(row)
         if role in (Qt.ItemDataRole.BackgroundRole, Qt.ItemDataRole.ForegroundRole):
             return self._colour(row, column, role)
-        return None
+        return super().data(index, role)
 
     def _colour(self, row: AlignedRow, column: int, role: int) -> QColor | None:
         tokens = self._theme.tokens
@@ -96,6 +67,14 @@ class HeadersModel(QAbstractTableModel):
         return QColor(background) if background is not None else None
 
 
+def _mark(row: AlignedRow) -> str:
+    return MARKS[row.kind][0]
+
+
+def _mark_words(row: AlignedRow) -> str:
+    return MARKS[row.kind][1]
+
+
 class HeadersDelegate(QStyledItemDelegate):
     """Fills cells with their colour: with a style sheet for items, Qt ignores it."""
 
@@ -106,40 +85,29 @@ class HeadersDelegate(QStyledItemDelegate):
         super().paint(painter, option, index)
 
 
-class HeadersTable(QTableView):
+class HeadersTable(RowsView):
     """`ignore_requested` carries a header's name."""
 
     ignore_requested = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+        super().__init__("Headers of both responses", parent)
         self.rows = HeadersModel(theme, self)
-        self.setModel(self.rows)
+        self.show_rows(self.rows, metrics.ROW_DENSE)
         self.setItemDelegate(HeadersDelegate(self))
-        self.setAccessibleName("Headers of both responses")
-        self.setShowGrid(False)
-        self.setWordWrap(False)
-        self.setTabKeyNavigation(False)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.verticalHeader().hide()
-        self.verticalHeader().setDefaultSectionSize(metrics.ROW_DENSE)
         header = self.horizontalHeader()
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setHighlightSections(False)
         header.setMinimumSectionSize(32)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Stretch)
         for column, width in ((MARK, 36), (NAME, 150)):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Interactive)
             self.setColumnWidth(column, width)
-        self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.customContextMenuRequested.connect(self._show_menu)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.viewport().update)
 
     def menu(self, row: int) -> QMenu | None:
         """The context menu of a header; None if there is nothing to ignore."""
-        aligned = self.rows.row(row)
+        aligned = self.rows.record(row)
         if not aligned.kind.differs:
             return None
         menu = QMenu(self)
@@ -151,18 +119,10 @@ class HeadersTable(QTableView):
 
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:
-        """At the pointer, or below the current row if a key opened it."""
-        index = self.indexAt(place) if self.viewport().rect().contains(place) else self.currentIndex()
-        if not index.isValid():
-            index = self.currentIndex()
+        index = self.currentIndex()
         if index.isValid() and (menu := self.menu(index.row())) is not None:
-            self.setCurrentIndex(index)
-            menu.popup(self.viewport().mapToGlobal(place))
+            menu.popup(self.menu_place(place))
 
     @Slot()
     def _ignore(self) -> None:
         self.ignore_requested.emit(str(self.sender().data()))  # type: ignore[attr-defined]
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.viewport().update()

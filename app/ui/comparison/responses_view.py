@@ -73,7 +73,7 @@ class ResponsesView(QWidget):
             side.show_response(response, url, different=different)
         if pair.first.ms is not None and pair.second.ms is not None:
             self.sides[1].show_difference(pair.second.ms - pair.first.ms)
-        self.headers.rows.set_rows(sorted(found.headers, key=_different_first))
+        self.headers.rows.set_records(sorted(found.headers, key=_different_first))
         differing = sum(row.kind.differs for row in found.headers)
         ignored = any(row.kind is RowKind.IGNORED for row in found.headers)
         same = "same except ignored ones" if ignored else "same"

@@ -26,7 +26,8 @@ def method_font() -> QFont:
 
 
 def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, background: str | None = None) -> None:
-    """Paint a method's badge filling `rect`: its name in its colour, on a soft shade over `background`, or the surface.
+    """Paint a method's badge filling `rect`: its name in its colour, on a soft shade over `background`, or over what
+    is there.
 
     Nearly all webhooks are POST, so POST is muted and the other methods stand out.
     """
@@ -35,7 +36,10 @@ def paint_method(painter: QPainter, rect: QRectF, method: str, tokens: Tokens, b
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)
-    painter.setBrush(QColor(mix(colour, background or tokens.surface, 0.05 if usual else 0.12)))
+    share = 0.05 if usual else 0.12
+    shade = QColor(mix(colour, background, share)) if background is not None else QColor(colour)
+    shade.setAlphaF(1 if background is not None else share)
+    painter.setBrush(shade)
     painter.drawRoundedRect(rect, 4, 4)
     painter.setPen(QColor(colour))
     font = method_font()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, QPoint, QRect, Qt, Slot
-from PySide6.QtGui import QPainter
+from PySide6.QtGui import QFont, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QApplication,
@@ -48,6 +48,7 @@ class Column(Generic[R]):
     title_tip: str = ""
     align: Qt.AlignmentFlag = LEFT
     elide: Qt.TextElideMode = Qt.TextElideMode.ElideRight
+    font: QFont | None = None
 
 
 class Rows(QAbstractTableModel, Generic[R]):
@@ -64,6 +65,40 @@ class Rows(QAbstractTableModel, Generic[R]):
     def cell(self, record: R, column: int) -> str:
         """A cell's text, on one line."""
         return self.columns[column].text(record).replace("\n", " ")
+
+    def set_records(self, records: Sequence[Any]) -> None:
+        """Replace all rows; none stays selected."""
+        self.beginResetModel()
+        self._rows = list(records)
+        self.endResetModel()
+
+    def show_records(self, records: Sequence[R], key: Callable[[R], object]) -> None:
+        """Replace all rows; those of the same key stay selected, unless their order changed."""
+        keys = list(map(key, records))
+        for row in reversed(range(len(self._rows))):
+            if key(self._rows[row]) not in keys:
+                self.remove_records(row)
+        for row, record in enumerate(records):
+            if row == len(self._rows) or key(self._rows[row]) != keys[row]:
+                self.insert_records(row, [record])
+            elif self._rows[row] != record:
+                self.replace_record(row, record)
+        while len(self._rows) > len(records):
+            self.remove_records(len(self._rows) - 1)
+
+    def replace_record(self, row: int, record: Any) -> None:
+        self._rows[row] = record
+        self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
+
+    def insert_records(self, row: int, records: Sequence[Any]) -> None:
+        self.beginInsertRows(_NO_INDEX, row, row + len(records) - 1)
+        self._rows[row:row] = records
+        self.endInsertRows()
+
+    def remove_records(self, row: int, count: int = 1) -> None:
+        self.beginRemoveRows(_NO_INDEX, row, row + count - 1)
+        del self._rows[row : row + count]
+        self.endRemoveRows()
 
     @Slot()
     def refresh_cells(self) -> None:
@@ -89,12 +124,14 @@ class Rows(QAbstractTableModel, Generic[R]):
         return values.get(Qt.ItemDataRole(role))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The cell's text, its tooltip, or its alignment."""
+        """The cell's text, its tooltip, its alignment or its font."""
         record, column = self.record(index.row()), self.columns[index.column()]
         if role == Qt.ItemDataRole.DisplayRole:
             return self.cell(record, index.column())
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return column.align
+        if role == Qt.ItemDataRole.FontRole:
+            return column.font
         if role == Qt.ItemDataRole.ToolTipRole:
             text = column.tooltip(record) if column.tooltip is not None else self.cell(record, index.column())
             return plain_tooltip(text[:TOOLTIP_MAX])

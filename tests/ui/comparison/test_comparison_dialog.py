@@ -19,10 +19,10 @@ from app.core.model import Endpoint
 from app.core.target import TargetDraft
 from app.ui.comparison import runner
 from app.ui.comparison.choice import TOO_FEW, ComparisonChoices, compare_command
+from app.ui.comparison.compared_list import TICK_MS
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.comparison.ignore_menu import add_ignore_actions
 from app.ui.comparison.ignored_dialog import IgnoredDialog
-from app.ui.comparison.model import TICK_MS
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.shell.main_window import MainWindow
 from tests import deliveries
@@ -60,7 +60,7 @@ async def comparison(
 
 def listed(dialog: ComparisonDialog) -> list[str]:
     model = dialog.model
-    return [model.index(row).data() for row in range(model.rowCount())]
+    return [model.index(row, 0).data() for row in range(model.rowCount())]
 
 
 def command(dialog: ComparisonDialog, endpoint: Endpoint) -> str:
@@ -109,7 +109,7 @@ async def test_ages_go_on_while_it_is_shown(tmp_path: Path, monkeypatch: pytest.
 
     async with comparison(tmp_path, (b'{"id":1}', b'{"id":2}')) as (_, _, dialog):
         await until(lambda: dialog.right.currentWidget() is dialog.responses)
-        monkeypatch.setattr("app.ui.comparison.model.ago_text", age)
+        monkeypatch.setattr("app.ui.comparison.compared_list.ago_text", age)
         await until(lambda: painted and painted[-1] - painted[0] > 1_500_000)
         clock = dialog.list.findChildren(QTimer)
         assert any(timer.isActive() and timer.interval() == TICK_MS for timer in clock)

@@ -100,3 +100,36 @@ def test_screen_readers_are_told_its_name(view: RowsView) -> None:
 
 def test_a_badge_is_in_the_middle_of_its_row(qapp: object) -> None:
     assert badge_place(QRect(10, 100, 80, 35), 40, 18) == QRect(10, 108, 40, 18)
+
+
+def by_name(path: Path) -> str:
+    return path.name
+
+
+@pytest.mark.parametrize("shown", ["ab", "xaby", "b", "cab", "a", ""])
+def test_other_rows_are_shown_and_those_that_stay_keep_their_selection(view: RowsView, shown: str) -> None:
+    rows = view.model()
+    assert isinstance(rows, Paths)
+    rows.set_records([Path("/1/a"), Path("/1/b"), Path("/1/c")])
+    view.selectRow(1)
+    rows.show_records([Path(f"/2/{name}") for name in shown], by_name)
+    assert [rows.record(row) for row in range(rows.rowCount())] == [Path(f"/2/{name}") for name in shown]
+    selected = [rows.record(row).name for row in view.selected_rows()]
+    assert selected == (["b"] if "b" in shown else [])
+
+
+def test_a_row_that_moved_is_not_selected(view: RowsView) -> None:
+    rows = view.model()
+    assert isinstance(rows, Paths)
+    rows.set_records([Path("/a"), Path("/b")])
+    view.selectRow(1)
+    rows.show_records([Path("/b"), Path("/a")], by_name)
+    assert ([rows.record(row).name for row in range(rows.rowCount())], view.selected_rows()) == (["b", "a"], [])
+
+
+def test_all_rows_are_replaced(view: RowsView) -> None:
+    rows = view.model()
+    assert isinstance(rows, Paths)
+    view.selectRow(1)
+    rows.set_records([Path("/1/a")])
+    assert (rows.rowCount(), view.selected_rows()) == (1, [])

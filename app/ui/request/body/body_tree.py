@@ -11,10 +11,10 @@ from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QTreeView, QVBoxLayout, QWidget
 
 from app.ui.request.body.body_source import BodySource, read_plain
-from app.ui.request.body.view_actions import add_view_action
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.widgets.labels import label
+from app.ui.widgets.view_actions import add_view_action
 
 
 class BodyTree(QTreeView):

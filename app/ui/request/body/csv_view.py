@@ -23,12 +23,12 @@ from app.core.bodies.escape import escape
 from app.core.bodies.formats.csv import COLUMNS_MAX, Block, Rows
 from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value
-from app.ui.request.body.view_actions import add_view_action
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.marked_text import CellDelegate
+from app.ui.widgets.view_actions import add_view_action
 
 Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()

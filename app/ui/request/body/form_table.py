@@ -16,13 +16,13 @@ from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value
 from app.core.text import count_of, size_text
 from app.ui.request.body.body_tree import BodyTree, BodyTreePane
-from app.ui.request.body.view_actions import add_view_action
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.marked_text import CellDelegate
+from app.ui.widgets.view_actions import add_view_action
 
 Index = QModelIndex | QPersistentModelIndex
 _NO_INDEX = QModelIndex()

@@ -13,10 +13,10 @@ from app.core.text import size_text
 from app.ui.request.body.body_tree import BodyTree, BodyTreePane
 from app.ui.request.body.code.text_style import TextSize
 from app.ui.request.body.tree_model import NAME, TreeModel, TreePlace, decoded_tree
-from app.ui.request.body.view_actions import add_view_action
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.widgets.view_actions import add_view_action
 
 OPEN_MAX = 2_000
 """Maximum nodes expanded by one command."""

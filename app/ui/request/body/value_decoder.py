@@ -19,13 +19,13 @@ from app.core.bodies.unix_time import describe, unix_time
 from app.core.bodies.value_at_cursor import Value, value_at
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.request.body.code.searchable_text import characters
-from app.ui.request.body.view_actions import add_view_action
 from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.toast import Toast
+from app.ui.widgets.view_actions import add_view_action
 
 HEIGHT = 220
 """Initial height in pixels."""

@@ -38,13 +38,13 @@ from PySide6.QtWidgets import (
 )
 
 from app.core.bodies.escape import escape
-from app.ui.request.body.view_actions import add_view_action
 from app.ui.request.tables.pairs_model import RAW, Index, PairsModel, Row
 from app.ui.request.tables.value_field import LINK_HEIGHT, PADDING, ValueField
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.marked_text import paint_wrapped
+from app.ui.widgets.view_actions import add_view_action
 
 FULL_LINES_MAX = 18
 """Maximum lines of a value shown in full; longer ones scroll."""

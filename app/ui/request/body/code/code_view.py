@@ -29,10 +29,10 @@ from app.ui.request.body.code.code_layout import CodeLayout
 from app.ui.request.body.code.code_marks import CodeMarks
 from app.ui.request.body.code.code_rows import TAB, CodeRows
 from app.ui.request.body.code.searchable_text import SearchableText, qt_spans, utf16
-from app.ui.request.body.view_actions import add_view_action
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
+from app.ui.widgets.view_actions import add_view_action
 
 FOLD, UNFOLD = "Ctrl+Shift+[", "Ctrl+Shift+]"
 FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"
