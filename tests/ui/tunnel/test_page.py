@@ -157,7 +157,7 @@ class TestBelow:
             old = TunnelUrl(url="https://old.example", program="gone", since=now - 9 * SECOND, until=now - SECOND)
             desk.tunnels.urls = [TunnelUrl(url=URL, program="cloudflared", since=now), old]
             desk.tunnels.come_up()
-            await until(lambda: table.rowCount() == 2 and table.isVisible())
+            await until(lambda: table.model().rowCount() == 2 and table.isVisible())
             cells = [[str(table.model().index(row, column).data()) for column in range(4)] for row in range(2)]
             assert cells[0][:2] == [URL, "Cloudflare quick tunnel"]
             assert cells[0][3] == "now"
@@ -172,7 +172,7 @@ class TestBelow:
             table, now = page.history.table, now_us()
             desk.tunnels.urls = [TunnelUrl(url=URL, program="cloudflared", since=now)]
             desk.tunnels.come_up()
-            await until(lambda: table.rowCount() == 1)
+            await until(lambda: table.model().rowCount() == 1)
             page.tabs.setCurrentWidget(page.history)
             span = table.model().index(0, SPAN)
             assert span.data() == "less than a minute"
