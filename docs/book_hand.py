@@ -83,7 +83,7 @@ async def draw_targets(book: Book, endpoint: Endpoint) -> None:
     dialog = book.dialog(TargetsDialog)
     await asyncio.sleep(0.3)
     await book.save("targets", SIZES)
-    dialog.column.list.setCurrentRow(1)
+    dialog.column.list.select_row(1)
     await book.save("targets-paused")
     form = dialog.forms.of(dialog.edits.items[1])
     form.reveal("client_key")

@@ -118,7 +118,7 @@ class Chapter:
     async def off(self) -> None:
         book, programs = self.book, self.page.programs
         book.window.show_page(TUNNEL)
-        await book.until("the programs", lambda: programs.list.count() > 0)
+        await book.until("the programs", lambda: programs.list.rows.rowCount() > 0)
         await self.save("tunnel-off")
         for name in ("ngrok", "pinggy", "bore"):
             programs.list.select(name)

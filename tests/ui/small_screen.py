@@ -168,7 +168,7 @@ async def show_tunnel(desk: Desk, window: MainWindow, look: Look) -> None:
     """Its page scrolls to its last buttons, and never sideways."""
     window.show_page(TUNNEL)
     page = window.tunnel.page
-    await until(page.programs.list.count)
+    await until(page.programs.list.rows.rowCount)
     desk.tunnels.come_up("https://" + "long-" * 30 + "name.example", problem="It does not answer. " * 12)
     await settle()
     for button in (page.status.stop, page.status.check):

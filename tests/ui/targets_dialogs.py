@@ -45,8 +45,9 @@ class Shown:
         return [target.url for target in self.endpoint.targets]
 
     def rows(self) -> list[tuple[str, str]]:
-        rows = map(self.dialog.column.list.row_at, range(self.dialog.column.list.count()))
-        return [(row.url, row.wrong or row.facts) for row in rows]
+        rows = self.dialog.column.list.rows
+        shown = [rows.record(place)[1] for place in range(rows.rowCount())]
+        return [(row.url, row.wrong or row.facts) for row in shown]
 
     def errors(self) -> dict[str, str]:
         return {path: field.error() for path, field in self.form.fields.items() if field.error()}

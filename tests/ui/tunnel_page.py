@@ -29,7 +29,7 @@ async def page_of(folder: Path, *programs: FoundProgram) -> AsyncIterator[tuple[
         await activate(window)
         window.show_page(TUNNEL)
         page = window.tunnel.page
-        await until(page.programs.list.count)
+        await until(page.programs.list.rows.rowCount)
         try:
             yield desk, page
         finally:

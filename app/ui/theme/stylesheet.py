@@ -254,8 +254,8 @@ QAbstractItemView::item:hover { background: $hover; }
 QAbstractItemView::item:selected { background: $selection; color: $text; }
 QTableView::item, QTreeView::item { padding: 0 8px; border: none; border-bottom: 1px solid $border; }
 QTreeView::item { border-bottom: none; padding: 4px; }
-QListWidget { background: transparent; }
-QListWidget::item { padding: 0 8px; margin: 1px 0; border-radius: ${radius}px; }
+QListWidget, QListView[part="rounded"] { background: transparent; }
+QListWidget::item, QListView[part="rounded"]::item { padding: 0 8px; margin: 1px 0; border-radius: ${radius}px; }
 QTreeView::branch { background: transparent; }
 QTreeView::branch:has-children:closed { image: url("$controls/chevron-right.svg"); }
 QTreeView::branch:has-children:open { image: url("$controls/chevron-down.svg"); }

@@ -63,7 +63,7 @@ class ProgramsView(QWidget):
                 pane.show_found(one, reload=one.program.id == saved)
             else:
                 self.panes[one.program.id] = self._new_pane(one)
-        first = not self.list.count()
+        first = not self.list.rows.rowCount()
         self.list.show_programs(found)
         preferred = self._actions.program_id()
         if first and preferred is not None:

@@ -124,7 +124,7 @@ class TestSaving:
         async with dialog_of(tmp_path, A, B) as shown:
             before = shown.endpoint.targets
             for place in (1, 0):
-                shown.dialog.column.list.setCurrentRow(place)
+                shown.dialog.column.list.select_row(place)
                 form = shown.form
                 assert form.draft() == before[place].draft()
             assert not shown.dialog.has_changes()
@@ -156,7 +156,7 @@ class TestSaving:
                 rows = shown.dialog.column.list
                 assert rows.model().moveRow(QModelIndex(), start, QModelIndex(), before)  # As Qt does on a drop.
                 assert [url for url, _ in shown.rows()] == urls
-                assert rows.currentRow() == urls.index("http://127.0.0.1:1/new")
+                assert rows.current_row() == urls.index("http://127.0.0.1:1/new")
             await shown.save()
             assert shown.stored == [B, "http://127.0.0.1:1/new", C]
 
@@ -212,9 +212,9 @@ class TestErrors:
     async def test_enter_shows_the_first_error_of_any_target(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A, B) as shown:
             shown.form.retry.retries.lineEdit().setText("99")
-            shown.dialog.column.list.setCurrentRow(1)
+            shown.dialog.column.list.select_row(1)
             QTest.keyClick(shown.dialog, Qt.Key.Key_Return)
-            assert shown.dialog.column.list.currentRow() == 0
+            assert shown.dialog.column.list.current_row() == 0
             assert shown.errors() == {"retry.retries": "Retries must be 0 to 50, not 99."}
             assert "Correct the numbers" in shown.form.retry.rule.text()
             assert shown.stored == [A, B]
@@ -250,13 +250,13 @@ class TestErrors:
 
     async def test_a_missing_certificate_is_said_at_its_target(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A, B) as shown:
-            shown.dialog.column.list.setCurrentRow(1)
+            shown.dialog.column.list.select_row(1)
             missing = str(tmp_path / "gone.pem")
             shown.form.tls.certificate.path.setText(missing)
-            shown.dialog.column.list.setCurrentRow(0)
+            shown.dialog.column.list.select_row(0)
             shown.dialog.save_button.click()
             await until(shown.errors)
-            assert shown.dialog.column.list.currentRow() == 1
+            assert shown.dialog.column.list.current_row() == 1
             text = f"The client certificate {missing} cannot be read: No such file or directory."
             assert shown.errors() == {"client_certificate": text}
             assert shown.form.tls.certificate.path.hasFocus()

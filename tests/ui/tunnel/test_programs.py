@@ -31,11 +31,11 @@ class TestChoosing:
     async def test_installed_programs_come_first(self, tmp_path: Path) -> None:
         programs = (found("zrok", installed=False), found("ssh", name="SSH"), found("bore"))
         async with page_of(tmp_path, *programs) as (_, page):
-            rows = [page.programs.list.item(place) for place in range(page.programs.list.count())]
-            titles = [row.data(Qt.ItemDataRole.UserRole).title for row in rows]
+            rows = page.programs.list.rows
+            titles = [rows.record(place).title for place in range(rows.rowCount())]
             assert titles == [READY, "SSH", "bore", NOT_INSTALLED, "zrok"]
             assert page.programs.list.current_id() == "ssh"
-            texts = [row.data(Qt.ItemDataRole.AccessibleTextRole) for row in rows[1:]]
+            texts = [rows.index(place, 0).data() for place in range(1, rows.rowCount())]
             assert texts[0] == "SSH, ready to use. Free, no account."
             assert texts[-1] == "zrok, not installed. Free, no account."
 

@@ -5,18 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QListWidget,
-    QListWidgetItem,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QModelIndex, QObject, QRect, Qt, Signal, Slot
+from PySide6.QtGui import QFont, QKeyEvent, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.text import count_of
@@ -25,11 +16,11 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.labels import plain_tooltip
-from app.ui.widgets.row_background import paint_row_background
+from app.ui.widgets.rows import Column, Index, Rows
+from app.ui.widgets.rows_list import RowsList, paint_line
 
 HEIGHT = 56
-_ROW = Qt.ItemDataRole.UserRole
+Numbered = tuple[int, "TargetRow"]
 
 
 @dataclass(frozen=True)
@@ -63,47 +54,50 @@ class TargetRow:
         return ", ".join(filter(None, parts))
 
 
-class TargetRowDelegate(QStyledItemDelegate):
-    """Paints a `TargetRow`."""
+class TargetRows(Rows[Numbered]):
+    """Rows with their places, from 0. `move_requested` carries a row that was dropped and its new place."""
 
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
+    move_requested = Signal(int, int)
+
+    def __init__(self, theme: Theme, parent: QObject) -> None:
+        column = Column[Numbered]("", lambda one: one[1].sentence(one[0] + 1, len(self._rows)), _tooltip, self._paint)
+        super().__init__([column], parent)
         self._theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
-        return QSize(120, HEIGHT)
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Dropped between rows, not on them."""
+        drag, drop = Qt.ItemFlag.ItemIsDragEnabled, Qt.ItemFlag.ItemIsDropEnabled
+        return super().flags(index) | drag if index.isValid() else drop
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
-        row: TargetRow = index.data(_ROW)
-        tokens = self._theme.tokens
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        room = paint_row_background(painter, option, tokens)
+    def supportedDropActions(self) -> Qt.DropAction:
+        return Qt.DropAction.MoveAction
+
+    def moveRows(self, _: Index, row: int, count: int, __: Index, before: int) -> bool:
+        """Called by the view after a drop."""
+        self.move_requested.emit(row, before - 1 if before > row else before)
+        return True
+
+    def _paint(self, painter: QPainter, place: QRect, record: Numbered) -> None:
+        row, tokens = record[1], self._theme.tokens
         icon = StateWords("warning", "danger", "") if row.wrong else row.state
-        place = QRect(room.left() + metrics.SPACE_3, room.center().y() - 9, 18, 18)
-        self._theme.icon(icon.icon, icon.colour).paint(painter, place)
-        words = room.adjusted(metrics.SPACE_3 + 18 + metrics.SPACE_3, 8, -metrics.SPACE_3, -8)
+        at = QRect(place.left() + metrics.SPACE_3, place.center().y() - 9, 18, 18)
+        self._theme.icon(icon.icon, icon.colour).paint(painter, at)
+        words = place.adjusted(metrics.SPACE_3 + 18 + metrics.SPACE_3, 9, -metrics.SPACE_3, -9)
         upper = QRect(words.left(), words.top(), words.width(), words.height() // 2)
         title = tokens.text if row.state.icon != "off" else tokens.text_muted
-        middle, right = Qt.TextElideMode.ElideMiddle, Qt.TextElideMode.ElideRight
-        painter.setFont(ui_font(BASE, QFont.Weight.DemiBold))
-        _draw(painter, upper, row.title, title, middle)
-        colour = icon.colour if icon.colour != "success" else "text_muted"
+        strong = ui_font(BASE, QFont.Weight.DemiBold)
+        paint_line(painter, upper, row.title, strong, title, elide=Qt.TextElideMode.ElideMiddle)
+        colour = getattr(tokens, icon.colour if icon.colour != "success" else "text_muted")
         lower = upper.translated(0, upper.height())
-        painter.setFont(ui_font(SMALL))
-        _draw(painter, lower, row.wrong or row.facts, str(getattr(tokens, colour)), right)
-        painter.restore()
+        paint_line(painter, lower, row.wrong or row.facts, ui_font(SMALL), colour)
 
 
-def _draw(painter: QPainter, room: QRect, text: str, colour: str, elide: Qt.TextElideMode) -> None:
-    painter.setPen(QColor(colour))
-    text = painter.fontMetrics().elidedText(text, elide, room.width())
-    painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine, text)
+def _tooltip(record: Numbered) -> str:
+    row = record[1]
+    return row.wrong or "\n".join(filter(None, (row.url, row.last_error)))
 
 
-class TargetList(QListWidget):
+class TargetList(RowsList):
     """`chosen` carries the selected row. Rows are moved by dragging or with Alt+Up and Alt+Down: `move_requested`
     carries the row and its new place. Del emits `remove_requested`.
     """
@@ -113,59 +107,36 @@ class TargetList(QListWidget):
     remove_requested = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setItemDelegate(TargetRowDelegate(theme, self))
-        self.setAccessibleName("Targets")
+        self.rows = TargetRows(theme, parent)
+        super().__init__("Targets", self.rows, HEIGHT, theme, parent, rounded=True)
         self.setAccessibleDescription("Alt+Up and Alt+Down move a target, Del removes it.")
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setDragDropMode(QAbstractItemView.DragDropMode.InternalMove)
         self.setDefaultDropAction(Qt.DropAction.MoveAction)
-        self.setMouseTracking(True)
-        self.currentRowChanged.connect(self._chosen)
-        self.model().rowsMoved.connect(self._moved)
-        theme.changed.connect(self.viewport().update)
+        self.selectionModel().currentChanged.connect(self._chosen)
+        self.rows.move_requested.connect(self.move_requested)
 
     def show_rows(self, rows: Sequence[TargetRow], selected: int) -> None:
-        """Show these; the same number of rows keeps the items."""
         blocked = self.blockSignals(True)
-        while self.count() > len(rows):
-            self.takeItem(self.count() - 1)
-        while self.count() < len(rows):
-            self.addItem(QListWidgetItem())
-        for place, row in enumerate(rows):
-            item = self.item(place)
-            item.setData(_ROW, row)
-            item.setData(Qt.ItemDataRole.AccessibleTextRole, row.sentence(place + 1, len(rows)))
-            item.setToolTip(plain_tooltip(row.wrong or "\n".join(filter(None, (row.url, row.last_error)))))
-        self.setCurrentRow(selected)
+        self.rows.show_records(list(enumerate(rows)), lambda one: one[0])
+        self.select_row(selected)
         self.blockSignals(blocked)
-        self.viewport().update()
-
-    def row_at(self, place: int) -> TargetRow:
-        row: TargetRow = self.item(place).data(_ROW)
-        return row
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        key, place = event.key(), self.currentRow()
+        key, place = event.key(), self.current_row()
         steps = {Qt.Key.Key_Up: -1, Qt.Key.Key_Down: 1}
         if event.modifiers() == Qt.KeyboardModifier.AltModifier and key in steps:
             to = place + steps[Qt.Key(key)]
-            if place >= 0 and 0 <= to < self.count():
+            if place >= 0 and 0 <= to < self.rows.rowCount():
                 self.move_requested.emit(place, to)
         elif key == Qt.Key.Key_Delete and place >= 0:
             self.remove_requested.emit()
         else:
             super().keyPressEvent(event)
 
-    @Slot(int)
-    def _chosen(self, place: int) -> None:
-        if place >= 0:
-            self.chosen.emit(place)
-
-    @Slot(QModelIndex, int, int, QModelIndex, int)
-    def _moved(self, _: QModelIndex, start: int, end: int, __: QModelIndex, before: int) -> None:
-        self.move_requested.emit(start, before - 1 if before > start else before)
+    @Slot(QModelIndex)
+    def _chosen(self, current: QModelIndex) -> None:
+        if current.isValid():
+            self.chosen.emit(current.row())
 
 
 class TargetColumn(QWidget):
@@ -206,10 +177,10 @@ class TargetColumn(QWidget):
 
     @Slot()
     def _move_up(self) -> None:
-        place = self.list.currentRow()
+        place = self.list.current_row()
         self.move_requested.emit(place, place - 1)
 
     @Slot()
     def _move_down(self) -> None:
-        place = self.list.currentRow()
+        place = self.list.current_row()
         self.move_requested.emit(place, place + 1)
