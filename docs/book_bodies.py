@@ -55,9 +55,9 @@ async def _multipart_parts(book: Book) -> None:
     await book.open("/upload")
     book.detail.body.parts.click()
     dialog = book.dialog(PartsDialog)
-    await book.until("the parts", lambda: dialog.list.count() == 4)
+    await book.until("the parts", lambda: dialog.rows.rowCount() == 4)
     for name, row in (("parts", 1), ("parts-json", 2)):
-        dialog.list.setCurrentRow(row)
+        dialog.list.select_row(row)
         await book.until("the part", lambda: "auto" in dialog.pane.facts.text())  # type: ignore[attr-defined]
         await book.save(name, SIZES)
     dialog.reject()

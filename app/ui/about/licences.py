@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QSize, Qt, Slot
 from PySide6.QtGui import QAction, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QLineEdit, QListWidget, QListWidgetItem, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.core.about import Component
 from app.ui.tasks import Tasks
@@ -19,12 +19,13 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.rows import Column, Rows
+from app.ui.widgets.rows_list import RowsList
 
 if TYPE_CHECKING:
     from app.system.about import About
 
 WIDTH, HEIGHT, LIST_WIDTH = 920, 640, 248
-COMPONENT = Qt.ItemDataRole.UserRole
 
 
 class LicencesDialog(Dialog):
@@ -33,15 +34,14 @@ class LicencesDialog(Dialog):
     def __init__(self, about: About, theme: Theme, tasks: Tasks, parent: QWidget | None) -> None:
         super().__init__("Licences", theme, parent)
         self._about = about
-        self.list = QListWidget(self)
+        self._components: Sequence[Component] = ()
+        self.rows = Rows[Component]([Column("", _name)], self)
+        self.list = RowsList("Included software", self.rows, metrics.ROW_DENSE + 2, theme, self, rounded=True)
         self.search = _Search(self.list, self)
         self.search.setPlaceholderText("Search names and licences")
         self.search.setAccessibleName("Search names and licences")
         self.search.setClearButtonEnabled(True)
         name_clear_button(self.search)
-        self.list.setAccessibleName("Included software")
-        self.list.setUniformItemSizes(True)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.no_matches = label("No matches.", "faint", self)
         self.no_matches.hide()
         self.name = ElidedLabel("Reading…", "heading", self)
@@ -72,17 +72,12 @@ class LicencesDialog(Dialog):
 
     def show_components(self, components: Sequence[Component]) -> None:
         """List the components and select the first one."""
-        self.list.clear()
-        for component in components:
-            item = QListWidgetItem(f"{component.name} {component.version}".strip())
-            item.setData(COMPONENT, component)
-            item.setSizeHint(QSize(0, metrics.ROW_DENSE + 2))
-            self.list.addItem(item)
+        self._components = components
         self._filter(self.search.text())
 
     def _connect(self) -> None:
         self.search.textChanged.connect(self._filter)
-        self.list.currentItemChanged.connect(self._show)
+        self.list.selectionModel().currentChanged.connect(self._show)
         self.close_button.clicked.connect(self.reject)
         find = QAction("Search", self)
         find.setShortcut(QKeySequence(QKeySequence.StandardKey.Find))
@@ -91,24 +86,19 @@ class LicencesDialog(Dialog):
 
     @Slot(str)
     def _filter(self, matching: str) -> None:
-        """Hide components whose name and licence do not match, and keep one of the visible ones selected."""
-        first = -1
-        for row in range(self.list.count()):
-            item = self.list.item(row)
-            component: Component = item.data(COMPONENT)
-            hit = matching.strip().lower() in f"{component.name} {component.version} {component.licence}".lower()
-            item.setHidden(not hit)
-            if hit and first < 0:
-                first = row
-        current = self.list.currentItem()
-        if current is None or current.isHidden():
-            self.list.setCurrentRow(first)
-        self.no_matches.setVisible(first < 0 < self.list.count())
+        """List those whose name or licence matches; one of them is selected, the same if it is still there."""
+        words = matching.strip().lower()
+        found = [one for one in self._components if words in f"{_name(one)} {one.licence}".lower()]
+        shown = self.list.current_record()
+        self.rows.show_records(found, id)
+        if found and shown not in found:
+            self.list.select_row(0)
+        self.no_matches.setVisible(bool(self._components) and not found)
 
-    @Slot(object, object)
-    def _show(self, item: QListWidgetItem | None, _: object = None) -> None:
-        component: Component | None = item.data(COMPONENT) if item is not None else None
-        self.name.setText(f"{component.name} {component.version}".strip() if component else "")
+    @Slot()
+    def _show(self) -> None:
+        component = self.list.current_record()
+        self.name.setText(_name(component) if component else "")
         self.licence.setText(component.licence if component else "")
         self.text.setPlainText(component.text or "The text of this licence is not included." if component else "")
 
@@ -137,10 +127,14 @@ class LicencesDialog(Dialog):
         self.footer.addWidget(self.close_button)
 
 
+def _name(component: Component) -> str:
+    return f"{component.name} {component.version}".strip()
+
+
 class _Search(QLineEdit):
     """A search field that passes the up and down keys to its list."""
 
-    def __init__(self, rows: QListWidget, parent: QWidget) -> None:
+    def __init__(self, rows: RowsList[Component], parent: QWidget) -> None:
         super().__init__(parent)
         self._rows = rows
 

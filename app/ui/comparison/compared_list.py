@@ -126,7 +126,7 @@ def _tooltip(one: ComparedRequest) -> str:
     return "\n".join([escape(one.request.target[:600]), exact_time(one.request.received_at), *texts])
 
 
-class ComparedList(RowsList):
+class ComparedList(RowsList[ComparedRequest]):
     def __init__(self, model: ComparedModel, theme: Theme, parent: QWidget) -> None:
         super().__init__("Compared requests", model, ROW, theme, parent)
         self._clock = QTimer(self)

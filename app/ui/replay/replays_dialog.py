@@ -3,27 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, QSize, Qt, Slot
-from PySide6.QtGui import (
-    QColor,
-    QFont,
-    QGuiApplication,
-    QPainter,
-    QSyntaxHighlighter,
-    QTextCharFormat,
-    QTextDocument,
-)
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QListView,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtCore import QObject, QRect, QSize, Qt, Slot
+from PySide6.QtGui import QColor, QFont, QGuiApplication, QPainter, QSyntaxHighlighter, QTextCharFormat, QTextDocument
+from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -43,51 +26,45 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import bounded
+from app.ui.widgets.rows import Column, Rows
+from app.ui.widgets.rows_list import RowsList, paint_line
 from app.ui.widgets.toast import Toast
 
 SIZE = QSize(900, 720)
 LIST_WIDTH, ROW_HEIGHT = 300, 52
 HOW = "Press R on a request to replay it, or Ctrl+Shift+R to replay many."
-Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
 
 
-class ReplaysModel(QAbstractListModel):
-    """Two lines for each replay."""
+class ReplaysModel(Rows[Replay]):
+    """Two lines for each replay: what became of it, and when and of what it was."""
 
-    def __init__(self, requests: Callable[[Replay], str], parent: QObject) -> None:
+    def __init__(self, requests: Callable[[Replay], str], theme: Theme, parent: QObject) -> None:
         """`requests` names those of a replay."""
-        super().__init__(parent)
-        self._requests = requests
-        self.replays: list[Replay] = []
+        super().__init__([Column("", lambda replay: ", ".join(self._lines(replay)), paint=self._paint)], parent)
+        self._requests, self._theme = requests, theme
 
-    def set_replays(self, replays: list[Replay]) -> None:
-        """The last started first."""
-        self.beginResetModel()
-        self.replays = replays
-        self.endResetModel()
+    def row_of(self, replay_id: str) -> int | None:
+        return next((row for row, replay in enumerate(self._rows) if replay.id == replay_id), None)
 
     def update_one(self, replay: Replay) -> None:
         """Show a replay as it is now; a new one comes first."""
-        for row, known in enumerate(self.replays):
-            if known.id == replay.id:
-                self.replays[row] = replay
-                self.dataChanged.emit(self.index(row), self.index(row))
-                return
-        self.beginInsertRows(QModelIndex(), 0, 0)
-        self.replays.insert(0, replay)
-        self.endInsertRows()
+        row = self.row_of(replay.id)
+        if row is not None:
+            self.replace_record(row, replay)
+        else:
+            self.insert_records(0, [replay])
 
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self.replays)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if not index.isValid() or role != Qt.ItemDataRole.DisplayRole:
-            return None
-        replay = self.replays[index.row()]
+    def _lines(self, replay: Replay) -> tuple[str, str]:
         first = title_text(replay).removeprefix("Replay ").capitalize()
         when = f"{day_text(replay.created_at, now_us())} {clock_time(replay.created_at)[:5]}"
-        return f"{first}\n{when} · {self._requests(replay)}"
+        return first, f"{when} · {self._requests(replay)}"
+
+    def _paint(self, painter: QPainter, place: QRect, replay: Replay) -> None:
+        tokens, (first, second) = self._theme.tokens, self._lines(replay)
+        inside = place.adjusted(metrics.SPACE_5, metrics.SPACE_2, -metrics.SPACE_3, -metrics.SPACE_2)
+        strong, small = ui_font(BASE, QFont.Weight.Medium), ui_font(SMALL)
+        paint_line(painter, inside, first, strong, tokens.text, align=Qt.AlignmentFlag.AlignTop)
+        paint_line(painter, inside, second, small, tokens.text_faint, align=Qt.AlignmentFlag.AlignBottom)
 
 
 class BarColours(QSyntaxHighlighter):
@@ -106,32 +83,6 @@ class BarColours(QSyntaxHighlighter):
             self.setFormat(start, len(text) - start, style)
 
 
-class ReplayDelegate(QStyledItemDelegate):
-    """Paints both lines: what became of it, and when and of what it was."""
-
-    def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: Index) -> QSize:
-        return QSize(LIST_WIDTH, ROW_HEIGHT)
-
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: Index) -> None:
-        tokens, rect = self._theme.tokens, option.rect
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        if selected or hovered:
-            painter.fillRect(rect, QColor(tokens.selection if selected else tokens.hover))
-        inside = rect.adjusted(metrics.SPACE_5, metrics.SPACE_2, -metrics.SPACE_3, -metrics.SPACE_2)
-        fonts = (ui_font(BASE, QFont.Weight.Medium), ui_font(SMALL))
-        flags = (Qt.AlignmentFlag.AlignTop, Qt.AlignmentFlag.AlignBottom)
-        for line, text in enumerate(str(index.data()).split("\n")[:2]):
-            painter.setFont(fonts[line])
-            painter.setPen(QColor(tokens.text if line == 0 else tokens.text_faint))
-            shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, inside.width())
-            painter.drawText(inside, int(flags[line]), shown)
-
-
 class ReplaysDialog(Dialog):
     """`show_replay` selects one."""
 
@@ -142,14 +93,8 @@ class ReplaysDialog(Dialog):
         self._tracker, self._services = tracker, services
         self._wanted: str | None = None
         self._loaded = False
-        self.model = ReplaysModel(self._requests, self)
-        self.list = QListView(self)
-        self.list.setModel(self.model)
-        self.list.setItemDelegate(ReplayDelegate(theme, self.list))
-        self.list.setMouseTracking(True)
-        self.list.setAccessibleName("Replays")
-        self.list.setTextElideMode(Qt.TextElideMode.ElideRight)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.model = ReplaysModel(self._requests, theme, self)
+        self.list = RowsList("Replays", self.model, ROW_HEIGHT, theme, self)
         self.list.setFixedWidth(LIST_WIDTH)
         self.text = TextEdit("Summary of the replay", theme, self, read_only=True)
         self.text.setProperty("frameless", True)
@@ -193,15 +138,13 @@ class ReplaysDialog(Dialog):
     def show_replay(self, replay_id: str) -> None:
         """Select this one, once the list is loaded."""
         self._wanted = replay_id
-        for row, replay in enumerate(self.model.replays):
-            if replay.id == replay_id:
-                self.list.setCurrentIndex(self.model.index(row))
+        if (row := self.model.row_of(replay_id)) is not None:
+            self.list.select_row(row)
 
     @property
     def current(self) -> Replay | None:
         """The selected one."""
-        index = self.list.currentIndex()
-        return self.model.replays[index.row()] if index.isValid() else None
+        return self.list.current_record()
 
     def _requests(self, replay: Replay) -> str:
         source = replay.spec.source
@@ -218,16 +161,16 @@ class ReplaysDialog(Dialog):
     async def _load(self) -> None:
         replays = await self._services.replays.latest()
         self._loaded = True
-        self.model.set_replays(replays)
+        self.model.set_records(replays)
         if self._wanted is not None:
             self.show_replay(self._wanted)
         self._show()
 
     @Slot()
     def _show(self) -> None:
-        if self.current is None and self.model.replays:
-            self.list.setCurrentIndex(self.model.index(0))
-        nothing = self._loaded and not self.model.replays
+        if self.current is None and self.model.rowCount():
+            self.list.select_row(0)
+        nothing = self._loaded and not self.model.rowCount()
         self.empty.setVisible(nothing)
         self.text.setVisible(not nothing)
         replay = self.current

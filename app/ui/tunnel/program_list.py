@@ -83,7 +83,7 @@ def _tooltip(row: ProgramRow) -> str:
     return shown(row.found.program.summary) if row.found is not None else ""
 
 
-class ProgramList(RowsList):
+class ProgramList(RowsList[ProgramRow]):
     """`chosen` carries the ID of the selected program. One is selected as soon as there are any."""
 
     chosen = Signal(str)
@@ -119,7 +119,7 @@ class ProgramList(RowsList):
 
     def current_id(self) -> str | None:
         """The selected program."""
-        row = self.rows.record(self.current_row()) if self.current_row() >= 0 else None
+        row = self.current_record()
         return row.found.program.id if row is not None and row.found is not None else None
 
     def select(self, program_id: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Generic
 
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QPainter
@@ -12,10 +12,10 @@ from PySide6.QtWidgets import QAbstractItemView, QListView, QStyle, QStyledItemD
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
-from app.ui.widgets.rows import LEFT, Index, Rows
+from app.ui.widgets.rows import LEFT, Index, R, Rows
 
 
-class RowsList(QListView):
+class RowsList(QListView, Generic[R]):
     """A list of the first column of `rows`: painted by it, or its text if it does not paint. `name` is what screen
     readers say of the list, `height` the pixels of a record. The rows of a `rounded` list have round corners.
     """
@@ -23,8 +23,8 @@ class RowsList(QListView):
     def __init__(
         self,
         name: str,
-        rows: Rows[Any],
-        height: int | Callable[[Any], int],
+        rows: Rows[R],
+        height: int | Callable[[R], int],
         theme: Theme,
         parent: QWidget,
         *,
@@ -33,6 +33,7 @@ class RowsList(QListView):
         super().__init__(parent)
         if rounded:
             self.setProperty("part", "rounded")
+        self._rows = rows
         self.setAccessibleName(name)
         self.setModel(rows)
         self.setItemDelegate(_PaintedRows(rows, height, theme, self, rounded=rounded))
@@ -45,6 +46,9 @@ class RowsList(QListView):
     def current_row(self) -> int:
         """-1 if there is none."""
         return self.currentIndex().row()
+
+    def current_record(self) -> R | None:
+        return self._rows.record(self.current_row()) if self.current_row() >= 0 else None
 
     def select_row(self, row: int) -> None:
         """Make it the current one; with -1 there is none."""

@@ -154,8 +154,7 @@ class TestAbout:
 
 
 def listed(dialog: LicencesDialog) -> list[str]:
-    items = [dialog.list.item(row) for row in range(dialog.list.count())]
-    return [item.text() for item in items if not item.isHidden()]
+    return [dialog.rows.index(row, 0).data() for row in range(dialog.rows.rowCount())]
 
 
 class TestLicences:
@@ -163,7 +162,7 @@ class TestLicences:
         about = open_about(desk, window)
         about.licences_button.click()
         (dialog,) = about.findChildren(LicencesDialog)
-        await until(dialog.list.count)
+        await until(dialog.rows.rowCount)
         assert listed(dialog) == ["Hookline 1.2.3", "Qt 6.11.3", "msgspec 0.22.0"]
         assert dialog.text.toPlainText() == "<b>Permission</b> is granted\n"
         dialog.search.setText("LGPL")
@@ -172,6 +171,10 @@ class TestLicences:
         assert dialog.licence.text() == "LGPL-3.0-only"
         assert dialog.text.toPlainText() == "GNU LESSER GENERAL PUBLIC LICENSE\n"
         assert dialog.text.isReadOnly()
+        dialog.search.setText("")
+        assert dialog.name.text() == "Qt 6.11.3"
+        dialog.search.setText("h")
+        assert dialog.name.text() == "Hookline 1.2.3"
         dialog.search.setText("no such thing")
         assert listed(dialog) == []
         assert dialog.no_matches.isVisible()
@@ -192,7 +195,7 @@ class TestLicences:
         dialog.show_components([Component(name="x", version="", licence="MIT", text="")])
         assert dialog.name.text() == "x"
         assert "not included" in dialog.text.toPlainText()
-        await until(lambda: dialog.list.count() == len(DeskAbout.parts))
+        await until(lambda: dialog.rows.rowCount() == len(DeskAbout.parts))
         dialog.deleteLater()
 
 

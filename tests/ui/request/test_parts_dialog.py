@@ -84,7 +84,7 @@ def test_a_part_that_the_body_or_its_reading_breaks_off_in() -> None:
 async def test_each_part_is_shown_saved_and_copied(shown: PageDesk) -> None:
     for body, headers in ((BODY, ()), (gzip.compress(BODY), (("Content-Encoding", "gzip"),))):
         dialog, pane = await opened(shown, body, headers)
-        titles = [dialog.list.item(row).text() for row in range(dialog.list.count())]
+        titles = [dialog.rows.index(row, 0).data() for row in range(dialog.rows.rowCount())]
         assert titles == ["1  note", "2  ../../.p\\NUL.png", "3  app.js", "4  j", "5  0 B"]
         await until(lambda: pane.code.toPlainText() == "hello")  # noqa: B023 - awaited in the loop
         pane.copy.click()
@@ -114,7 +114,7 @@ async def test_only_multipart_bodies_have_parts(shown: PageDesk) -> None:
         await open_body(shown, body, content_type)
         assert shown.detail.body.parts.isHidden() is not there
     dialog, _ = await opened(shown, b"--c\r\n\r\nx\r\n--c--", ())
-    assert dialog.list.count() == 1
+    assert dialog.rows.rowCount() == 1
     dialog.reject()
 
 
@@ -122,7 +122,7 @@ async def opened(shown: PageDesk, body: bytes, headers: Any) -> tuple[PartsDialo
     await open_body(shown, body, TYPE, headers=headers)
     shown.detail.body.parts.click()
     dialog = shown.detail.body.findChildren(PartsDialog)[-1]
-    await until(lambda: dialog.list.count() > 0)
+    await until(lambda: dialog.rows.rowCount() > 0)
     return dialog, dialog.findChildren(BodyPane)[0]
 
 

@@ -15,7 +15,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.rows import Column, Rows
 from app.ui.widgets.rows_list import RowsList, paint_line
 
-Made = Callable[..., RowsList]
+Made = Callable[..., RowsList[str]]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ def made(qtbot: QtBot, theme: Theme) -> Made:
     over = QWidget()
     qtbot.addWidget(over)
 
-    def make(painted: list[tuple[int, str]] | None, *, rounded: bool = False) -> RowsList:
+    def make(painted: list[tuple[int, str]] | None, *, rounded: bool = False) -> RowsList[str]:
         def paint(painter: QPainter, place: QRect, word: str) -> None:
             assert painted is not None
             painted.append((place.height(), word))
@@ -48,12 +48,12 @@ def test_each_row_is_painted_in_its_height_on_what_shows_the_selection(made: Mad
     painted: list[tuple[int, str]] = []
     rows_list = made(painted, rounded=rounded)
     assert rows_list.accessibleName() == "Words"
-    assert rows_list.current_row() == -1
+    assert (rows_list.current_row(), rows_list.current_record()) == (-1, None)
     rows_list.select_row(1)
     painted.clear()
     picture = rows_list.viewport().grab().toImage()
     assert painted == [(30, "one"), (40, "four")]
-    assert rows_list.current_row() == 1
+    assert (rows_list.current_row(), rows_list.current_record()) == (1, "four")
     selection = QColor(theme.tokens.selection)
     assert [picture.pixelColor(100, y) == selection for y in (15, 50)] == [False, True]
 

@@ -97,7 +97,7 @@ def _tooltip(record: Numbered) -> str:
     return row.wrong or "\n".join(filter(None, (row.url, row.last_error)))
 
 
-class TargetList(RowsList):
+class TargetList(RowsList[Numbered]):
     """`chosen` carries the selected row. Rows are moved by dragging or with Alt+Up and Alt+Down: `move_requested`
     carries the row and its new place. Del emits `remove_requested`.
     """

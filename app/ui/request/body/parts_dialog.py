@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from PySide6.QtCore import QSize, Qt, Slot
-from PySide6.QtWidgets import QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.multipart_parts import PARTS_MAX, PartContent, read_parts
@@ -20,7 +20,8 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import bounded
-from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.rows import Column, Rows
+from app.ui.widgets.rows_list import RowsList
 
 WIDTH, HEIGHT, LIST_WIDTH = 920, 640, 248
 BYTES_MAX = 64 * 1024 * 1024
@@ -48,15 +49,12 @@ class PartsDialog(Dialog):
         parent: QWidget,
     ) -> None:
         super().__init__("Parts", theme, parent)
-        self._parts: list[PartContent] = []
         self._notices: list[str] = []
-        self.list = QListWidget(self)
-        self.list.setAccessibleName("Parts of the body")
-        self.list.setUniformItemSizes(True)
+        self.rows = Rows[PartContent]([Column("", _title, _tooltip)], self)
+        self.list = RowsList("Parts of the body", self.rows, metrics.ROW_DENSE + 2, theme, self, rounded=True)
         self.list.setFixedWidth(LIST_WIDTH)
         self.list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
-        self.list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.list.currentItemChanged.connect(self._show)
+        self.list.selectionModel().currentChanged.connect(self._show)
         self.notices = NoticesBar(theme, self)
         self.pane, pane_widget = pane(self)
         self.close_button = Button("Close", theme, self)
@@ -83,24 +81,17 @@ class PartsDialog(Dialog):
 
     def show_parts(self, parts: list[PartContent], *, cut: bool = False) -> None:
         """List the parts and select the first one."""
-        self._parts = parts
-        for part in parts:
-            item = QListWidgetItem(_title(part))
-            item.setSizeHint(QSize(0, metrics.ROW_DENSE + 2))
-            item.setToolTip(plain_tooltip(escape(part.part.file_name or part.part.name or "")))
-            self.list.addItem(item)
+        self.rows.set_records(parts)
         notices = [f"Only parts within the first {size_text(BYTES_MAX)} are listed."] if cut else []
         if len(parts) == PARTS_MAX:
             notices.append(f"Only the first {PARTS_MAX:,} parts are listed.")
         self._notices = notices if parts else ["No parts found: the boundary does not occur in the body."]
         self.notices.say(self._notices)
-        self.list.setCurrentRow(0)
+        self.list.select_row(0)
 
-    @Slot(object, object)
-    def _show(self, item: QListWidgetItem | None, _: object = None) -> None:
-        row = self.list.row(item) if item is not None else -1
-        if 0 <= row < len(self._parts):
-            part = self._parts[row]
+    @Slot()
+    def _show(self) -> None:
+        if (part := self.list.current_record()) is not None:
             decoded = [f"Sent as {part.part.encoding}, decoded here and when it is saved."] if part.decoded else []
             self.notices.say([*self._notices, *decoded])
             self.pane.show_source(of_part(part))
@@ -127,6 +118,10 @@ def of_part(found: PartContent) -> BodySource:
 
     name = safe_name(found.part.file_name)
     return of_bytes(found.data, f"part-{found.number}", content_type=found.content_type, file_name=name)
+
+
+def _tooltip(found: PartContent) -> str:
+    return escape(found.part.file_name or found.part.name or "")
 
 
 def _title(found: PartContent) -> str:
