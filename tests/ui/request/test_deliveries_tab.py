@@ -53,7 +53,7 @@ def words(tab: DeliveriesTab) -> list[str]:
 
 
 def choose(tab: DeliveriesTab, row: int) -> None:
-    tab.list.setCurrentIndex(tab.list.attempts.index(row))
+    tab.list.select_row(row)
 
 
 def press(choices: Segmented, title: str) -> None:
@@ -87,7 +87,7 @@ async def test_the_last_attempt_says_why_it_is_not_retried(tmp_path: Path) -> No
         why = "Not retried: status 500 is not in the target's retry rule."
         await finish(shown.desk.store, delivery, DeliveryState.FAILED, *made, next_step=why)
         await until(lambda: tab.pane.reason.text() == f"{STATUS_500['error']} {why}")
-        tab.list.setCurrentIndex(tab.list.attempts.index(1))
+        tab.list.select_row(1)
         await until(lambda: tab.pane.reason.text() == STATUS_500["error"])
 
 

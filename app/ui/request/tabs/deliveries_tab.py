@@ -25,9 +25,8 @@ from app.core.target import Target
 from app.core.waiting import no_send_now
 from app.ui.deliveries.words import no_retry, paused_text
 from app.ui.request.body.source_pane import EMPTY_WIDTH
-from app.ui.request.deliveries.attempt_list import AttemptList, rows_of
+from app.ui.request.deliveries.attempt_list import AttemptList, Row, rows_of
 from app.ui.request.deliveries.attempt_pane import AttemptPane
-from app.ui.request.deliveries.attempt_rows import Row
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
@@ -170,7 +169,7 @@ class DeliveriesTab(QWidget):
         return next((one for one in self._endpoint_targets() if one.id == target_id), None)
 
     def _show_current(self) -> None:
-        row, capture = self.list.current_row(), self._capture
+        row, capture = self.list.current_record(), self._capture
         if row is None or capture is None or not self.isVisible():
             return
         attempt, made = row.attempt, self._attempts.get(row.delivery.id, [])
@@ -225,7 +224,7 @@ class DeliveriesTab(QWidget):
     @Slot()
     def _chosen(self) -> None:
         self._show_current()
-        row = self.list.current_row()
+        row = self.list.current_record()
         if row is not None and row.delivery.attempts and row.delivery.id not in self._attempts:
             self._tasks.start(self._read_attempts(row), "deliveries: attempts", self)
 
@@ -237,7 +236,7 @@ class DeliveriesTab(QWidget):
 
     @Slot()
     def _retry(self) -> None:
-        row, deliveries = self.list.current_row(), self._services.store.deliveries
+        row, deliveries = self.list.current_record(), self._services.store.deliveries
         if row is None:
             return
         if row.delivery.state is DeliveryState.QUEUED:
@@ -253,7 +252,7 @@ class DeliveriesTab(QWidget):
 
     @Slot(QPoint)
     def _show_menu(self, place: QPoint) -> None:
-        row = self.list.current_row()
+        row = self.list.current_record()
         if row is None:
             return
         menu = QMenu(self)
