@@ -10,11 +10,10 @@ from app.core.delivery import Delivery, DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.text import count_of, exact_time
 from app.ui.commands.command_button import CommandButton
-from app.ui.deliveries.columns import DeliveryColumns
 from app.ui.deliveries.commands import DeliveryCommands
 from app.ui.deliveries.filters import DeliveryFilters
 from app.ui.deliveries.pager import MAX_ROWS, DeliveryPager
-from app.ui.deliveries.table import DETAIL, QUEUED, DeliveryModel, DeliveryTable
+from app.ui.deliveries.table import DETAIL, QUEUED, DeliveryColumns, DeliveryModel, DeliveryTable
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks

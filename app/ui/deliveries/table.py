@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from itertools import groupby
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF
+from PySide6.QtCore import QObject, QPersistentModelIndex, QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QFont, QPainter, QTextLayout
+from PySide6.QtWidgets import QHeaderView
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -26,6 +27,25 @@ from app.ui.widgets.rows import RIGHT, Column, Rows, RowsView, badge_place
 STATE, QUEUED, ENDPOINT, METHOD, REQUEST, TARGET, ATTEMPTS, STATUS, DURATION, DETAIL = range(10)
 QUEUED_TIP = "Newest first. The tooltip of a row also has the time of its last attempt."
 Numbered = tuple[int, Delivery]
+_WIDTHS = {
+    STATE: 108,
+    QUEUED: 96,
+    ENDPOINT: 128,
+    METHOD: 70,
+    ATTEMPTS: 84,
+    STATUS: 62,
+    DURATION: 82,
+}
+_NEEDED = {ATTEMPTS: 1180, DURATION: 1040, TARGET: 920, METHOD: 780, ENDPOINT: 720, STATUS: 640}
+"""Narrower pages hide a column: the request has it."""
+_BESIDE_TABLE = 2 * metrics.SPACE_5 + 16
+"""Pixels of the page beside the cells: margins, border and scroll bar, even while there is none."""
+_FITTED = (REQUEST, TARGET)
+_LEAST = 120
+_MEASURED = 200
+"""Rows, from the newest, that are measured."""
+_BESIDE_TEXT = 26
+"""Pixels beside a cell's text."""
 
 
 class DeliveryModel(Rows[Delivery]):
@@ -73,20 +93,16 @@ class DeliveryModel(Rows[Delivery]):
 
     def reset(self, rows: Sequence[Numbered]) -> None:
         """Replace all rows."""
-        self.beginResetModel()
-        self._rows, self._at = list(rows), None
-        self.endResetModel()
+        self._at = None
+        self.set_records(rows)
 
     def append(self, rows: Sequence[Numbered]) -> None:
         """Add older rows at the bottom."""
         oldest = self.oldest()
         rows = [row for row in rows if oldest is None or row[0] < oldest]
         if rows:
-            count = len(self._rows)
-            self.beginInsertRows(QModelIndex(), count, count + len(rows) - 1)
-            self._rows.extend(rows)
             self._at = None
-            self.endInsertRows()
+            self.insert_records(len(self._rows), rows)
 
     def merge(self, rows: Sequence[Numbered], above: int | None) -> None:
         """`rows` are all deliveries numbered above `above`, or all (None): make the rows there the same. Those that
@@ -103,20 +119,18 @@ class DeliveryModel(Rows[Delivery]):
             if is_new:
                 while at < len(self._rows) and self._rows[at][0] > items[0][0]:
                     at += 1
-                self.beginInsertRows(QModelIndex(), at, at + len(items) - 1)
-                self._rows[at:at] = items
                 self._at = None
-                self.endInsertRows()
+                self.insert_records(at, items)
                 at += len(items)
         for at, (number, delivery) in enumerate(self._rows):
             if number in known and known[number] != delivery:
-                self._set(at, known[number])
+                self.replace_record(at, (number, known[number]))
 
     def change(self, delivery: Delivery) -> bool:
         """Update a row; whether there is one."""
         row = self.row_of(delivery.id)
         if row is not None:
-            self._set(row, delivery)
+            self.replace_record(row, (self._rows[row][0], delivery))
         return row is not None
 
     def remove(self, gone: Callable[[Delivery], bool]) -> int:
@@ -131,14 +145,8 @@ class DeliveryModel(Rows[Delivery]):
             first = last = rows.pop()
             while rows and rows[-1] == first - 1:
                 first = rows.pop()
-            self.beginRemoveRows(QModelIndex(), first, last)
-            del self._rows[first : last + 1]
             self._at = None
-            self.endRemoveRows()
-
-    def _set(self, row: int, delivery: Delivery) -> None:
-        self._rows[row] = (self._rows[row][0], delivery)
-        self.dataChanged.emit(self.index(row, 0), self.index(row, len(self.columns) - 1))
+            self.remove_records(first, last - first + 1)
 
     def _make_columns(self) -> list[Column[Delivery]]:
         return [
@@ -228,6 +236,58 @@ class DeliveryTable(RowsView):
         if row.isValid():
             self.updateGeometries()
             bar.setValue(row.row() * self.verticalHeader().defaultSectionSize() - offset)
+
+
+class DeliveryColumns(QObject):
+    """How wide the columns are, and which of them a narrow page hides.
+
+    Requests and targets are as wide as their texts, if the details leave them the room. Those have what they need of
+    it, from a third, because failures may come later, to a half.
+
+    Call `measure` when a list is loaded, and `fit` when the page has another width: rows that arrive move no column.
+    """
+
+    def __init__(self, model: DeliveryModel, table: DeliveryTable) -> None:
+        super().__init__(table)
+        self._model, self._table = model, table
+        self._texts = dict.fromkeys((*_FITTED, DETAIL), _LEAST)
+        header = table.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setMinimumSectionSize(48)
+        for column in _FITTED:
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(DETAIL, QHeaderView.ResizeMode.Stretch)
+        for column, width in _WIDTHS.items():
+            table.setColumnWidth(column, width)
+        self._room = 0
+
+    def measure(self) -> None:
+        """Fit the rows that are listed now."""
+        model, fm = self._model, self._table.fontMetrics()
+        rows = [model.record(row) for row in range(min(model.rowCount(), _MEASURED))]
+        for column in self._texts:
+            texts = {model.cell(one, column) for one in rows}
+            widest = max((fm.horizontalAdvance(text[:200]) for text in texts), default=0)
+            self._texts[column] = max(_LEAST, widest + _BESIDE_TEXT)
+        self._share()
+
+    def fit(self, page_width: int) -> None:
+        """Hide columns that a page of this width has no room for, and share the room among the others."""
+        self._room = page_width - _BESIDE_TABLE
+        for column, width in _NEEDED.items():
+            self._table.setColumnHidden(column, page_width < width)
+        self._share()
+
+    def _share(self) -> None:
+        table = self._table
+        fixed = sum(table.columnWidth(column) for column in _WIDTHS if not table.isColumnHidden(column))
+        room = self._room - fixed
+        left = room - min(max(self._texts[DETAIL], room // 3), room // 2)
+        shown = sorted((one for one in _FITTED if not table.isColumnHidden(one)), key=self._texts.__getitem__)
+        for place, column in enumerate(shown):  # What the narrower does not need, the other may have.
+            width = min(self._texts[column], max(_LEAST, left // (len(shown) - place)))
+            table.setColumnWidth(column, width)
+            left -= width
 
 
 def _reason(delivery: Delivery) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
@@ -58,13 +58,9 @@ class RefusedModel(Rows[Refusal]):
         """Show `rows`, newest first; those already shown keep their place, selection and scroll position."""
         fresh = _fresh(rows, self._rows)
         if fresh:
-            self.beginInsertRows(QModelIndex(), 0, fresh - 1)
-            self._rows[:0] = rows[:fresh]
-            self.endInsertRows()
+            self.insert_records(0, rows[:fresh])
         if len(self._rows) > len(rows):
-            self.beginRemoveRows(QModelIndex(), len(rows), len(self._rows) - 1)
-            del self._rows[len(rows) :]
-            self.endRemoveRows()
+            self.remove_records(len(rows), len(self._rows) - len(rows))
 
 
 class RefusedTable(RowsView):
