@@ -188,7 +188,7 @@ async def test_large_csv_shows_the_first_rows_and_loads_on(tmp_path: Path, monke
         assert table.view.rows.rowCount() == 30_000
         assert table.view.rows.index(29_999, 1).data() == "Name 29999"
         table.view.selectAll()
-        monkeypatch.setattr("app.ui.request.body.csv_view.COPY_MAX", 50_000)
+        monkeypatch.setattr("app.ui.request.body.csv_table.COPY_MAX", 50_000)
         table.view.copy_cells()
         assert "cannot be copied at once" in table.summary.text()
         # Rows that are wider than all before them bring their columns along.
