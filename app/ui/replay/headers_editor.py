@@ -4,17 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHBoxLayout,
-    QHeaderView,
-    QStackedWidget,
-    QTableView,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.record import Headers
 from app.ui.replay.text_edit import TextEdit
@@ -23,15 +15,13 @@ from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import label
+from app.ui.widgets.rows import Column, Index, Rows, RowsView
 from app.ui.widgets.segmented import Segmented
 
 NAME, VALUE = 0, 1
-TITLES = ("Name", "Value")
 TABLE, TEXT = "table", "text"
 NAME_WIDTH = 200
 BAR_HEIGHT = 28
-Index = QModelIndex | QPersistentModelIndex
-_NO_INDEX = QModelIndex()
 
 
 def header_lines(headers: Headers) -> str:
@@ -52,56 +42,29 @@ def parse_headers(text: str) -> tuple[Headers, str | None]:
     return tuple(headers), None
 
 
-class HeadersModel(QAbstractTableModel):
+class HeadersModel(Rows[tuple[str, str]]):
     """Every cell can be edited."""
 
     def __init__(self, parent: QObject) -> None:
-        super().__init__(parent)
-        self.headers: list[tuple[str, str]] = []
+        super().__init__([Column("Name", lambda header: header[0]), Column("Value", lambda header: header[1])], parent)
 
-    def set_headers(self, headers: Headers) -> None:
-        self.beginResetModel()
-        self.headers = list(headers)
-        self.endResetModel()
-
-    def add(self) -> int:
-        """Append an empty header; its row."""
-        row = len(self.headers)
-        self.beginInsertRows(QModelIndex(), row, row)
-        self.headers.append(("", ""))
-        self.endInsertRows()
-        return row
-
-    def remove(self, row: int) -> None:
-        self.beginRemoveRows(QModelIndex(), row, row)
-        del self.headers[row]
-        self.endRemoveRows()
-
-    def rowCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(self.headers)
-
-    def columnCount(self, parent: Index = _NO_INDEX) -> int:
-        return 0 if parent.isValid() else len(TITLES)
+    def headers(self) -> Headers:
+        """Without empty rows."""
+        return tuple((name, value) for name, value in self.records() if name or value)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        shown = (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.EditRole)
-        return self.headers[index.row()][index.column()] if index.isValid() and role in shown else None
+        if role == Qt.ItemDataRole.EditRole:
+            return self.record(index.row())[index.column()]
+        return super().data(index, role)
 
     def setData(self, index: Index, value: Any, role: int = Qt.ItemDataRole.EditRole) -> bool:
-        name, old = self.headers[index.row()]
-        self.headers[index.row()] = (str(value).strip(), old) if index.column() == NAME else (name, str(value).strip())
-        self.dataChanged.emit(index, index)
+        name, old = self.record(index.row())
+        text = str(value).strip()
+        self.replace_record(index.row(), (text, old) if index.column() == NAME else (name, text))
         return True
 
-    def headerData(self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
-            return TITLES[section]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-        return None
-
     def flags(self, index: Index) -> Qt.ItemFlag:
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemIsEditable
+        return super().flags(index) | Qt.ItemFlag.ItemIsEditable
 
 
 class HeadersEditor(QWidget):
@@ -115,7 +78,7 @@ class HeadersEditor(QWidget):
         self.model = HeadersModel(self)
         self.views = Segmented(((TABLE, "Table"), (TEXT, "Text")), self, compact=True)
         self.views.setAccessibleName("Edit headers as")
-        self.table = QTableView(self)
+        self.table = RowsView("Headers", self, "edited")
         self.text = TextEdit("Headers as text", theme, self)
         self.add = Button("Add header", theme, self, kind="ghost", icon="add")
         self.remove = Button("Remove", theme, self, kind="ghost", icon="delete")
@@ -153,7 +116,7 @@ class HeadersEditor(QWidget):
         """What is edited now; malformed lines of the text are left out (see `problem`). Empty rows are skipped."""
         if self.views.current() == TEXT:
             return parse_headers(self.text.text())[0]
-        return tuple((name, value) for name, value in self.model.headers if name or value)
+        return self.model.headers()
 
     def problem(self) -> str | None:
         """What is wrong with the text."""
@@ -165,21 +128,15 @@ class HeadersEditor(QWidget):
 
     def _set_up_table(self) -> None:
         table = self.table
-        table.setModel(self.model)
-        table.setProperty("part", "edited")
-        table.setAccessibleName("Headers")
+        table.show_rows(self.model, metrics.ROW_DENSE)
         table.setFont(mono_font())
-        table.setShowGrid(False)
-        table.setTabKeyNavigation(False)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectItems)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         triggers = QAbstractItemView.EditTrigger
         table.setEditTriggers(
             triggers.DoubleClicked | triggers.EditKeyPressed | triggers.AnyKeyPressed | triggers.SelectedClicked
         )
-        table.verticalHeader().hide()
-        table.verticalHeader().setDefaultSectionSize(metrics.ROW_DENSE)
         header = table.horizontalHeader()
-        header.setHighlightSections(False)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(VALUE, QHeaderView.ResizeMode.Stretch)
         header.resizeSection(NAME, NAME_WIDTH)
@@ -197,7 +154,7 @@ class HeadersEditor(QWidget):
         delete.setContext(Qt.ShortcutContext.WidgetShortcut)
 
     def _show(self, headers: Headers) -> None:
-        self.model.set_headers(headers)
+        self.model.set_records(headers)
         self.text.show_text(header_lines(headers))
 
     @Slot(str)
@@ -209,10 +166,9 @@ class HeadersEditor(QWidget):
                 self.views.set_current(TEXT)
                 self.set_error(problem)
                 return
-            self.model.set_headers(headers)
+            self.model.set_records(headers)
         else:
-            headers = tuple((name, value) for name, value in self.model.headers if name or value)
-            self.text.show_text(header_lines(headers))
+            self.text.show_text(header_lines(self.model.headers()))
         self._pages.setCurrentIndex(view == TEXT)
         self.add.setVisible(view == TABLE)
         self.remove.setVisible(view == TABLE)
@@ -220,7 +176,9 @@ class HeadersEditor(QWidget):
 
     @Slot()
     def _add(self) -> None:
-        index = self.model.index(self.model.add(), NAME)
+        row = self.model.rowCount()
+        self.model.insert_records(row, [("", "")])
+        index = self.model.index(row, NAME)
         self.table.setCurrentIndex(index)
         self.table.edit(index)
 
@@ -228,7 +186,7 @@ class HeadersEditor(QWidget):
     def _remove(self) -> None:
         index = self.table.currentIndex()
         if index.isValid():
-            self.model.remove(index.row())
+            self.model.remove_records(index.row())
 
     @Slot()
     def _reset(self) -> None:

@@ -62,6 +62,9 @@ class Rows(QAbstractTableModel, Generic[R]):
     def record(self, row: int) -> R:
         return self._rows[row]  # type: ignore[no-any-return]
 
+    def records(self) -> list[R]:
+        return [self.record(row) for row in range(len(self._rows))]
+
     def cell(self, record: R, column: int) -> str:
         """A cell's text, on one line."""
         return self.columns[column].text(record).replace("\n", " ")
@@ -139,10 +142,11 @@ class Rows(QAbstractTableModel, Generic[R]):
 
 
 class RowsView(QTableView):
-    """Rows are selected as a whole. `name` is what screen readers say of it."""
+    """Rows are selected as a whole. `name` is what screen readers say of it, `part` what the style sheet calls it."""
 
-    def __init__(self, name: str, parent: QWidget) -> None:
+    def __init__(self, name: str, parent: QWidget, part: str = "") -> None:
         super().__init__(parent)
+        self.setProperty("part", part)  # first: a shown window's style sheet is read with the header below
         self.setAccessibleName(name)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setShowGrid(False)

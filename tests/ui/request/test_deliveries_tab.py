@@ -49,7 +49,7 @@ async def opened(folder: Path, **fields: Any) -> AsyncIterator[tuple[PageDesk, D
 
 def words(tab: DeliveriesTab) -> list[str]:
     """The rows, as screen readers read them."""
-    return [row_words(row) for row in tab.list.attempts.rows]
+    return [row_words(row) for row in tab.list.attempts.records()]
 
 
 def choose(tab: DeliveriesTab, row: int) -> None:
@@ -150,7 +150,7 @@ async def test_request_and_response_have_their_headers_and_body(tmp_path: Path) 
         press(pane.parts, "Headers")
         assert pane.headers.pairs.rowCount() == 2
         press(pane.sides, "Request")
-        assert [pane.headers.pairs.cells(row) for row in range(1)] == [("X-Sent", "1")]
+        assert [pane.headers.pairs.record(row) for row in range(1)] == [("X-Sent", "1")]
         press(pane.parts, "Body")
         await until(lambda: pane.body.code.toPlainText() == '{\n  "a": 1\n}')
         pane.copy_text.click()

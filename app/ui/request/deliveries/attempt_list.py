@@ -96,10 +96,6 @@ class AttemptRows(Rows[Row]):
         self._strong, self._plain = ui_font(BASE, QFont.Weight.DemiBold), ui_font(BASE)
         self._small, self._mono = ui_font(SMALL), mono_font(SMALL)
 
-    @property
-    def rows(self) -> Sequence[Row]:
-        return self._rows
-
     def row_of(self, key: tuple[str, int]) -> int | None:
         return next((at for at, row in enumerate(self._rows) if row.key == key), None)
 
@@ -263,7 +259,7 @@ class AttemptList(RowsList[Row]):
 
     def content_height(self) -> int:
         """Pixels that all rows take."""
-        return sum(_height(row) for row in self.attempts.rows) + 2
+        return sum(_height(row) for row in self.attempts.records()) + 2
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
@@ -275,7 +271,7 @@ class AttemptList(RowsList[Row]):
 
     def _usual_row(self) -> int:
         """The last attempt of the worst delivery, the first of those."""
-        rows = self.attempts.rows
+        rows = self.attempts.records()
         if not rows:
             return 0
         worst = min((row.delivery for row in rows), key=lambda one: WORST_FIRST.index(one.state))
@@ -285,14 +281,14 @@ class AttemptList(RowsList[Row]):
 
     def _wind_clock(self) -> None:
         """Count down only while something is waiting and can be seen."""
-        if self.isVisible() and any(row.waiting for row in self.attempts.rows):
+        if self.isVisible() and any(row.waiting for row in self.attempts.records()):
             self._tick.start()
         else:
             self._tick.stop()
 
     @Slot()
     def _count_down(self) -> None:
-        for at, row in enumerate(self.attempts.rows):
+        for at, row in enumerate(self.attempts.records()):
             if row.waiting:
                 self.update(self.attempts.index(at, 0))
 

@@ -195,7 +195,7 @@ class DeliveriesTab(QWidget):
 
     def _paused(self) -> Target | None:
         """The first paused target for which a delivery of this request waits."""
-        waiting = (row.target for row in self.list.attempts.rows if row.waiting)
+        waiting = (row.target for row in self.list.attempts.records() if row.waiting)
         return next((one for one in waiting if one is not None and one.paused is not None), None)
 
     def _fit(self) -> None:
