@@ -88,7 +88,7 @@ async def test_trailers_stand_under_the_headers(tmp_path: Path) -> None:
         detail.tabs.setCurrentIndex(HEADERS)
         await settle()
         table = detail.fields.trailers
-        assert [table.pairs.cells(row) for row in range(table.pairs.rowCount())] == list(trailers)
+        assert table.pairs.records() == list(trailers)
         assert table.isVisible()
         assert table.height() <= 220
         assert detail.headers.height() > 80

@@ -130,7 +130,7 @@ async def test_what_is_hidden_in_a_value_is_copied_as_it_was_sent(tmp_path: Path
         await settle()
         info = shown.detail.info
         (row,) = info.pairs.cut
-        assert info.pairs.cells(row)[0] == "Target"
+        assert info.pairs.record(row)[0] == "Target"
 
 
 async def test_a_field_of_one_line_holds_more_than_qt_puts_into_one(shown: PageDesk) -> None:

@@ -134,10 +134,10 @@ async def test_headers_and_query_keep_order_case_and_duplicates(shown: PageDesk)
     await open_body(shown, b"", "", headers=headers, target="/catch/x?b=2&a=1+1%20%E2%9C%93&b=1&e")
     detail = shown.detail
     detail.tabs.setCurrentIndex(HEADERS)
-    rows = [detail.headers.pairs.cells(row)[0] for row in range(detail.headers.pairs.rowCount())]
+    rows = [detail.headers.pairs.record(row)[0] for row in range(detail.headers.pairs.rowCount())]
     assert rows == ["Content-Type", "x-dup", "X-Dup", "X-Long"]
     detail.tabs.setCurrentIndex(QUERY)
-    query = [detail.query.pairs.cells(row) for row in range(detail.query.pairs.rowCount())]
+    query = [detail.query.pairs.record(row) for row in range(detail.query.pairs.rowCount())]
     assert query == [("b", "2", "b=2"), ("a", "1 1 ✓", "a=1+1%20%E2%9C%93"), ("b", "1", "b=1"), ("e", "", "e")]
     assert detail.tabs.tabText(QUERY) == "Query 4"
     detail.tabs.setCurrentIndex(HEADERS)

@@ -7,14 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from PySide6.QtCore import (
-    QRect,
-    Qt,
-    Signal,
-    Slot,
-)
+from PySide6.QtCore import QObject, QRect, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -27,23 +23,21 @@ from PySide6.QtGui import (
     QResizeEvent,
 )
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QHeaderView,
     QLineEdit,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QTableView,
     QWidget,
 )
 
 from app.core.bodies.escape import escape
-from app.ui.request.tables.pairs_model import RAW, Index, PairsModel, Row
 from app.ui.request.tables.value_field import LINK_HEIGHT, PADDING, ValueField
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.marked_text import paint_wrapped
+from app.ui.widgets.rows import Column, Index, Rows, RowsView
 from app.ui.widgets.view_actions import add_view_action
 
 FULL_LINES_MAX = 18
@@ -55,6 +49,45 @@ MANY_ROWS = 500
 SHOW_ALL = "Show all of the value"
 COPY_HEADER = "Copy as header line"
 """What copying a row of headers is called."""
+TEXT_MAX = 4_000
+"""Maximum characters of the text of a cell, mostly for screen readers."""
+RAW = Qt.ItemDataRole.UserRole
+"""The role of the unescaped text."""
+Row = tuple[str, ...]
+
+
+class PairsModel(Rows[Row]):
+    """Rows with a text for each column; escaped for display, copied as they are."""
+
+    def __init__(self, titles: Sequence[str], parent: QObject) -> None:
+        super().__init__([Column(title, partial(_shown, at)) for at, title in enumerate(titles)], parent)
+        self.cut: dict[int, frozenset[int]] = {}
+        """The columns that are cut, by row; set by the view."""
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Escaped, except for `RAW`. Without tooltips: all of a value can be shown."""
+        text = self.record(index.row())[index.column()]
+        if role == Qt.ItemDataRole.AccessibleDescriptionRole and index.column() in self.cut.get(index.row(), ()):
+            return f"{len(text):,} characters. Press Enter to show all."
+        if role == RAW:
+            return text
+        return super().data(index, role) if role != Qt.ItemDataRole.ToolTipRole else None
+
+    def flags(self, index: Index) -> Qt.ItemFlag:
+        """Editable, because part of a text is selected in a read-only editor."""
+        return super().flags(index) | Qt.ItemFlag.ItemIsEditable
+
+    def text(self, row: int) -> str:
+        """A row as `name: value`."""
+        return ": ".join(self.record(row)[:2])
+
+    def value(self, row: int) -> str:
+        """A row's second text."""
+        return self.record(row)[1]
+
+
+def _shown(column: int, row: Row) -> str:
+    return escape(row[column][:TEXT_MAX]) + ("…" if len(row[column]) > TEXT_MAX else "")
 
 
 class PairsDelegate(QStyledItemDelegate):
@@ -72,7 +105,7 @@ class PairsDelegate(QStyledItemDelegate):
     def height(self, view: PairsView, row: int, lines_max: int) -> int:
         """Also records in `view.pairs.cut` which values of the row show only `lines_max` lines."""
         tallest, cut = metrics.ROW_DENSE, set()
-        for column, text in enumerate(view.pairs.cells(row)):
+        for column, text in enumerate(view.pairs.record(row)):
             fm = self._metrics if column else self._name_metrics
             width = max(40, view.columnWidth(column) - 2 * metrics.SPACE_3)
             lines, link = self._lines(text, fm, width, lines_max), 0
@@ -155,7 +188,7 @@ def _link_text(text: str) -> str:
     return f"Show all · {len(text):,} characters"
 
 
-class PairsView(QTableView):
+class PairsView(RowsView):
     """A table of pairs. Double-click selects within a value; Ctrl+C copies rows; Enter shows all of a long value."""
 
     fitted = Signal()
@@ -164,29 +197,20 @@ class PairsView(QTableView):
     def __init__(
         self, columns: Sequence[str], theme: Theme, parent: QWidget, copy_text: str = "Copy name and value"
     ) -> None:
-        super().__init__(parent)
-        self.setProperty("part", "pairs")  # first: a shown window's style sheet is read with the header below
+        super().__init__("", parent, "pairs")
         self._theme = theme
         self._open: dict[int, list[ValueField]] = {}
         self.pairs = PairsModel(columns, self)
-        self.setModel(self.pairs)
+        self.show_rows(self.pairs, metrics.ROW_DENSE)
         self._delegate = PairsDelegate(theme, self)
         self.setItemDelegate(self._delegate)
-        self.setShowGrid(False)
-        self.setWordWrap(True)
-        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.verticalHeader().hide()
         self.verticalHeader().setMinimumSectionSize(20)
-        self.verticalHeader().setDefaultSectionSize(metrics.ROW_DENSE)
         header = self.horizontalHeader()
         header.setStretchLastSection(True)
-        header.setHighlightSections(False)
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionsClickable(False)
         header.sectionResized.connect(self._fit_rows)
-        self.setTabKeyNavigation(False)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
         self._show_all = add_view_action(self, SHOW_ALL, self._toggle_current)
         self._show_all.setVisible(False)
@@ -198,7 +222,7 @@ class PairsView(QTableView):
 
     def set_rows(self, rows: Sequence[Row]) -> None:
         self._open.clear()  # Their fields are deleted with the rows.
-        self.pairs.set_rows(rows)
+        self.pairs.set_records(rows)
         self._fit_columns()
         self.scrollToTop()
 
@@ -289,12 +313,12 @@ class PairsView(QTableView):
     @Slot()
     def copy_rows(self) -> None:
         """The selected rows, one to a line."""
-        self._copy([self.pairs.text(row) for row in self._selected_rows()])
+        self._copy([self.pairs.text(row) for row in self.selected_rows()])
 
     @Slot()
     def copy_values(self) -> None:
         """The selected rows' values, one to a line."""
-        self._copy([self.pairs.value(row) for row in self._selected_rows()])
+        self._copy([self.pairs.value(row) for row in self.selected_rows()])
 
     @Slot()
     def copy_all(self) -> None:
@@ -308,7 +332,7 @@ class PairsView(QTableView):
     def _make_field(self, row: int, column: int) -> ValueField:
         index = self.pairs.index(row, column)
         font = self._delegate.font_of(column)
-        field = ValueField(row, self.pairs.cells(row)[column], font, self._theme, self.viewport(), first=column == 0)
+        field = ValueField(row, self.pairs.record(row)[column], font, self._theme, self.viewport(), first=column == 0)
         field.mark(self.marked)
         field.closed.connect(self.toggle)
         self.setIndexWidget(index, field)
@@ -332,13 +356,10 @@ class PairsView(QTableView):
         self._show_all.setVisible(row in self.pairs.cut or row in self._open)
         self._show_all.setText("Show less" if row in self._open else SHOW_ALL)
 
-    def _selected_rows(self) -> list[int]:
-        return sorted(index.row() for index in self.selectionModel().selectedRows())
-
     def _fit_columns(self) -> None:
         """The name column is as wide as its names, within bounds; the values take the rest."""
         fm, width = QFontMetrics(self._delegate.name_font), self.viewport().width()
-        names = (self.pairs.cells(row)[0] for row in range(min(200, self.pairs.rowCount())))
+        names = (self.pairs.record(row)[0] for row in range(min(200, self.pairs.rowCount())))
         widest = max((fm.horizontalAdvance(escape(name[:60])) for name in names), default=0)
         first = min(max(96, widest + 2 * metrics.SPACE_3 + metrics.SPACE_3), int(width * 0.42))
         others = self.pairs.columnCount() - 1
