@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QResizeEvent, QTextCharFormat, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QHBoxLayout, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QPlainTextEdit, QTextEdit, QWidget
 
+from app.core.bodies.escape import escape
 from app.core.comparison.side_by_side import AlignedRow, RowKind
-from app.ui.comparison.ignore_menu import add_ignore_actions
 from app.ui.request.body.code.text_style import TextSize
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
@@ -20,6 +22,27 @@ MARKS = (
     {RowKind.CHANGED: "+", RowKind.SECOND: "+", RowKind.IGNORED: "~"},
 )
 """What begins a line of the first and of the second text."""
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*$")
+_INDEX = re.compile(r"\[[0-9]+\]")
+SHOWN_MAX = 60
+
+
+def add_ignore_actions(menu: QMenu, path: str, ignore: Callable[[str], object]) -> None:
+    """An entry for the JSON value of this path, one for it in all items of the array, one for its name anywhere."""
+    if not path or path == "$":
+        return
+    menu.addSeparator()
+    name = _NAME.search(path)
+    paths = [path, _INDEX.sub("[*]", path), *([f"$..{name[0]}"] if name else [])]
+    for one in dict.fromkeys(paths):
+        shown = one if len(one) <= SHOWN_MAX else f"{one[:SHOWN_MAX]}…"
+        where = " anywhere" if one.startswith("$..") else ""
+        action = menu.addAction(f"Ignore this field{where}: {escape(shown)}".replace("&", "&&"))
+        action.triggered.connect(partial(_run, ignore, one))
+
+
+def _run(ignore: Callable[[str], object], path: str, _: bool = False) -> None:
+    ignore(path)
 
 
 def row_colours(kind: RowKind, side: int, tokens: Tokens) -> tuple[str | None, str]:

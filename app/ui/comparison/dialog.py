@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from msgspec.structs import replace
-from PySide6.QtCore import QModelIndex, QSize, Qt, Slot
+from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QWidget
 
@@ -19,15 +19,15 @@ from app.ui.comparison.compared_list import ComparedList, ComparedModel
 from app.ui.comparison.ignored_dialog import IgnoredDialog
 from app.ui.comparison.responses_view import ResponsesView
 from app.ui.comparison.runner import ComparisonRunner
-from app.ui.comparison.targets_bar import TargetsBar
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
-from app.ui.widgets.buttons import Button
+from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.empty_state import EmptyState
+from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.segmented import Segmented
@@ -35,6 +35,49 @@ from app.ui.widgets.segmented import Segmented
 WIDTH, HEIGHT = 1240, 760
 LIST_WIDTH, LIST_MINIMUM = 370, 240
 DIFFERENT, ALL = "different", "all"
+
+
+class TargetsBar(QWidget):
+    """`chosen` carries the IDs of the first and the second target."""
+
+    chosen = Signal(object, object)
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._current = (0, 0)
+        self.first, self.second = ChoiceField([], self), ChoiceField([], self)
+        self.swap = IconButton("swap", "Swap first and second", theme, self)
+        self.first.setAccessibleName("First target")
+        self.second.setAccessibleName("Second target")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3)
+        row.setSpacing(metrics.SPACE_2)
+        for field, share in ((self.first, 1), (self.swap, 0), (self.second, 1)):
+            row.addWidget(field, share)
+        for field in (self.first, self.second):
+            field.activated.connect(self._activated)
+        self.swap.clicked.connect(self._swap)
+
+    def show_targets(self, endpoint: Endpoint, choice: ComparisonChoice) -> None:
+        self._current = (choice.first, choice.second)
+        for field, chosen in zip((self.first, self.second), self._current, strict=True):
+            field.clear()
+            for number, target in enumerate(endpoint.targets, 1):
+                field.addItem(f"{number}. {escape(target.url)}", target.id)
+            field.setCurrentIndex(max(0, field.findData(chosen)))
+
+    @Slot()
+    def _activated(self) -> None:
+        """Choosing for one side what the other one has swaps them."""
+        first, second = int(self.first.currentData()), int(self.second.currentData())
+        if first == second:
+            second, first = self._current
+        self.chosen.emit(first, second)
+
+    @Slot()
+    def _swap(self) -> None:
+        second, first = self._current
+        self.chosen.emit(first, second)
 
 
 def empty_words(same: int, neither: int, *, running: bool, ended: bool) -> tuple[str, str]:

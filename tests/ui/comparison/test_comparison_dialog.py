@@ -18,10 +18,10 @@ from app.core.delivery import Delivery
 from app.core.model import Endpoint
 from app.core.target import TargetDraft
 from app.ui.comparison import runner
+from app.ui.comparison.aligned_text import add_ignore_actions
 from app.ui.comparison.choice import TOO_FEW, ComparisonChoices, compare_command
 from app.ui.comparison.compared_list import TICK_MS
 from app.ui.comparison.dialog import ComparisonDialog
-from app.ui.comparison.ignore_menu import add_ignore_actions
 from app.ui.comparison.ignored_dialog import IgnoredDialog
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.shell.main_window import MainWindow
