@@ -2,35 +2,182 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Slot
+from PySide6.QtGui import QGuiApplication, QHideEvent, QKeySequence, QResizeEvent, QShowEvent, QTextCursor
+from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPlainTextEdit, QStackedLayout, QTabWidget, QVBoxLayout, QWidget
 
+from app.core.bodies.escape import escape
 from app.core.clock import now_us
+from app.core.text import count_of, exact_time, span_text
 from app.core.tunnel.program import FoundProgram, TunnelProgram
-from app.core.tunnel.tunnel import TunnelState, TunnelUrl
+from app.core.tunnel.tunnel import Tunnel, TunnelState, TunnelUrl
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
+from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.actions import TunnelActions
-from app.ui.tunnel.history_view import HistoryView
 from app.ui.tunnel.outdated import OutdatedCard
-from app.ui.tunnel.output_view import OutputView
 from app.ui.tunnel.programs_view import ProgramsView
 from app.ui.tunnel.status_card import StatusCard
-from app.ui.widgets.card import Card
+from app.ui.tunnel.words import moment
+from app.ui.widgets.card import Card, line
+from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.rows import Column, Rows, RowsView
+from app.ui.widgets.view_actions import add_view_action
 
 TICK_MS = 1_000
 TABS_HEIGHT = 300
 """The least height of programs, output and history; with less the page scrolls."""
 LEAST = QSize(600, 200)
 SUBTITLE = "Gives your endpoints a URL that reaches this computer from the internet."
+URL, PROGRAM, SINCE, UNTIL, SPAN = range(5)
+_WIDTHS = {PROGRAM: 200, SINCE: 132, UNTIL: 132, SPAN: 140}
+_NEEDED = {SPAN: 860, PROGRAM: 700}
+"""Narrower views hide a column."""
+ROW = 36
+NO_URLS = "Each URL that the tunnel gets is listed here with its times."
+NO_OUTPUT = "What the tunnel program writes is shown here while it runs, and after it ended."
+
+
+class OutputView(QWidget):
+    """Follows its end, unless the user has scrolled up; a selection stays while lines are added."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._lines: tuple[str, ...] = ()
+        self.text = QPlainTextEdit(self)
+        self.text.setProperty("part", "code")
+        self.text.setReadOnly(True)
+        self.text.setFont(mono_font())
+        self.text.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
+        self.text.setTabChangesFocus(True)
+        self.text.setAccessibleName("Output of the tunnel program")
+        self.text.setUndoRedoEnabled(False)
+        self.caption = ElidedLabel("", "small", self)
+        self.copy = CopyButton("", "output", theme, self)
+        empty = EmptyState("terminal", "No output yet", NO_OUTPUT, theme, self)
+        top = QHBoxLayout()
+        top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
+        top.addWidget(self.caption, 1)
+        top.addWidget(self.copy)
+        inside = QVBoxLayout()
+        margin = int(self.text.document().documentMargin())
+        inside.setContentsMargins(metrics.SPACE_4 - margin, metrics.SPACE_2, 0, metrics.SPACE_2)
+        inside.addWidget(self.text)
+        shown = QWidget(self)
+        column = QVBoxLayout(shown)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(top)
+        column.addWidget(line(shown))
+        column.addLayout(inside, 1)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(empty)
+        self._stack.addWidget(shown)
+
+    def show_tunnel(self, tunnel: Tunnel, program: str) -> None:
+        """`program` is the name of the tunnel's."""
+        if tunnel.output != self._lines:
+            self._show_lines(tunnel.output)
+        self._stack.setCurrentIndex(1 if self._lines else 0)
+        self.caption.setText(f"The last {count_of(len(self._lines), 'line')} of {program}")
+
+    def _show_lines(self, lines: tuple[str, ...]) -> None:
+        bar = self.text.verticalScrollBar()
+        at_end = bar.value() == bar.maximum()
+        kept = len(self._lines)
+        if kept and lines[:kept] == self._lines:
+            cursor = QTextCursor(self.text.document())
+            cursor.movePosition(QTextCursor.MoveOperation.End)
+            cursor.insertText("".join(f"\n{text}" for text in lines[kept:]))
+        else:
+            self.text.setPlainText("\n".join(lines))
+        self._lines = lines
+        self.copy.text_to_copy = "\n".join(lines)
+        if at_end:
+            bar.setValue(bar.maximum())
+
+
+class HistoryView(QWidget):
+    """Ctrl+C copies the selected URLs."""
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._rows = _Urls(self)
+        self.table = _Table(self._rows, self)
+        self._empty = EmptyState("link", "No URLs yet", NO_URLS, theme, self)
+        holder = QWidget(self)
+        column = QVBoxLayout(holder)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.table)
+        self._stack = QStackedLayout(self)
+        self._stack.addWidget(self._empty)
+        self._stack.addWidget(holder)
+
+    def show_urls(self, urls: Sequence[TunnelUrl], names: Mapping[str, str], now_us: int) -> None:
+        """`names` are those of the programs, by ID."""
+        self._rows.names = names
+        self._rows.show_records(urls, lambda one: (one.url, one.since))
+        self.show_times(now_us)
+        self._stack.setCurrentIndex(1 if urls else 0)
+
+    def show_times(self, now_us: int) -> None:
+        """The same URLs, later."""
+        self._rows.now_us = now_us
+        self._rows.refresh_cells()
+
+
+class _Urls(Rows[TunnelUrl]):
+    def __init__(self, parent: QObject) -> None:
+        middle = Qt.TextElideMode.ElideMiddle
+        columns = [
+            Column[TunnelUrl]("URL", lambda one: escape(one.url), elide=middle, font=mono_font()),
+            Column[TunnelUrl]("Program", lambda one: escape(self.names.get(one.program, one.program)), elide=middle),
+            Column[TunnelUrl]("From", lambda one: moment(one.since, self.now_us), lambda one: exact_time(one.since)),
+            Column[TunnelUrl]("Until", self._until, lambda one: exact_time(one.until) if one.until else "now"),
+            Column[TunnelUrl]("Duration", lambda one: span_text((one.until or self.now_us) - one.since)),
+        ]
+        super().__init__(columns, parent)
+        self.names: Mapping[str, str] = {}
+        self.now_us = 0
+
+    def _until(self, one: TunnelUrl) -> str:
+        return moment(one.until, self.now_us) if one.until is not None else "now"
+
+
+class _Table(RowsView):
+    def __init__(self, rows: _Urls, parent: QWidget) -> None:
+        super().__init__("URLs of the tunnel", parent)
+        self._rows = rows
+        self.show_rows(rows, ROW)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        header = self.horizontalHeader()
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        header.setSectionResizeMode(URL, QHeaderView.ResizeMode.Stretch)
+        for column, width in _WIDTHS.items():
+            self.setColumnWidth(column, width)
+        add_view_action(self, "Copy URL", self.copy_selected, QKeySequence.StandardKey.Copy)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Hide columns that a narrow view has no space for."""
+        super().resizeEvent(event)
+        for column, width in _NEEDED.items():
+            self.setColumnHidden(column, self.width() < width)
+
+    @Slot()
+    def copy_selected(self) -> None:
+        """Copy the selected URLs, one a line."""
+        urls = [self._rows.cell(self._rows.record(row), URL) for row in self.selected_rows()]
+        if urls:
+            QGuiApplication.clipboard().setText("\n".join(urls))
 
 
 class TunnelPage(QWidget):

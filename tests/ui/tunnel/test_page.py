@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from app.core.clock import now_us
 from app.core.settings import Settings
 from app.core.tunnel.tunnel import Probe, TunnelState, TunnelUrl
-from app.ui.tunnel.history_view import SPAN
+from app.ui.tunnel.page import SPAN
 from tests.ui.tunnel_page import page_of, pane_of
 from tests.ui.tunnels import URL, found
 from tests.ui.waiting import settle, until

@@ -19,7 +19,7 @@ from app.core.tunnel.spec import read_folder
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import TUNNEL
 from app.ui.tunnel.option_form import REMOVED, SAVED
-from app.ui.tunnel.program_list import NOT_INSTALLED, READY
+from app.ui.tunnel.programs_view import NOT_INSTALLED, READY
 from app.ui.widgets.fit_screen import FormScroll
 from tests.ui.desk import Desk
 from tests.ui.tunnel_page import called, field_of, page_of, pane_of, type_into
