@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from app.core.model import Plan, Refusal
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.refused.table import ENDPOINT, METHOD, REASON, SOURCE, STATUS, TARGET, TIME
+from app.ui.refused.page import ENDPOINT, METHOD, REASON, SOURCE, STATUS, TARGET, TIME
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD, REFUSED
 from tests.ui.desk import Desk, shown

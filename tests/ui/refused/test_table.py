@@ -6,7 +6,7 @@ from PySide6.QtCore import QPersistentModelIndex
 from PySide6.QtWidgets import QApplication
 
 from app.core.model import Refusal
-from app.ui.refused.table import METHOD, REASON, SOURCE, TARGET, RefusedModel, columns
+from app.ui.refused.page import METHOD, REASON, SOURCE, TARGET, RefusedModel, columns
 from app.ui.theme.theme import Theme
 
 
