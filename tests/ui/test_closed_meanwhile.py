@@ -22,7 +22,7 @@ from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_tracker import ReplayTracker
 from app.ui.replay.replays_dialog import ReplaysDialog
 from app.ui.request.body.body_source import BodySource
-from app.ui.request.body.tree_model import TreePlace
+from app.ui.request.body.tree_view import TreePlace
 from app.ui.requests.page.own_window import OwnWindow
 from app.ui.requests.selection.selected_requests import selected_requests
 from app.ui.widgets.question import Question

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
@@ -16,14 +18,14 @@ from app.core.delivery import Attempt, Delivery, FailureKind
 from app.core.delivery_text import reason_text
 from app.core.model import Capture, DeliveryState
 from app.core.record import Headers
+from app.core.store import CaptureRepository
 from app.core.target import Target
 from app.core.text import exact_time, ms_text, size_text
 from app.core.waiting import WaitReason, wait_of
 from app.ui.deliveries.words import INTERRUPTED_MEANS, UNTIMED, result_of
 from app.ui.request.body.body_pane import BodyPane
-from app.ui.request.body.body_source import BodySource, of_attempt, read_plain
+from app.ui.request.body.body_source import BodySource, of_attempt, of_bytes, of_capture, read_plain
 from app.ui.request.body.source_pane import EMPTY_WIDTH
-from app.ui.request.deliveries.sent_body import sent_body
 from app.ui.request.deliveries.timing import TimingBar
 from app.ui.request.tables.pairs_view import COPY_HEADER, PairsView
 from app.ui.services import Services
@@ -39,6 +41,9 @@ from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
 from app.ui.widgets.segmented import Segmented
+
+if TYPE_CHECKING:
+    from app.server.replay import ReplayService
 
 TEXT_MAX = 256 * 1024
 """Bytes of a body that are copied as text."""
@@ -326,3 +331,29 @@ def _facts(attempt: Attempt, *, responded: bool) -> Sequence[str]:
         facts.append(f"HTTP/{attempt.http_version}")
     facts.append(exact_time(attempt.started_at))
     return facts
+
+
+async def sent_body(
+    attempt: Attempt, delivery: Delivery, capture: Capture, captures: CaptureRepository, replays: ReplayService
+) -> BodySource | None:
+    """As much of it as was sent; None if it was another body that is no longer stored.
+
+    Raises StorageUnavailableError.
+    """
+    replay = await replays.get(delivery.replay_id) if delivery.replay_id is not None else None
+    edit = replay.spec.edit if replay is not None else None
+    if edit is None or edit.body is None:
+        whole = of_capture(capture, captures)
+    else:
+        headers = capture.headers if edit.headers is None else edit.headers
+        whole = of_bytes(edit.body, f"replay-{delivery.id[:13]}", headers=headers)
+    if attempt.size == whole.size:
+        return whole
+    return _beginning(whole, attempt.size) if attempt.size < whole.size else None
+
+
+def _beginning(whole: BodySource, size: int) -> BodySource:
+    async def read(offset: int, length: int) -> bytes:
+        return await whole.read(offset, max(0, min(length, size - offset)))
+
+    return replace(whole, size=size, read=read)
