@@ -16,8 +16,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QFrame, QPushButton, QWidge
 
 from app.core.target import TargetDraft
 from app.core.tunnel.tunnel import TunnelState
-from app.ui.about.dialog import AboutDialog
-from app.ui.about.licences import LicencesDialog
+from app.ui.about.dialog import AboutDialog, LicencesDialog
 from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
