@@ -78,8 +78,9 @@ class Rows(QAbstractTableModel, Generic[R]):
     def show_records(self, records: Sequence[R], key: Callable[[R], object]) -> None:
         """Replace all rows; those of the same key stay selected, unless their order changed."""
         keys = list(map(key, records))
+        staying = set(keys)
         for row in reversed(range(len(self._rows))):
-            if key(self._rows[row]) not in keys:
+            if key(self._rows[row]) not in staying:
                 self.remove_records(row)
         for row, record in enumerate(records):
             if row == len(self._rows) or key(self._rows[row]) != keys[row]:
