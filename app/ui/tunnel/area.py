@@ -2,17 +2,141 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QStackedWidget, QWidget
 
+from app.core.bodies.escape import escape
+from app.core.events import TunnelChanged
+from app.core.gist.words import shortened
+from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
+from app.ui.desktop.text import TUNNEL_KEY, Notice
+from app.ui.messages import Message, MessageAction, MessageTone
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.actions import TunnelActions
-from app.ui.tunnel.notices import TunnelNotices
 from app.ui.tunnel.outdated import OutdatedBar
 from app.ui.tunnel.page import TunnelPage
+from app.ui.tunnel.words import host_of, shown
+
+KEY = "tunnel"
+TEXT_MAX = 200
+NAMES_MAX = 3
+_FAILED, _RESTARTS = "The tunnel failed.", "The tunnel ended by itself and is being restarted."
+_UNREACHABLE = "The tunnel is unreachable."
+
+
+class TunnelNotices(QObject):
+    """`notice_ready` carries a `Notice` for the desktop. The window's message is left out while `page_is_shown`, since
+    the page says the same.
+    """
+
+    notice_ready = Signal(object)
+    page_requested = Signal()
+
+    def __init__(self, services: Services, tasks: Tasks, actions: TunnelActions, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services, self._messages, self._actions = services, tasks.messages, actions
+        self.page_is_shown: Callable[[], bool] = _no
+        self._last_url: str | None = services.tunnels.tunnel.url
+        self._interrupted = False
+        """It ended by itself since it was last up."""
+        self._before = Tunnel()
+        self._subscription = services.bus.subscribe(TunnelChanged, self._changed)
+        self._follow(services.tunnels.tunnel)
+
+    def stop(self) -> None:
+        self._subscription.end()
+
+    def page_shown(self) -> None:
+        """The user sees the page."""
+        self._messages.withdraw(KEY)
+
+    def _changed(self, event: TunnelChanged) -> None:
+        self._follow(event.tunnel)
+
+    def _follow(self, tunnel: Tunnel) -> None:
+        before, self._before = self._before, tunnel
+        news = _said_of(tunnel) != _said_of(before)
+        if tunnel.state in CONNECTED:
+            moved = self._last_url is not None and tunnel.url != self._last_url
+            self._last_url = tunnel.url
+            if news or moved:
+                self._connected(tunnel, moved=moved, renamed=moved and before.state in CONNECTED)
+            if tunnel.url != before.url and tunnel.outdated:
+                self._tell_outdated(tunnel)
+        elif news:
+            self._down(tunnel)
+
+    def _connected(self, tunnel: Tunnel, *, moved: bool, renamed: bool) -> None:
+        """It has a URL, another one than before (`moved`), which it got while it had that (`renamed`)."""
+        host = host_of(tunnel.url or "")
+        interrupted, self._interrupted = self._interrupted, False
+        if _is_alarm(tunnel):
+            self._post(_UNREACHABLE, tunnel.problem, "warning")
+            self._notify(_UNREACHABLE.rstrip("."), tunnel.problem or _UNREACHABLE)
+        elif tunnel.outdated:
+            self._messages.withdraw(KEY)  # the bar with the outdated URLs says it
+        elif interrupted and not moved:
+            self._post("The tunnel was restarted. Its URL is unchanged.", host, "info")
+        elif interrupted or renamed:
+            self._post("The tunnel has a new URL.", host, "info")
+        else:
+            self._messages.withdraw(KEY)
+
+    def _down(self, tunnel: Tunnel) -> None:
+        if tunnel.state is TunnelState.FAILED:
+            self._interrupted = False
+            again = MessageAction("Start again", self._actions.start)
+            self._post(_FAILED, tunnel.problem, "danger", again)
+            self._notify("The tunnel failed", tunnel.problem or "Providers no longer reach your endpoints.")
+        elif tunnel.state is TunnelState.RESTARTING:
+            self._interrupted = True
+            self._post(_RESTARTS, tunnel.problem, "warning")
+            self._notify("The tunnel is being restarted", tunnel.problem or _RESTARTS)
+        elif tunnel.state is not TunnelState.STARTING:
+            self._interrupted = False
+            self._messages.withdraw(KEY)
+
+    def _tell_outdated(self, tunnel: Tunnel) -> None:
+        """Name the endpoints whose URL was copied before the change."""
+        known = (self._services.store.endpoints.by_id(one.endpoint_id) for one in tunnel.outdated)
+        names = [f"“{escape(endpoint.name)}”" for endpoint in known if endpoint is not None]
+        if names:
+            more = f" and {len(names) - NAMES_MAX} more" if len(names) > NAMES_MAX else ""
+            self._notify(
+                "The tunnel’s URL changed", f"Update it at the provider of {', '.join(names[:NAMES_MAX])}{more}."
+            )
+
+    def _post(self, text: str, advice: str | None, tone: MessageTone, *actions: MessageAction) -> None:
+        if self.page_is_shown():
+            self._messages.withdraw(KEY)
+            return
+        show = MessageAction("Show tunnel", self.page_requested.emit)
+        message = Message(text=text, advice=shown(advice or ""), tone=tone, actions=(*actions, show), key=KEY)
+        self._messages.post(message)
+
+    def _notify(self, title: str, text: str) -> None:
+        self.notice_ready.emit(Notice(key=TUNNEL_KEY, title=title, text=shortened(shown(text), TEXT_MAX)))
+
+
+def _is_alarm(tunnel: Tunnel) -> bool:
+    """Whether more than one probe in a row did not arrive."""
+    return tunnel.state is TunnelState.UNREACHABLE and tunnel.problem is not None
+
+
+def _said_of(tunnel: Tunnel) -> str:
+    """What is news if it is another than before; one failed probe is none."""
+    if tunnel.state in CONNECTED:
+        return "alarm" if _is_alarm(tunnel) else "connected"
+    return tunnel.state
+
+
+def _no() -> bool:
+    return False
 
 
 class TunnelArea(QObject):

@@ -13,7 +13,7 @@ from app.core.tunnel.tunnel import OutdatedUrl, Probe, TunnelState
 from app.ui.messages import Message
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD, TUNNEL
-from app.ui.tunnel.notices import KEY
+from app.ui.tunnel.area import KEY
 from tests.ui.desk import Desk, shown
 from tests.ui.desktop.recording import with_tray
 from tests.ui.tunnels import URL
