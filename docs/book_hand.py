@@ -89,8 +89,8 @@ async def draw_targets(book: Book, endpoint: Endpoint) -> None:
     await book.save("targets-end")
     dialog.add()
     form = dialog.forms.of(dialog.edits.items[-1])
-    form.url.url.insert("ftp://example.org")
-    form.delivery.timeout.setText("soon")
+    form["url"].insert("ftp://example.org")
+    form["timeout_ms"].setText("soon")
     await book.save("targets-errors")
     dialog.done(QDialog.DialogCode.Rejected)
 
@@ -121,7 +121,7 @@ async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
     await book.save("new-endpoint", SIZES)
     form = book.dialog(EndpointDialog).form
     form.more_button.click()
-    form.forward_url.insert("ftp://example.org")
+    form["forward_url"].insert("ftp://example.org")
     await book.save("new-endpoint-more")
     book.dialog(EndpointDialog).done(QDialog.DialogCode.Rejected)  # Without the question about unsaved changes.
     await draw_targets(book, stripe)

@@ -98,6 +98,14 @@ def types_of(record: type[Record]) -> Mapping[str, Any]:
     return {name: _without_none(hints[name]) for name in record.__struct_fields__}
 
 
+def declared_at(record: type[Record], path: str) -> tuple[type[Record], str]:
+    """The record that declares the field at this path (`response.status`), and its name there."""
+    *parents, name = path.split(".")
+    for parent in parents:
+        record = types_of(record)[parent]
+    return record, name
+
+
 def choices_of(record: type[Record], name: str) -> tuple[str, ...]:
     """The values that a field can have, () unless they are named by its type."""
     kind = types_of(record)[name]

@@ -104,7 +104,7 @@ async def show_form(desk: Desk, window: MainWindow, look: Look) -> None:
     await settle()
     look.at(dialog, "form")
     dialog.form.show_more(True)
-    dialog.form.retention.days.lineEdit().setText("365")
+    dialog.form["retention_days"].days.lineEdit().setText("365")
     dialog.submit()
     await settle()
     look.at(dialog, "form with more and an error")

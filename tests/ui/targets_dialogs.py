@@ -53,8 +53,8 @@ class Shown:
         return {path: field.error() for path, field in self.form.fields.items() if field.error()}
 
     def type_url(self, url: str) -> None:
-        self.form.url.url.selectAll()
-        QTest.keyClicks(self.form.url.url, url)
+        self.form["url"].selectAll()
+        QTest.keyClicks(self.form["url"], url)
 
     async def save(self) -> None:
         self.dialog.save_button.click()

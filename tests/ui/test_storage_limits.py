@@ -43,20 +43,20 @@ async def fill(desk: Desk, endpoint: Endpoint, number: int = 15, size: int = 100
 class TestForm:
     async def test_a_size_is_typed_checked_and_saved(self, window: QWidget, desk: Desk) -> None:
         form = (dialog := open_dialog(desk, window)).form
-        QTest.keyClicks(form.name, "Orders")
-        assert not form.storage.when_full.isEnabled()
+        QTest.keyClicks(form["name"], "Orders")
+        assert not form["when_full"].isEnabled()
         for typed, told in (
             ("5 XB", "such as 500 MB"),
             ("1 kB", "1 MiB to 1024 TiB, not 1 kB"),
             ("0", "0"),
         ):
-            form.storage.limit.clear()
-            QTest.keyClicks(form.storage.limit, typed)
+            form["storage_limit"].clear()
+            QTest.keyClicks(form["storage_limit"], typed)
             assert told in errors_shown(dialog)["storage_limit"]
             assert not dialog.submit_button.isEnabled()
-        form.storage.limit.clear()
-        QTest.keyClicks(form.storage.limit, "1.5 gib")
-        form.storage.when_full.setCurrentIndex(1)
+        form["storage_limit"].clear()
+        QTest.keyClicks(form["storage_limit"], "1.5 gib")
+        form["when_full"].setCurrentIndex(1)
         assert errors_shown(dialog) == {}
         dialog.submit()
         await until(desk.store.endpoints.all)
@@ -68,14 +68,14 @@ class TestForm:
     ) -> None:
         made = await desk.endpoint(storage_limit=123_456_789, when_full="stop_capturing")
         dialog = open_dialog(desk, window, made)
-        assert dialog.form.storage.limit.text() == "123456789 B"
-        QTest.keyClicks(dialog.form.name, "New name")
+        assert dialog.form["storage_limit"].text() == "123456789 B"
+        QTest.keyClicks(dialog.form["name"], "New name")
         dialog.submit()
         await until(lambda: desk.store.endpoints.all()[0].name != made.name)
         (changed,) = desk.store.endpoints.all()
         assert (changed.storage_limit, changed.when_full) == (123_456_789, "stop_capturing")
         dialog = open_dialog(desk, window, changed)
-        dialog.form.storage.limit.clear()
+        dialog.form["storage_limit"].clear()
         dialog.submit()
         await until(lambda: desk.store.endpoints.all()[0].storage_limit is None)
 
@@ -125,7 +125,7 @@ class TestWindow:
             await until(lambda: "not capturing" in line.accessibleDescription())
             window.error_bar.act(message.actions[0])
             dialog = await wait_for_widget(EndpointDialog, window)
-            await until(dialog.form.storage.limit.hasFocus)
+            await until(dialog.form["storage_limit"].hasFocus)
             dialog.reject()
             await fill(desk, made)
             assert desk.messages.waiting() == ()
@@ -169,7 +169,7 @@ class TestQuestion:
         dialog = EndpointDialog(desk.services, desk.theme, desk.tasks, window, made)
         dialog.open()
         dialog.form.more_button.setChecked(True)
-        QTest.keyClicks(dialog.form.storage.limit, "1 MiB")
+        QTest.keyClicks(dialog.form["storage_limit"], "1 MiB")
         for agreed in (False, True):
             dialog.submit()
             question = await wait_for_widget(Question, dialog)

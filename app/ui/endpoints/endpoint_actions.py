@@ -110,11 +110,10 @@ class EndpointActions(QObject):
     def create_with_slug(self, slug: str) -> None:
         """Open the form for a new endpoint with this slug."""
         self.new.run()
-        if self._dialog is not None and self._dialog.form.slug is not None:
-            self._dialog.form.slug.slug.setText(slug)
-            self._dialog.form.slug.changed.emit("slug")
+        if self._dialog is not None and self._dialog.form.url_section is not None:
+            self._dialog.form["slug"].setText(slug)
             self._dialog.form.reveal("slug")
-            self._dialog.form.name.setFocus()
+            self._dialog.form["name"].setFocus()
 
     @Slot()
     def create_first(self) -> None:

@@ -41,12 +41,10 @@ class EndpointDialog(EditDialog):
     ) -> None:
         super().__init__("Edit endpoint" if endpoint else "New endpoint", theme, parent)
         self._services, self._tasks, self._endpoint = services, tasks, endpoint
-        self._touched: set[str] = set()
-        self._refused: dict[str, str] = {}
         self._busy = False
         self.form = EndpointForm(theme, self, with_slug=endpoint is None)
         if services.store.retention.problem is not None:
-            days = self.form.retention.days.range_text()
+            days = self.form.declared("retention_days").bounds_text()
             self.form.fields["retention_days"].set_help(f"{days}. {RETENTION_WAITS}")
         if endpoint is not None:
             self.form.load(endpoint.draft())
@@ -63,13 +61,13 @@ class EndpointDialog(EditDialog):
         self.url.copied.connect(self._url_copied)
         self.form.more_button.toggled.connect(self._fit)
         self.form.changed.connect(self._changed)
-        self.form.forwarding.targets.clicked.connect(self.open_targets)
+        self.form.targets.clicked.connect(self.open_targets)
         self.cancel.clicked.connect(self.reject)
         self.submit_button.clicked.connect(self.submit)
         QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
         self._refresh()
         self.resize(self.sizeHint())
-        self.form.name.setFocus()
+        self.form["name"].setFocus()
 
     def sizeHint(self) -> QSize:
         """Tall enough for the form, within the screen."""
@@ -78,7 +76,7 @@ class EndpointDialog(EditDialog):
 
     def has_changes(self) -> bool:
         """Whether the fields differ from their initial values, valid or not."""
-        return not self._busy and (self.form.draft() != self._loaded or bool(self.form.own_errors()))
+        return not self._busy and (self.form.draft() != self._loaded or bool(self.form.problems()))
 
     def done(self, result: int) -> None:
         """Stop following the tunnel."""
@@ -88,15 +86,10 @@ class EndpointDialog(EditDialog):
     def errors(self) -> list[FieldError]:
         """Everything that prevents the draft from being saved now, in edited fields and others."""
         draft = self._draft()
-        errors = self.form.own_errors()
-        errors += [
-            e for e in endpoint_errors(draft, self._services.own_bases()) if e.field not in {o.field for o in errors}
-        ]
+        errors = endpoint_errors(draft, self._services.own_bases())
         if self._endpoint is None and draft.slug and self._services.store.endpoints.by_slug(draft.slug):
             errors.append(FieldError(field="slug", message=f"Slug {draft.slug} is taken by another endpoint."))
-        known = {error.field for error in errors}
-        errors += [FieldError(field=f, message=m) for f, m in self._refused.items() if f not in known]
-        return errors
+        return self.form.errors_with(errors)
 
     @Slot()
     def submit(self) -> None:
@@ -104,7 +97,7 @@ class EndpointDialog(EditDialog):
         if self._busy:
             return
         errors = self.errors()
-        self._touched.update(error.field for error in errors)
+        self.form.touched.update(error.field for error in errors)
         self._refresh()
         if errors:
             self.form.reveal(errors[0].field)
@@ -168,8 +161,8 @@ class EndpointDialog(EditDialog):
             self.problem.show()
             return
         for broken in error.errors:
-            self._refused[broken.field] = broken.message
-            self._touched.add(broken.field)
+            self.form.refused[broken.field] = broken.message
+            self.form.touched.add(broken.field)
         unknown = [broken.message for broken in error.errors if broken.field not in self.form.fields]
         self.problem.setText(" ".join(unknown))
         self.problem.setVisible(bool(unknown))
@@ -182,19 +175,15 @@ class EndpointDialog(EditDialog):
         current = self._services.store.endpoints.by_id(self._endpoint.id) or self._endpoint
         return replace(self.form.draft(current.active), slug=self._endpoint.slug)
 
-    @Slot(str)
-    def _changed(self, path: str) -> None:
-        self._touched.add(path)
-        self._refused.pop(path, None)
+    @Slot()
+    def _changed(self) -> None:
         if not self._busy:
             self.problem.hide()
         self._refresh()
 
     def _refresh(self) -> None:
         errors = self.errors()
-        messages = {error.field: error.message for error in reversed(errors)}
-        for path, field in self.form.fields.items():
-            field.set_error(messages.get(path) if path in self._touched else None)
+        self.form.show_errors(errors)
         refusal = None
         if self._endpoint is None:
             refusal = create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
@@ -212,7 +201,7 @@ class EndpointDialog(EditDialog):
         current = self._services.store.endpoints.by_id(self._endpoint.id) or self._endpoint
         edited, loaded = self.form.draft(), self._loaded
         same = (edited.forward_url, edited.forward) == (loaded.forward_url, loaded.forward)
-        valid = self.form.forwarding.timeout.problem() is None
+        valid = self.form["forward.timeout_ms"].problem() is None
         reason = None if same and valid else "Save the forward URL and its timeout first."
         self.form.show_targets(len(current.targets), reason)
 
@@ -253,8 +242,8 @@ class EndpointDialog(EditDialog):
             inset.addWidget(self.url)
             self.body.addLayout(inset)
         else:
-            assert self.form.slug is not None
-            self.form.slug.column.addWidget(self.url)
+            assert self.form.url_section is not None
+            self.form.url_section.add(self.url)
         self.body.addWidget(line(self))
         self.body.addWidget(scroll, 1)
         self.problem.setVisible(False)

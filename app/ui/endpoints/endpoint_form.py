@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from msgspec.structs import replace
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QWheelEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QPlainTextEdit, QScrollArea, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QSlider, QVBoxLayout, QWidget
 
 from app.core.fields import fields_of
-from app.core.model import EndpointDraft
-from app.core.rules import FieldError
-from app.ui.endpoints.more_sections import (
-    ForwardingSection,
-    ResponseSection,
-    Section,
-    SecuritySection,
-    SlugSection,
-    StorageLimitField,
-)
+from app.core.model import Auth, EndpointDraft
+from app.core.rules import SLUG_MAX, SLUG_MIN
+from app.core.sizes import exact_size
 from app.ui.theme import metrics
-from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
-from app.ui.widgets.fields import LabeledField
+from app.ui.widgets.fields import ChoiceField
+from app.ui.widgets.focus import order_tabs
+from app.ui.widgets.form import Form, Section
+from app.ui.widgets.labels import label
 from app.ui.widgets.number_field import NumberField
+from app.ui.widgets.text_fields import HeaderLines, SizeField, TextArea, TextField
 
 _RETENTION = fields_of(EndpointDraft)["retention_days"]
 
@@ -38,7 +35,7 @@ class RetentionControl(QWidget):
         self.slider = _Slider(self)
         self.slider.setRange(*_RETENTION.bounds)
         self.slider.setAccessibleName("Retention in days, slider")
-        self.days = NumberField("Retention", *_RETENTION.bounds, self, unit="days")
+        self.days = NumberField("Retention", *_RETENTION.bounds, self, unit="days", singular="day")
         self.days.setAccessibleName("Retention in days")
         self.days.setFixedWidth(104)
         self.slider.valueChanged.connect(self._slid)
@@ -49,7 +46,6 @@ class RetentionControl(QWidget):
         row.addWidget(self.slider, 1)
         row.addWidget(self.days)
         self.setFocusProxy(self.days)
-        self.set_value(EndpointDraft(name="").retention_days)
 
     def value(self) -> int:
         """Days, as typed."""
@@ -70,7 +66,6 @@ class RetentionControl(QWidget):
     @Slot()
     def _typed(self) -> None:
         days = self.days.value()
-        self.days.set_unit("day" if days == 1 else "days")
         low, high = _RETENTION.bounds
         nearest = max(low, min(high, days))
         if nearest != days or self.days.problem() is None:
@@ -93,121 +88,131 @@ class _Slider(QSlider):
         event.ignore()
 
 
+class _TagsField(TextField):
+    """Words, each once."""
+
+    def value(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.text().replace(",", " ").split()))
+
+    def set_value(self, value: tuple[str, ...]) -> None:
+        self.setText(" ".join(value))
+
+
+class _CredentialField(TextField):
+    """Kept as typed: a blank may be part of it."""
+
+    def value(self) -> str:
+        return self.text()
+
+
+class _BodyField(QWidget):
+    """The text of a response's body; None for the default one."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.default = QCheckBox("Default body with the request’s ID", self)
+        self.text = TextArea(88, self)
+        self.text.setAccessibleName("Response body")
+        area = QVBoxLayout(self)
+        area.setContentsMargins(0, 0, 0, 0)
+        area.setSpacing(metrics.SPACE_2)
+        area.addWidget(self.default)
+        area.addWidget(self.text)
+        self.default.toggled.connect(self.text.setHidden)
+        self.default.toggled.connect(self.changed)
+        self.text.changed.connect(self.changed)
+
+    def value(self) -> str | None:
+        return None if self.default.isChecked() else self.text.toPlainText()
+
+    def set_value(self, body: str | None) -> None:
+        self.default.setChecked(body is None)
+        self.text.set_value(body or "")
+
+    def problem(self) -> None:
+        """A body has none."""
+
+
+_KINDS = {
+    "none": "None (anyone with the URL can send)",
+    "basic": "Basic: user name and password",
+    "bearer": "Bearer token",
+    "header": "A header with a secret value",
+}
+_WHEN_FULL = {"delete_oldest": "Delete its oldest requests", "stop_capturing": "Stop capturing: senders get 503"}
 FORWARDED = "Every captured request is forwarded there as it was received."
+FROM_TARGET = (
+    "Senders wait for the first target, and get its status, headers and body as they came. If it fails, is paused or"
+    " switched off, or takes longer, they get the response set below, and the delivery is retried by the target’s rule."
+)
 
 
-class EndpointForm(QWidget):
-    """`changed` carries a field's path (`name`, `response.status`); `fields` holds every field by its path."""
-
-    changed = Signal(str)
+class EndpointForm(Form):
+    """`with_slug`: of a new endpoint. Of one that exists, `targets` opens the dialog of all its targets."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, with_slug: bool) -> None:
-        super().__init__(parent)
-        self._revealed: LabeledField | None = None
-        self.name = QLineEdit(self)
-        self.name.setPlaceholderText("Stripe test")
-        self.description = QPlainTextEdit(self)
-        self.description.setPlaceholderText("What sends to this endpoint, and why")
-        self.description.setTabChangesFocus(True)
-        self.description.setFixedHeight(60)
-        self.tags = QLineEdit(self)
-        self.tags.setPlaceholderText("shop staging")
-        self.retention = RetentionControl(self)
-        self.forward_url = QLineEdit(self)
-        self.forward_url.setFont(mono_font())
-        self.forward_url.setPlaceholderText("http://localhost:3000/webhooks")
-        self.fields = {
-            "name": LabeledField("Name", self.name, self),
-            "description": LabeledField("Description", self.description, self, optional=True),
-            "tags": LabeledField(
-                "Tags", self.tags, self, optional=True, help_text="Separated by spaces. Search for them: tag:shop."
-            ),
-            "retention_days": LabeledField(
-                "Retention",
-                self.retention,
-                self,
-                help_text=f"{self.retention.days.range_text()}. Requests older than this are deleted.",
-            ),
-            "forward_url": LabeledField(
-                "Forward URL",
-                self.forward_url,
-                self,
-                optional=True,
-                help_text=FORWARDED,
-            ),
-        }
+        super().__init__(EndpointDraft, parent)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4)
+        column.setSpacing(metrics.SPACE_4)
+        self._add_usual(column)
+        slug = ", slug" if with_slug else ""
         self.more_button = Button(
-            "More: storage, response, forwarding, security", theme, self, kind="link", icon="expand"
+            f"More: storage, response, forwarding, security{slug}", theme, self, kind="link", icon="expand"
         )
-        if with_slug:
-            self.more_button.setText("More: storage, response, forwarding, security, slug")
         self.more_button.align_left()
         self.more_button.setCheckable(True)
         self.more_button.accessible_role = QAccessible.Role.Button
         self.more_button.toggled.connect(self.show_more)
-        # Created after the button: the Tab order is the order of creation.
-        self.storage = StorageLimitField(self)
-        self.response = ResponseSection(self)
-        self.forwarding = ForwardingSection(theme, self, with_targets=not with_slug)
-        self.security = SecuritySection(self)
-        self.slug = SlugSection(self) if with_slug else None
-        self._lay_out()
-        self._connect()
+        column.addWidget(self.more_button, 0, Qt.AlignmentFlag.AlignLeft)
+        self._more = QWidget(self)
+        more = QVBoxLayout(self._more)
+        more.setContentsMargins(0, 0, 0, 0)
+        more.setSpacing(metrics.SPACE_4)
+        self.url_section = self._url() if with_slug else None
+        for section in (
+            self._storage(),
+            self._response(),
+            self._forwarding(theme, with_targets=not with_slug),
+            self._security(),
+            self.url_section,
+        ):
+            if section is not None:
+                more.addWidget(line(self._more))
+                more.addWidget(section)
+        column.addWidget(self._more)
+        column.addStretch(1)
+        self.load(EndpointDraft(name=""))
+        self._fit_limit()
+        self._fit_wait()
+        self._fit_credentials()
+        self.show_more(False)
+        order_tabs(self)
 
     def draft(self, active: bool = True) -> EndpointDraft:
         """The values of the fields, trimmed; empty optional fields are left out."""
-        return EndpointDraft(
-            name=self.name.text().strip(),
-            description=self.description.toPlainText().strip(),
-            tags=tuple(dict.fromkeys(self.tags.text().replace(",", " ").split())),
-            retention_days=self.retention.value(),
-            storage_limit=self.storage.limit.value(),
-            when_full=self.storage.when_full_value(),
-            forward_url=self.forward_url.text().strip() or None,
-            slug=self.slug.value() if self.slug else None,
-            active=active,
-            response=self.response.value(),
-            forward=self.forwarding.value(),
-            auth=self.security.value(),
-        )
-
-    def load(self, draft: EndpointDraft) -> None:
-        """Show `draft` (all but its slug, which cannot be changed)."""
-        self.name.setText(draft.name)
-        self.description.setPlainText(draft.description)
-        self.tags.setText(" ".join(draft.tags))
-        self.retention.set_value(draft.retention_days)
-        self.load_forward(draft)
-        self.storage.load(draft)
-        self.response.load(draft.response)
-        self.security.load(draft.auth)
+        draft = self.filled(EndpointDraft(name="", active=active))
+        auth = draft.auth
+        name = auth.name if auth.kind in ("basic", "header") else ""
+        return replace(draft, auth=Auth(kind=auth.kind, name=name, secret=auth.secret if auth.kind != "none" else ""))
 
     def load_forward(self, draft: EndpointDraft) -> None:
         """Show the first target."""
-        self.forward_url.setText(draft.forward_url or "")
-        self.forwarding.load(draft.forward)
+        self.show_values({"forward_url": draft.forward_url, "forward.timeout_ms": draft.forward.timeout_ms})
 
     def show_targets(self, count: int, reason: str | None) -> None:
         """Say how many targets the endpoint has, and why they cannot be edited now (None: they can)."""
         text = FORWARDED
-        if count and not self.forward_url.text().strip():
+        if count and not self["forward_url"].value():
             text = f"Saving removes this target{'; the others stay' if count > 1 else ' and its settings'}."
         elif count > 1:
             text = f"The first of {count} targets; the others are under More. Each gets every captured request."
         self.fields["forward_url"].set_help(text)
-        self.forwarding.show_targets(count, reason)
-
-    def own_errors(self) -> list[FieldError]:
-        """Errors that a draft cannot represent: invalid numbers and sizes, values out of range, and malformed header
-        lines.
-        """
-        problems = {
-            "retention_days": self.retention.problem(),
-            "storage_limit": self.storage.limit.problem(),
-            **self.response.problems(),
-            "forward.timeout_ms": self.forwarding.timeout.problem(),
-        }
-        return [FieldError(field=field, message=problem) for field, problem in problems.items() if problem]
+        what = f"{count} targets" if count > 1 else "More targets"
+        self._targets_text.setText(reason or f"{what}, headers, retries and TLS settings.")
+        self.targets.set_refusal(reason)
 
     @Slot(bool)
     def show_more(self, expanded: bool) -> None:
@@ -218,70 +223,114 @@ class EndpointForm(QWidget):
 
     def reveal(self, path: str) -> None:
         """Scroll to a field and focus it."""
-        field = self.fields.get(path)
-        if field is not None:
-            if self._more.isAncestorOf(field):
-                self.show_more(True)
-            field.control.setFocus()
-            self._revealed = field
-            QTimer.singleShot(0, self._scroll_to_revealed)  # After the expanded section has been laid out.
+        if path in self.fields and self._more.isAncestorOf(self.fields[path]):
+            self.show_more(True)
+        super().reveal(path)
 
-    @Slot()
-    def _scroll_to_revealed(self) -> None:
-        area = self.parentWidget()
-        while area is not None and not isinstance(area, QScrollArea):
-            area = area.parentWidget()
-        if area is not None and self._revealed is not None:
-            area.ensureWidgetVisible(self._revealed)
-
-    def _sections(self) -> list[Section]:
-        sections: list[Section] = [self.storage, self.response, self.forwarding, self.security]
-        return [*sections, self.slug] if self.slug else sections
-
-    def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4)
-        column.setSpacing(metrics.SPACE_4)
-        for field in self.fields.values():
+    def _add_usual(self, column: QVBoxLayout) -> None:
+        about = TextArea(60, self, placeholder="What sends to this endpoint, and why", mono=False)
+        tags = _TagsField(self, placeholder="shop staging")
+        retention = "{bounds}. Requests older than this are deleted."
+        for field in (
+            self.add("name", placeholder="Stripe test"),
+            self.add("description", about, optional=True),
+            self.add("tags", tags, optional=True, help_text="Separated by spaces. Search for them: tag:shop."),
+            self.add("retention_days", RetentionControl(self), help_text=retention),
+            self.add(
+                "forward_url",
+                placeholder="http://localhost:3000/webhooks",
+                mono=True,
+                optional=True,
+                help_text=FORWARDED,
+            ),
+        ):
             column.addWidget(field)
-        column.addWidget(self.more_button, 0, Qt.AlignmentFlag.AlignLeft)
-        self._more = QWidget(self)
-        more = QVBoxLayout(self._more)
-        more.setContentsMargins(0, 0, 0, 0)
-        more.setSpacing(metrics.SPACE_4)
-        for section in self._sections():
-            more.addWidget(line(self._more))
-            more.addWidget(section)
-            self.fields.update(section.fields)
-        column.addWidget(self._more)
-        column.addStretch(1)
-        self.show_more(False)
 
-    def _connect(self) -> None:
-        self.name.textEdited.connect(self._name_changed)
-        self.description.textChanged.connect(self._description_changed)
-        self.tags.textEdited.connect(self._tags_changed)
-        self.retention.changed.connect(self._retention_changed)
-        self.forward_url.textEdited.connect(self._forward_changed)
-        for section in self._sections():
-            section.changed.connect(self.changed)
+    def _storage(self) -> Section:
+        section = Section("Storage", self)
+        least = exact_size(self.declared("storage_limit").bounds[0])
+        limit = SizeField("Storage limit", self)
+        section.side_by_side(
+            self.add("storage_limit", limit, optional=True, help_text=f"{least} or more, such as 500 MB."),
+            self.add("when_full", ChoiceField(_WHEN_FULL, self), help_text="Starred requests are deleted too."),
+        )
+        limit.changed.connect(self._fit_limit)
+        return section
+
+    def _response(self) -> Section:
+        section = Section("Response", self)
+        from_target = self.check("response.from_target", "Respond with the target’s response")
+        from_target.setAccessibleDescription(FROM_TARGET)
+        self._wait_text = label(FROM_TARGET, "faint", self, wrap=True)
+        wait = NumberField("Wait", *self.declared("response.wait_ms").bounds, self, unit="ms", step=500)
+        headers = HeaderLines("Response headers", self, placeholder="X-Served-By: hookline")
+        section.add(from_target, self._wait_text)
+        section.side_by_side(
+            self.add("response.wait_ms", wait, title="Wait at most", help_text="{bounds}."), QWidget(self)
+        )
+        section.side_by_side(
+            self.add("response.status", title="Status", help_text="{bounds}."),
+            self.add("response.delay_ms", title="Delay", help_text="{bounds}.", step=100),
+        )
+        section.add(
+            self.add("response.headers", headers, title="Headers", help_text="One per line, “Name: value”."),
+            self.add("response.body", _BodyField(self), title="Body"),
+        )
+        from_target.changed.connect(self._fit_wait)
+        return section
+
+    def _forwarding(self, theme: Theme, *, with_targets: bool) -> Section:
+        section = Section("Forwarding", self)
+        text = "The longest a delivery may take, {bounds}. Only used with a forward URL."
+        section.add(self.add("forward.timeout_ms", title="Timeout", help_text=text, step=500))
+        self.targets = Button("Targets…", theme, self, icon="targets")
+        self._targets_text = label("", "faint", self, wrap=True)
+        row = QHBoxLayout()
+        row.setSpacing(metrics.SPACE_3)
+        row.addWidget(self.targets)
+        row.addWidget(self._targets_text, 1)
+        section.column.addLayout(row)
+        self.targets.setVisible(with_targets)
+        self._targets_text.setVisible(with_targets)
+        return section
+
+    def _security(self) -> Section:
+        """The credentials senders must provide."""
+        section = Section("Security", self)
+        kind, secret = ChoiceField(_KINDS, self), _CredentialField(self)
+        secret.setEchoMode(QLineEdit.EchoMode.PasswordEchoOnEdit)
+        text = "Senders with wrong credentials get 401 and are listed under Refused."
+        section.add(self.add("auth.kind", kind, title="Credentials", help_text=text))
+        section.side_by_side(
+            self.add("auth.name", _CredentialField(self), title="User name"),
+            self.add("auth.secret", secret, title="Password"),
+        )
+        kind.changed.connect(self._fit_credentials)
+        return section
+
+    def _url(self) -> Section:
+        """The last part of the URL, which can be set only at creation."""
+        section = Section("URL", self)
+        text = f"{SLUG_MIN} to {SLUG_MAX} characters: a-z, 0-9 and hyphens."
+        text += " It is part of the URL and cannot be changed later."
+        section.add(self.add("slug", placeholder="generated, hard to guess", mono=True, help_text=text))
+        return section
 
     @Slot()
-    def _name_changed(self) -> None:
-        self.changed.emit("name")
+    def _fit_limit(self) -> None:
+        self["when_full"].setEnabled(bool(self["storage_limit"].text().strip()))
 
     @Slot()
-    def _description_changed(self) -> None:
-        self.changed.emit("description")
+    def _fit_wait(self) -> None:
+        on = self["response.from_target"].isChecked()
+        self._wait_text.setVisible(on)
+        self.fields["response.wait_ms"].setVisible(on)
 
     @Slot()
-    def _tags_changed(self) -> None:
-        self.changed.emit("tags")
-
-    @Slot()
-    def _retention_changed(self) -> None:
-        self.changed.emit("retention_days")
-
-    @Slot()
-    def _forward_changed(self) -> None:
-        self.changed.emit("forward_url")
+    def _fit_credentials(self) -> None:
+        kind = self["auth.kind"].value()
+        self.fields["auth.name"].setVisible(kind in ("basic", "header"))
+        self.fields["auth.secret"].setVisible(kind != "none")
+        self.fields["auth.name"].set_title("Header name" if kind == "header" else "User name")
+        titles = {"bearer": "Token", "header": "Value"}
+        self.fields["auth.secret"].set_title(titles.get(kind, "Password"))

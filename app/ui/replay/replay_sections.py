@@ -16,7 +16,6 @@ from app.core.replay.replay_rules import (
     TIMES_MAX,
 )
 from app.core.replay.spec import BackToBack, Faults, FixedRate, OriginalGaps, Pace
-from app.ui.replay.decimal_field import DecimalField
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
@@ -24,6 +23,7 @@ from app.ui.widgets.fields import LabeledField
 from app.ui.widgets.labels import label
 from app.ui.widgets.number_field import NumberField
 from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.text_fields import DecimalField
 
 BACK_TO_BACK, RATE, GAPS = "back_to_back", "rate", "gaps"
 SEEDS = 10**9

@@ -25,7 +25,7 @@ from app.ui.widgets.copy_field import FolderField
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.labels import label
 from app.ui.widgets.meter import Meter
-from app.ui.widgets.storage_limit import SizeField
+from app.ui.widgets.text_fields import SizeField
 
 WHEN_FULL: tuple[tuple[WhenFull, str], ...] = (
     ("delete_oldest", "Delete oldest requests"),

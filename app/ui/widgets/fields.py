@@ -1,12 +1,13 @@
-"""Parts of forms: a labelled field with its error, and a choice that ignores the wheel."""
+"""Parts of forms: a labelled field with its error, a box, and a choice that ignores the wheel."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.ui.widgets.labels import label, restyle
 
@@ -86,13 +87,47 @@ class LabeledField(QWidget):
         (self.control.focusProxy() or self.control).setAccessibleDescription(self.error() or self._help_text)
 
 
-class ChoiceField(QComboBox):
-    """A choice that ignores the wheel, so that scrolling a form changes nothing."""
+class CheckField(QCheckBox):
+    """What is on or off."""
 
-    def __init__(self, texts: Sequence[str], parent: QWidget | None = None) -> None:
+    changed = Signal()
+
+    def __init__(self, text: str, parent: QWidget | None = None) -> None:
+        super().__init__(text, parent)
+        self.toggled.connect(self.changed)
+
+    def value(self) -> bool:
+        return self.isChecked()
+
+    def set_value(self, value: bool) -> None:
+        self.setChecked(value)
+
+    def problem(self) -> None:
+        """A box has none."""
+
+
+class ChoiceField(QComboBox):
+    """One of these values, each with its text, or of texts alone. It ignores the wheel, so that scrolling a form
+    changes nothing.
+    """
+
+    changed = Signal()
+
+    def __init__(self, choices: Mapping[Any, str] | Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.addItems(texts)
+        self._values: list[Any] = list(choices)
+        self.addItems(list(choices.values()) if isinstance(choices, Mapping) else choices)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.currentIndexChanged.connect(self.changed)
+
+    def value(self) -> Any:
+        return self._values[self.currentIndex()]
+
+    def set_value(self, value: Any) -> None:
+        self.setCurrentIndex(self._values.index(value))
+
+    def problem(self) -> None:
+        """A choice has none."""
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Leave the wheel to the form."""

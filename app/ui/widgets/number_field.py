@@ -10,10 +10,9 @@ from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QWidget
 
 from app.ui.theme.metrics import CONTROL, SPACE_2
 from app.ui.widgets.labels import label
+from app.ui.widgets.text_fields import quoted
 
 _NUMBER = re.compile(r"[-+]?(?:[0-9]{1,15}|[0-9]{1,3}(?:,[0-9]{3}){1,4})", re.ASCII)
-_QUOTED_MAX = 24
-"""Maximum characters of the input repeated in a message."""
 _TEXT_MARGIN, _BUTTONS = 8, 24
 """Pixels left of the text, and right of the unit, where the arrows are."""
 
@@ -22,7 +21,7 @@ class NumberField(QAbstractSpinBox):
     """`title` names the field in `problem`; `changed` follows each edit.
 
     Not a QSpinBox: that ignores keys that would leave its range, so that typing 365 gives 36. `unit` is shown after
-    the number; `bounds_text` replaces the words for the range ("1 MiB to 1 TiB").
+    the number, and `singular` after 1; `bounds_text` replaces the words for the range ("1 MiB to 1 TiB").
     """
 
     changed = Signal()
@@ -35,6 +34,7 @@ class NumberField(QAbstractSpinBox):
         parent: QWidget | None = None,
         *,
         unit: str = "",
+        singular: str = "",
         step: int = 1,
         grouped: bool = True,
         bounds_text: str = "",
@@ -43,7 +43,7 @@ class NumberField(QAbstractSpinBox):
         self._title, self._low, self._high, self._step, self._grouped = title, low, high, step, grouped
         self._bounds_text = bounds_text
         self._valid = low
-        self._plural = unit
+        self._plural, self._singular = unit, singular or unit
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setFixedHeight(CONTROL)
         self.lineEdit().setTextMargins(_TEXT_MARGIN, 0, 0, 0)
@@ -78,19 +78,13 @@ class NumberField(QAbstractSpinBox):
         text, number = self.text().strip(), self._parsed()
         if not text:
             return f"{self._title} is required: {self.range_text()}."
-        quoted = text if len(text) <= _QUOTED_MAX else f"{text[:_QUOTED_MAX]}…"
         if number is None:
-            return f"{self._title} must be a whole number, {self.range_text()}, not “{quoted}”."
+            return f"{self._title} must be a whole number, {self.range_text()}, not “{quoted(text)}”."
         if not self._low <= number <= self._high:
             # If the bounds have other units than the field, the value needs its unit.
-            given = f"{self._formatted(number)} {self._plural}" if self._bounds_text else quoted
+            given = f"{self._formatted(number)} {self._plural}" if self._bounds_text else quoted(text)
             return f"{self._title} must be {self.range_text()}, not {given}."
         return None
-
-    def set_unit(self, unit: str) -> None:
-        """Show another unit after the number, such as the singular; the range keeps its own."""
-        self._unit.setText(unit)
-        self._place_unit()
 
     def lineEdit(self) -> QLineEdit:
         """Never None here."""
@@ -169,6 +163,10 @@ class NumberField(QAbstractSpinBox):
         if self.problem() is None:
             self._valid = self.value()
             self.setProperty("value", self._valid)
+        unit = self._singular if self.value() == 1 else self._plural
+        if unit != self._unit.text():
+            self._unit.setText(unit)
+            self._place_unit()
         self.changed.emit()
 
     @Slot()

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from PySide6.QtCore import Property, QEasingCurve, QEvent, QPoint, QPropertyAnimation, QRectF, QSize, Qt, Slot
 from PySide6.QtGui import QColor, QEnterEvent, QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QCheckBox, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import mix
+from app.ui.widgets.fields import CheckField
 from app.ui.widgets.focus import by_keyboard, is_enter
 
 _MARGIN = 3
 
 
-class Switch(QCheckBox):
+class Switch(CheckField):
     """A check box drawn as a switch, so that screen readers know it; `clicked` is emitted only for user changes."""
 
     def __init__(self, name: str, theme: Theme, parent: QWidget | None = None, *, mini: bool = False) -> None:
-        super().__init__(parent)
+        super().__init__("", parent)
         self._theme = theme
         self._track = QSize(26, 14) if mini else QSize(34, 18)
         self._place = 0.0
@@ -47,6 +48,9 @@ class Switch(QCheckBox):
         self.setChecked(on)
         self._glide.stop()
         self._set_place(float(on))
+
+    def set_value(self, value: bool) -> None:
+        self.set_now(value)
 
     def sizeHint(self) -> QSize:
         """The size of the track and the focus ring."""

@@ -28,7 +28,7 @@ class TestChecking:
             assert errors_shown(dialog) == {}
             assert not dialog.submit_button.isEnabled()
             assert "Name is required" in dialog.submit_button.toolTip()
-            QTest.keyClicks(dialog.form.name, "Stripe")
+            QTest.keyClicks(dialog.form["name"], "Stripe")
             assert dialog.submit_button.isEnabled()
             dialog.reject()
 
@@ -42,15 +42,15 @@ class TestChecking:
             await settle()
             assert not bar.isVisible()
             end = end_of(dialog.submit_button)
-            assert end_of(dialog.form.name) == end
+            assert end_of(dialog.form["name"]) == end
             dialog.form.show_more(True)
             await until(bar.isVisible)
             await settle()
-            assert end_of(dialog.form.name) == end
+            assert end_of(dialog.form["name"]) == end
             dialog.form.show_more(False)
             await until(lambda: not bar.isVisible())
             await settle()
-            assert end_of(dialog.form.name) == end
+            assert end_of(dialog.form["name"]) == end
             dialog.reject()
 
     async def test_tab_goes_from_more_into_what_it_opens(self, qtbot: QtBot, tmp_path: Path) -> None:
@@ -60,8 +60,8 @@ class TestChecking:
             dialog = open_dialog(desk, window)
             await activate(dialog)
             dialog.form.show_more(True)
-            dialog.form.forward_url.setFocus()
-            for expected in (dialog.form.more_button, dialog.form.storage.limit):
+            dialog.form["forward_url"].setFocus()
+            for expected in (dialog.form.more_button, dialog.form["storage_limit"]):
                 QTest.keyClick(dialog.focusWidget(), Qt.Key.Key_Tab)
                 assert dialog.focusWidget() is expected
             dialog.reject()
@@ -71,13 +71,13 @@ class TestChecking:
         qtbot.addWidget(window)
         async with open_desk(tmp_path) as desk:
             form = (dialog := open_dialog(desk, window)).form
-            QTest.keyClicks(form.forward_url, "ftp://x")
+            QTest.keyClicks(form["forward_url"], "ftp://x")
             assert list(errors_shown(dialog)) == ["forward_url"]
-            QTest.keyClicks(form.name, "x")
-            QTest.keyClick(form.name, Qt.Key.Key_Backspace)
+            QTest.keyClicks(form["name"], "x")
+            QTest.keyClick(form["name"], Qt.Key.Key_Backspace)
             assert set(errors_shown(dialog)) == {"name", "forward_url"}
-            form.forward_url.selectAll()
-            QTest.keyClicks(form.forward_url, "http://localhost:3000/hook")
+            form["forward_url"].selectAll()
+            QTest.keyClicks(form["forward_url"], "http://localhost:3000/hook")
             assert set(errors_shown(dialog)) == {"name"}
             dialog.reject()
 
@@ -86,8 +86,8 @@ class TestChecking:
         qtbot.addWidget(window)
         async with open_desk(tmp_path) as desk:
             dialog = open_dialog(desk, window)
-            QTest.keyClicks(dialog.form.name, "Loop")
-            QTest.keyClicks(dialog.form.forward_url, "http://localhost:8787/catch/abc")
+            QTest.keyClicks(dialog.form["name"], "Loop")
+            QTest.keyClicks(dialog.form["forward_url"], "http://localhost:8787/catch/abc")
             assert "own capture URLs" in errors_shown(dialog)["forward_url"]
             assert not dialog.submit_button.isEnabled()
             dialog.reject()
@@ -98,18 +98,18 @@ class TestChecking:
         async with open_desk(tmp_path) as desk:
             await desk.endpoint(slug="taken-one")
             dialog = open_dialog(desk, window)
-            assert dialog.form.slug is not None
-            QTest.keyClicks(dialog.form.name, "Mine")
-            QTest.keyClicks(dialog.form.slug.slug, "taken-one")
+            assert dialog.form.url_section is not None
+            QTest.keyClicks(dialog.form["name"], "Mine")
+            QTest.keyClicks(dialog.form["slug"], "taken-one")
             assert "taken" in errors_shown(dialog)["slug"]
-            QTest.keyClicks(dialog.form.slug.slug, "-")
+            QTest.keyClicks(dialog.form["slug"], "-")
             assert "hyphen" in errors_shown(dialog)["slug"]
-            QTest.keyClicks(dialog.form.slug.slug, "2")
+            QTest.keyClicks(dialog.form["slug"], "2")
             assert errors_shown(dialog) == {}
             assert dialog.url.text() == "http://127.0.0.1:8787/catch/taken-one-2"
             assert not dialog.url.isHidden()
-            dialog.form.slug.slug.setText("Not a slug!")
-            dialog.form.slug.slug.textEdited.emit("")
+            dialog.form["slug"].setText("Not a slug!")
+            dialog.form["slug"].textEdited.emit("")
             assert dialog.url.isHidden(), "no URL is offered that cannot be"
             dialog.reject()
 
@@ -118,10 +118,10 @@ class TestChecking:
         qtbot.addWidget(window)
         async with open_desk(tmp_path) as desk:
             dialog = open_dialog(desk, window)
-            QTest.keyClicks(dialog.form.name, "x")
-            dialog.form.response.headers.setPlainText("Content-Type: text/plain\nnonsense")
+            QTest.keyClicks(dialog.form["name"], "x")
+            dialog.form["response.headers"].setPlainText("Content-Type: text/plain\nnonsense")
             assert "line 2" in errors_shown(dialog)["response.headers"]
             assert not dialog.submit_button.isEnabled()
-            dialog.form.response.headers.setPlainText("Content-Length: 5")
+            dialog.form["response.headers"].setPlainText("Content-Length: 5")
             assert "set by Hookline" in errors_shown(dialog)["response.headers"]
             dialog.reject()

@@ -43,23 +43,23 @@ class TestSaving:
         async with open_desk(tmp_path) as desk:
             dialog = open_dialog(desk, window)
             form = dialog.form
-            assert form.slug is not None
-            QTest.keyClicks(form.name, "  Stripe test ")
-            form.description.setPlainText("Payments")
-            QTest.keyClicks(form.tags, " shop, eu  shop")
-            form.retention.set_value(30)
-            QTest.keyClicks(form.forward_url, "http://localhost:3000/hook")
+            assert form.url_section is not None
+            QTest.keyClicks(form["name"], "  Stripe test ")
+            form["description"].setPlainText("Payments")
+            QTest.keyClicks(form["tags"], " shop, eu  shop")
+            form["retention_days"].set_value(30)
+            QTest.keyClicks(form["forward_url"], "http://localhost:3000/hook")
             form.show_more(True)
-            form.response.status.set_value(201)
-            form.response.delay.set_value(250)
-            form.response.headers.setPlainText("X-One: 1\nx-one: 2")
-            form.response.default_body.setChecked(False)
-            form.response.body.setPlainText("ok")
-            form.forwarding.timeout.set_value(5_000)
-            form.security.kind.setCurrentIndex(3)
-            form.security.name.setText("X-Token")
-            QTest.keyClicks(form.security.secret, "s3cret")
-            QTest.keyClicks(form.slug.slug, "stripe-test")
+            form["response.status"].set_value(201)
+            form["response.delay_ms"].set_value(250)
+            form["response.headers"].setPlainText("X-One: 1\nx-one: 2")
+            form["response.body"].default.setChecked(False)
+            form["response.body"].text.setPlainText("ok")
+            form["forward.timeout_ms"].set_value(5_000)
+            form["auth.kind"].setCurrentIndex(3)
+            form["auth.name"].setText("X-Token")
+            QTest.keyClicks(form["auth.secret"], "s3cret")
+            QTest.keyClicks(form["slug"], "stripe-test")
             saved: list[tuple[Endpoint, bool]] = []
             dialog.saved.connect(lambda endpoint, created: saved.append((endpoint, created)))
             dialog.submit_button.click()
@@ -90,11 +90,11 @@ class TestSaving:
             window.show()
             dialog = open_dialog(desk, window)
             await settle()
-            QTest.keyClicks(dialog.form.name, "By key")
+            QTest.keyClicks(dialog.form["name"], "By key")
             if field == "name":
-                QTest.keyClick(dialog.form.name, Qt.Key.Key_Return)
+                QTest.keyClick(dialog.form["name"], Qt.Key.Key_Return)
             else:
-                dialog.form.description.setFocus()
+                dialog.form["description"].setFocus()
                 QTest.keyClick(dialog, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
             await until(desk.store.endpoints.all)
             assert [endpoint.name for endpoint in desk.store.endpoints.all()] == ["By key"]
@@ -104,7 +104,7 @@ class TestSaving:
         qtbot.addWidget(window)
         async with open_desk(tmp_path) as desk:
             dialog = open_dialog(desk, window)
-            QTest.keyClick(dialog.form.name, Qt.Key.Key_Return)
+            QTest.keyClick(dialog.form["name"], Qt.Key.Key_Return)
             assert "required" in errors_shown(dialog)["name"]
             await settle()
             assert desk.store.endpoints.all() == ()
@@ -117,10 +117,10 @@ class TestSaving:
         async with open_desk(tmp_path) as desk:
             made = await desk.endpoint(name="Old", slug="keep-me", active=False, retention_days=3)
             dialog = open_dialog(desk, window, made)
-            assert dialog.form.slug is None
+            assert dialog.form.url_section is None
             assert dialog.url.text() == "http://127.0.0.1:8787/catch/keep-me"
-            dialog.form.name.selectAll()
-            QTest.keyClicks(dialog.form.name, "New")
+            dialog.form["name"].selectAll()
+            QTest.keyClicks(dialog.form["name"], "New")
             dialog.submit()
             await until(lambda: desk.store.endpoints.by_id(made.id).name == "New")  # type: ignore[union-attr]
             after = desk.store.endpoints.by_id(made.id)
@@ -135,14 +135,14 @@ class TestSaving:
             error = InvalidFieldsError([FieldError(field="response.status", message="Not today.")])
             desk.services = desk.with_parts(endpoints=Refusing(desk.store.endpoints, error))
             dialog = open_dialog(desk, window)
-            QTest.keyClicks(dialog.form.name, "Kept text")
+            QTest.keyClicks(dialog.form["name"], "Kept text")
             dialog.submit()
             await until(lambda: errors_shown(dialog))
             assert errors_shown(dialog) == {"response.status": "Not today."}
-            assert dialog.form.name.text() == "Kept text"
+            assert dialog.form["name"].text() == "Kept text"
             assert dialog.isVisible()
             assert dialog.form.more_button.isChecked()
-            dialog.form.response.status.set_value(204)
+            dialog.form["response.status"].set_value(204)
             assert errors_shown(dialog) == {}
             assert dialog.submit_button.isEnabled()
             dialog.reject()
@@ -154,11 +154,11 @@ class TestSaving:
             error = StorageUnavailableError("The disk is full.")
             desk.services = desk.with_parts(endpoints=Refusing(desk.store.endpoints, error))
             dialog = open_dialog(desk, window)
-            QTest.keyClicks(dialog.form.name, "Kept text")
+            QTest.keyClicks(dialog.form["name"], "Kept text")
             dialog.submit()
             await until(dialog.problem.text)
             assert dialog.problem.text() == "The disk is full."
-            assert dialog.form.name.text() == "Kept text"
+            assert dialog.form["name"].text() == "Kept text"
             await settle()
             assert dialog.submit_button.isEnabled()
             dialog.reject()
@@ -171,7 +171,7 @@ class TestSaving:
             closed = asyncio.Event()
             desk.services = desk.with_parts(endpoints=Refusing(desk.store.endpoints, error, closed))
             dialog = open_dialog(desk, window)
-            QTest.keyClicks(dialog.form.name, "x")
+            QTest.keyClicks(dialog.form["name"], "x")
             dialog.submit()
             assert not dialog.submit_button.isEnabled()
             dialog.reject()
@@ -185,7 +185,7 @@ class TestSaving:
         qtbot.addWidget(window)
         async with open_desk(tmp_path, endpoints=10) as desk:
             dialog = open_dialog(desk, window)
-            QTest.keyClicks(dialog.form.name, "Eleventh")
+            QTest.keyClicks(dialog.form["name"], "Eleventh")
             assert not dialog.submit_button.isEnabled()
             assert "includes up to 10" in dialog.problem.text()
             dialog.submit()

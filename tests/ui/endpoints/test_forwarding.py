@@ -135,21 +135,21 @@ class TestForm:
         (dialog,) = window.findChildren(EndpointDialog)
         form = dialog.form
         assert "first of 2 targets" in form.fields["forward_url"].help_text()
-        form.description.setPlainText("Kept")
-        QTest.keyClicks(form.forward_url, "x")
-        assert not form.forwarding.targets.isEnabled()
-        assert form.forwarding.targets.toolTip() == "Save the forward URL and its timeout first."
-        form.forward_url.selectAll()
-        QTest.keyClick(form.forward_url, Qt.Key.Key_Delete)
+        form["description"].setPlainText("Kept")
+        QTest.keyClicks(form["forward_url"], "x")
+        assert not form.targets.isEnabled()
+        assert form.targets.toolTip() == "Save the forward URL and its timeout first."
+        form["forward_url"].selectAll()
+        QTest.keyClick(form["forward_url"], Qt.Key.Key_Delete)
         help_text = form.fields["forward_url"].help_text()
         assert help_text == "Saving removes this target; the others stay."
-        QTest.keyClicks(form.forward_url, A)
+        QTest.keyClicks(form["forward_url"], A)
         form.show_more(True)
-        form.forwarding.targets.click()
+        form.targets.click()
         (targets,) = dialog.findChildren(TargetsDialog)
         targets.column.down.click()
         targets.save_button.click()
-        await until(lambda: form.forward_url.text() == B)
+        await until(lambda: form["forward_url"].text() == B)
         dialog.submit()
         await until(lambda: current(desk, endpoint).description == "Kept")
         assert [target.url for target in current(desk, endpoint).targets] == [B, A]
@@ -158,7 +158,7 @@ class TestForm:
         window.endpoint_actions.create()
         (dialog,) = window.findChildren(EndpointDialog)
         dialog.form.show_more(True)
-        assert not dialog.form.forwarding.targets.isVisible()
+        assert not dialog.form.targets.isVisible()
         dialog.done(0)
 
     async def test_the_targets_response_is_chosen_with_the_time_to_wait(self, desk: Desk, window: MainWindow) -> None:
@@ -166,13 +166,13 @@ class TestForm:
         window.endpoint_actions.edit(endpoint)
         (dialog,) = window.findChildren(EndpointDialog)
         dialog.form.show_more(True)
-        section = dialog.form.response
-        assert not section.wait.isVisible()
-        section.from_target.click()
-        assert section.wait.isVisible()
-        section.wait.set_value(5)
+        wait = dialog.form["response.wait_ms"]
+        assert not wait.isVisible()
+        dialog.form["response.from_target"].click()
+        assert wait.isVisible()
+        wait.set_value(5)
         assert dialog.form.fields["response.wait_ms"].error() == "Wait must be 100 to 30,000 ms, not 5."
-        section.wait.set_value(5_000)
+        wait.set_value(5_000)
         dialog.submit()
         await until(lambda: current(desk, endpoint).response.from_target)
         assert current(desk, endpoint).response == ResponseSettings(from_target=True, wait_ms=5_000)

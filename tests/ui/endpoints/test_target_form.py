@@ -31,7 +31,7 @@ class TestState:
             shown.form.state.resume.click()
             await until(lambda: shown.endpoint.targets[0].paused is None)
             await until(shown.form.state.pause.isVisible)
-            assert shown.form.url.url.text() == C
+            assert shown.form["url"].text() == C
 
     async def test_the_switch_is_saved_with_the_rest(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A) as shown:
@@ -42,15 +42,15 @@ class TestState:
 
     async def test_the_preview_and_the_rule_follow_the_fields(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A) as shown:
-            section = shown.form.url
-            assert section.preview.text().replace("\u200b", "").endswith(f"{A}/orders?id=7")
-            section.keep_query.click()
-            assert section.preview.text().replace("\u200b", "").endswith(f"{A}/orders")
-            shown.form.retry.retries.set_value(1)
-            assert shown.form.retry.rule.text().startswith("Retries connection errors once,")
-            shown.form.retry.retries.set_value(0)
-            assert shown.form.retry.rule.text() == "Never retries a failed delivery."
-            assert not shown.form.retry.first_delay.isEnabled()
+            form = shown.form
+            assert form.preview.text().replace("\u200b", "").endswith(f"{A}/orders?id=7")
+            form["keep_query"].click()
+            assert form.preview.text().replace("\u200b", "").endswith(f"{A}/orders")
+            shown.form["retry.retries"].set_value(1)
+            assert shown.form.rule.text().startswith("Retries connection errors once,")
+            shown.form["retry.retries"].set_value(0)
+            assert shown.form.rule.text() == "Never retries a failed delivery."
+            assert not shown.form["retry.first_delay_ms"].isEnabled()
 
     async def test_it_closes_with_its_endpoint(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A) as shown:
@@ -72,10 +72,10 @@ class TestState:
                     break
                 place = at.mapTo(shown.dialog, QPoint(0, 0))
                 assert shown.dialog.rect().contains(place), at
-            controls = set(shown.form.retry.on.values()) | {
-                shown.form.url.url,
-                shown.form.headers.host,
-                shown.form.tls.key.browse,
+            controls = set(shown.form["retry.on"].boxes.values()) | {
+                shown.form["url"],
+                shown.form["host"],
+                shown.form["client_key"].browse,
                 shown.dialog.column.add,
             }
             assert controls <= reached

@@ -39,38 +39,38 @@ class TestSaving:
             assert shown.dialog.empty.button is not None
             shown.dialog.empty.button.click()
             form = shown.form
-            assert form.url.url.hasFocus()
-            QTest.keyClicks(form.url.url, "https://example.org/hook")
-            form.url.append_path.click()
-            form.url.keep_query.click()
-            form.delivery.timeout.setText("2.5 s")
-            form.delivery.in_order.click()
-            form.delivery.parallel.set_value(8)
-            form.delivery.pause_after.set_value(0)
-            form.delivery.redirects.click()
-            form.delivery.auto_resume.click()
-            QTest.keyClicks(form.delivery.rate_limit, "2,5")
+            assert form["url"].hasFocus()
+            QTest.keyClicks(form["url"], "https://example.org/hook")
+            form["append_path"].click()
+            form["keep_query"].click()
+            form["timeout_ms"].setText("2.5 s")
+            form["parallel"].in_order.click()
+            form["parallel"].number.set_value(8)
+            form["pause_after"].set_value(0)
+            form["follow_redirects"].click()
+            form["auto_resume"].click()
+            QTest.keyClicks(form["rate_limit"], "2,5")
             assert shown.errors() == {"rate_limit": RATE_ERROR}
-            form.delivery.rate_limit.clear()
-            QTest.keyClicks(form.delivery.rate_limit, "2.5")
-            QTest.keyClicks(form.headers.attempt_header, "X-Attempt")
-            form.retry.retries.set_value(2)
-            form.retry.first_delay.setText("500 ms")
-            form.retry.longest_delay.setText("1 min")
-            form.retry.total.setText("1 h")
-            form.retry.on["4xx"].click()
-            QTest.keyClicks(form.retry.statuses, "503, 204")
+            form["rate_limit"].clear()
+            QTest.keyClicks(form["rate_limit"], "2.5")
+            QTest.keyClicks(form["attempt_header"], "X-Attempt")
+            form["retry.retries"].set_value(2)
+            form["retry.first_delay_ms"].setText("500 ms")
+            form["retry.longest_delay_ms"].setText("1 min")
+            form["retry.total_ms"].setText("1 h")
+            form["retry.on"].boxes["4xx"].click()
+            QTest.keyClicks(form["retry.on"].statuses, "503, 204")
             assert shown.errors() == {"retry.on": ON_ERROR}
-            form.retry.statuses.clear()
-            QTest.keyClicks(form.retry.statuses, "503, 502")
-            form.headers.set_headers.setPlainText("X-One: 1\nHost: other")
-            form.headers.add_headers.setPlainText("Via: 1.1 hookline")
-            form.headers.remove_headers.setPlainText("Authorization\n\n Cookie ")
-            form.headers.host.setCurrentIndex(1)
-            form.tls.verify.click()
-            form.tls.certificate.path.setText(str(tmp_path / "c.pem"))
-            form.tls.key.path.setText(str(tmp_path / "k.pem"))
-            form.tls.authorities.path.setText(str(tmp_path / "a.pem"))
+            form["retry.on"].statuses.clear()
+            QTest.keyClicks(form["retry.on"].statuses, "503, 502")
+            form["set_headers"].setPlainText("X-One: 1\nHost: other")
+            form["add_headers"].setPlainText("Via: 1.1 hookline")
+            form["remove_headers"].setPlainText("Authorization\n\n Cookie ")
+            form["host"].setCurrentIndex(1)
+            form["verify_tls"].click()
+            form["client_certificate"].path.setText(str(tmp_path / "c.pem"))
+            form["client_key"].path.setText(str(tmp_path / "k.pem"))
+            form["ca_certificate"].path.setText(str(tmp_path / "a.pem"))
             await shown.save()
             (made,) = shown.endpoint.targets
             assert made.draft() == TargetDraft(
@@ -103,20 +103,20 @@ class TestSaving:
 
     async def test_one_that_keeps_the_order_sends_none_in_parallel(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A) as shown:
-            delivery = shown.form.delivery
-            assert delivery.in_order.isChecked()
-            assert not delivery.parallel.isEnabled()
-            delivery.in_order.click()
-            assert delivery.parallel.isEnabled()
-            delivery.parallel.selectAll()
-            QTest.keyClicks(delivery.parallel, "0")
+            parallel = shown.form["parallel"]
+            assert parallel.in_order.isChecked()
+            assert not parallel.number.isEnabled()
+            parallel.in_order.click()
+            assert parallel.number.isEnabled()
+            parallel.number.selectAll()
+            QTest.keyClicks(parallel.number, "0")
             assert shown.errors() == {"parallel": "Parallel must be 1 to 64, not 0."}
-            delivery.in_order.click()
+            parallel.in_order.click()
             assert shown.errors() == {}
             assert not shown.dialog.has_changes()
-            delivery.in_order.click()
-            delivery.parallel.selectAll()
-            QTest.keyClicks(delivery.parallel, "1")
+            parallel.in_order.click()
+            parallel.number.selectAll()
+            QTest.keyClicks(parallel.number, "1")
             await shown.save()
             assert [target.parallel for target in shown.endpoint.targets] == [1]
 
@@ -162,12 +162,12 @@ class TestSaving:
 
     async def test_a_removed_target_comes_back_with_what_was_typed(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A, B) as shown:
-            shown.form.delivery.timeout.setText("soon")
+            shown.form["timeout_ms"].setText("soon")
             shown.dialog.column.remove.click()
             assert shown.dialog.removed.text() == f"Removed {A}."
             shown.dialog.undo_button.click()
             assert [url for url, _ in shown.rows()] == [A, B]
-            assert shown.form.delivery.timeout.text() == "soon"
+            assert shown.form["timeout_ms"].text() == "soon"
             assert "timeout_ms" in shown.errors()
             assert not shown.dialog.undo_button.isVisible()
 
@@ -199,24 +199,24 @@ class TestErrors:
             shown.type_url("http://127.0.0.1:8787/catch/x")
             assert "own capture URLs" in shown.errors()["url"]
             assert "own capture URLs" in shown.rows()[1][1]
-            shown.form.headers.set_headers.setPlainText("nonsense")
+            shown.form["set_headers"].setPlainText("nonsense")
             assert shown.errors()["set_headers"] == "Set headers: line 1 must read “Name: value”."
-            shown.form.tls.key.path.setText("/k.pem")
+            shown.form["client_key"].path.setText("/k.pem")
             assert shown.errors()["client_key"] == "Client key needs a client certificate."
             shown.type_url(B)
-            shown.form.headers.set_headers.setPlainText("A: b")
-            shown.form.tls.key.path.setText("")
+            shown.form["set_headers"].setPlainText("A: b")
+            shown.form["client_key"].path.setText("")
             assert shown.errors() == {}
             assert shown.dialog.save_button.isEnabled()
 
     async def test_enter_shows_the_first_error_of_any_target(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A, B) as shown:
-            shown.form.retry.retries.lineEdit().setText("99")
+            shown.form["retry.retries"].lineEdit().setText("99")
             shown.dialog.column.list.select_row(1)
             QTest.keyClick(shown.dialog, Qt.Key.Key_Return)
             assert shown.dialog.column.list.current_row() == 0
             assert shown.errors() == {"retry.retries": "Retries must be 0 to 50, not 99."}
-            assert "Correct the numbers" in shown.form.retry.rule.text()
+            assert "Correct the numbers" in shown.form.rule.text()
             assert shown.stored == [A, B]
 
     async def test_what_the_store_refuses_is_said_and_nothing_lost(self, tmp_path: Path) -> None:
@@ -233,10 +233,10 @@ class TestErrors:
 
         async with dialog_of(tmp_path, A, targets=Refusing) as shown:
             shown.type_url(B)
-            shown.form.url.url.setFocus()
-            QTest.keyClick(shown.form.url.url, Qt.Key.Key_Return)
+            shown.form["url"].setFocus()
+            QTest.keyClick(shown.form["url"], Qt.Key.Key_Return)
             await until(shown.errors)
-            assert shown.form.url.url.hasFocus()
+            assert shown.form["url"].hasFocus()
             assert shown.errors() == {"url": "Not today."}
             assert not shown.dialog.save_button.isEnabled()
             shown.type_url(C)
@@ -245,22 +245,22 @@ class TestErrors:
             shown.dialog.save_button.click()
             await until(shown.dialog.problem.text)
             assert shown.dialog.problem.text() == "The disk is full."
-            assert shown.form.url.url.text() == C
+            assert shown.form["url"].text() == C
             assert shown.dialog.save_button.isEnabled()
 
     async def test_a_missing_certificate_is_said_at_its_target(self, tmp_path: Path) -> None:
         async with dialog_of(tmp_path, A, B) as shown:
             shown.dialog.column.list.select_row(1)
             missing = str(tmp_path / "gone.pem")
-            shown.form.tls.certificate.path.setText(missing)
+            shown.form["client_certificate"].path.setText(missing)
             shown.dialog.column.list.select_row(0)
             shown.dialog.save_button.click()
             await until(shown.errors)
             assert shown.dialog.column.list.current_row() == 1
             text = f"The client certificate {missing} cannot be read: No such file or directory."
             assert shown.errors() == {"client_certificate": text}
-            assert shown.form.tls.certificate.path.hasFocus()
-            shown.form.tls.certificate.path.setText("")
+            assert shown.form["client_certificate"].path.hasFocus()
+            shown.form["client_certificate"].path.setText("")
             shown.type_url(C)
             await shown.save()
             assert shown.stored == [A, C]
@@ -269,7 +269,7 @@ class TestErrors:
     async def test_unsaved_changes_are_asked_about(self, tmp_path: Path, change: str) -> None:
         async with dialog_of(tmp_path, A, B) as shown:
             if change == "typed":
-                shown.form.delivery.timeout.setText("x")
+                shown.form["timeout_ms"].setText("x")
             elif change == "removed":
                 shown.dialog.column.remove.click()
             else:

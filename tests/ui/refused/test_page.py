@@ -224,8 +224,8 @@ class TestMenu:
             choose(window, "Create endpoint with this slug…")
             dialog = await wait_for_widget(EndpointDialog, window)
             assert dialog.form.draft().slug == "new-one"
-            dialog.form.name.setText("New")
-            dialog.form.name.textEdited.emit("New")
+            dialog.form["name"].setText("New")
+            dialog.form["name"].textEdited.emit("New")
             dialog.submit_button.click()
             # The dialog closes after the new endpoint's page was opened; the endpoint is stored before both.
             await until(lambda: not window.findChildren(EndpointDialog))

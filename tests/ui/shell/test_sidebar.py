@@ -103,7 +103,7 @@ class TestKeys:
             assert window.requests.endpoint_id == third
             press(window, "F2")
             dialog = await wait_for_widget(EndpointDialog, window)
-            assert dialog.form.name.text() == desk.store.endpoints.all()[2].name
+            assert dialog.form["name"].text() == desk.store.endpoints.all()[2].name
             dialog.reject()
 
     async def test_screen_readers_know_the_switch(self, desk: Desk, window: MainWindow) -> None:

@@ -6,7 +6,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from app.core.text import exact_duration
-from app.ui.widgets.duration_field import DurationField, parse_duration
+from app.ui.widgets.text_fields import DurationField, parse_duration
 
 
 @pytest.mark.parametrize(

@@ -97,7 +97,7 @@ class TestForm:
         self, window: QWidget, leave: Callable[[QDialog], None], desk: Desk
     ) -> None:
         dialog = open_dialog(desk, window)
-        QTest.keyClicks(dialog.form.name, "Orders")
+        QTest.keyClicks(dialog.form["name"], "Orders")
         leave(dialog)
         leave(dialog)
         (question,) = questions(window)
@@ -107,7 +107,7 @@ class TestForm:
         QTest.keyClick(question, Qt.Key.Key_Escape)
         await until(lambda: not questions(window))
         assert dialog.isVisible()
-        assert dialog.form.name.text() == "Orders"
+        assert dialog.form["name"].text() == "Orders"
         leave(dialog)
         discard(window)
         await until(lambda: not isValid(dialog))
@@ -121,9 +121,9 @@ class TestForm:
         for endpoint in (None, made):
             dialog = open_dialog(desk, window, endpoint)
             dialog.form.show_more(True)
-            QTest.keyClicks(dialog.form.forward_url, "x")
+            QTest.keyClicks(dialog.form["forward_url"], "x")
             assert dialog.has_changes()
-            QTest.keyClick(dialog.form.forward_url, Qt.Key.Key_Backspace)
+            QTest.keyClick(dialog.form["forward_url"], Qt.Key.Key_Backspace)
             leave(dialog)
             await until(lambda dialog=dialog: not isValid(dialog))  # type: ignore[misc]
         assert questions(window) == []
@@ -131,16 +131,16 @@ class TestForm:
     async def test_every_field_counts_and_so_does_what_is_wrong(self, window: QWidget, desk: Desk) -> None:
         made = await desk.endpoint(name="Orders")
         for change in (
-            lambda form: form.description.setPlainText("x"),
-            lambda form: form.retention.slider.setValue(30),
-            lambda form: form.retention.days.lineEdit().setText("365"),
-            lambda form: form.retention.days.lineEdit().setText("a week"),
-            lambda form: form.forward_url.setText("http://localhost:3000/"),
-            lambda form: form.storage.limit.setText("much"),
-            lambda form: form.response.headers.setPlainText("nonsense"),
-            lambda form: form.response.default_body.setChecked(False),
-            lambda form: form.security.kind.setCurrentIndex(2),
-            lambda form: form.forwarding.timeout.stepBy(1),
+            lambda form: form["description"].setPlainText("x"),
+            lambda form: form["retention_days"].slider.setValue(30),
+            lambda form: form["retention_days"].days.lineEdit().setText("365"),
+            lambda form: form["retention_days"].days.lineEdit().setText("a week"),
+            lambda form: form["forward_url"].setText("http://localhost:3000/"),
+            lambda form: form["storage_limit"].setText("much"),
+            lambda form: form["response.headers"].setPlainText("nonsense"),
+            lambda form: form["response.body"].default.setChecked(False),
+            lambda form: form["auth.kind"].setCurrentIndex(2),
+            lambda form: form["forward.timeout_ms"].stepBy(1),
         ):
             dialog = open_dialog(desk, window, made)
             assert not dialog.has_changes()
@@ -150,7 +150,7 @@ class TestForm:
 
     async def test_the_question_names_an_edited_endpoint(self, window: QWidget, desk: Desk) -> None:
         dialog = open_dialog(desk, window, await desk.endpoint(name="Orders"))
-        dialog.form.name.setText("Other")
+        dialog.form["name"].setText("Other")
         dialog.reject()
         assert questions(window)[0].text.text() == "Your changes to “Orders” have not been saved."
         dialog.done(0)
@@ -230,13 +230,13 @@ class TestQuitting:
     @pytest.mark.parametrize("way", ["quit", "close"])
     async def test_it_asks_before_changes_are_lost(self, tmp_path: Path, way: str) -> None:
         async with window_with_new_form(tmp_path) as (window, dialog, ends):
-            QTest.keyClicks(dialog.form.name, "Orders")
+            QTest.keyClicks(dialog.form["name"], "Orders")
             getattr(window, way)()
             await settle()
             assert ends == []
             await keep_editing(window)
             assert window.isVisible()
-            assert dialog.form.name.text() == "Orders"
+            assert dialog.form["name"].text() == "Orders"
             getattr(window, way)()
             discard(window)
             await until(lambda: ends)
@@ -253,12 +253,12 @@ async def test_another_new_endpoint_or_edit_leaves_the_open_form_as_it_is(tmp_pa
         actions = window.endpoint_actions
         actions.create()
         dialog = await wait_for_widget(EndpointDialog, window)
-        QTest.keyClicks(dialog.form.name, "Orders")
+        QTest.keyClicks(dialog.form["name"], "Orders")
         QTest.keyClick(window, Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
         actions.create()
         actions.edit(desk.store.endpoints.all()[0])
         assert window.findChildren(EndpointDialog) == [dialog]
-        assert dialog.form.name.text() == "Orders"
+        assert dialog.form["name"].text() == "Orders"
         assert dialog.windowTitle() == "New endpoint"
         dialog.done(0)
 

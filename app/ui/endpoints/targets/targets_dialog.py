@@ -49,8 +49,6 @@ class TargetsDialog(EditDialog):
         self.unsaved = f"Your changes to the targets of “{endpoint.name}” have not been saved."
         self.edits = TargetEdits(endpoint, services.own_bases)
         self.selected: TargetEdit | None = None
-        self._refused: dict[str, str] = {}
-        """What the store refused of the selected target, by field."""
         self._busy = False
         self._focused: QWidget | None = None
         """The widget with the focus when saving began: fields that are disabled meanwhile lose it."""
@@ -187,8 +185,11 @@ class TargetsDialog(EditDialog):
         if self.edits.saving in self.edits.items and self.edits.saving is not self.selected:
             self._select(self.edits.saving)
         form = self.forms.current()
-        self._refused = {one.field: one.message for one in broken if form is not None and one.field in form.fields}
-        if not self._refused:
+        refused = {one.field: one.message for one in broken if form is not None and one.field in form.fields}
+        if form is not None and refused:
+            form.refused = refused
+            form.touched.update(refused)
+        else:
             self.problem.setText(str(error))
 
     @Slot(int)
@@ -197,17 +198,19 @@ class TargetsDialog(EditDialog):
             self._select(self.edits.items[place])
 
     def _select(self, item: TargetEdit | None) -> None:
-        self.selected, self._refused = item, {}
+        self.selected = item
         self.forms.show_item(item)
+        form = self.forms.current()
+        if form is not None:
+            form.refused = {}
         order_tabs(self)
         self._refresh()
 
-    @Slot(str)
-    def _edited(self, path: str) -> None:
+    @Slot()
+    def _edited(self) -> None:
         form = self.forms.current()
         if self.selected is not None and form is not None:
             self.selected.draft, self.selected.problems = form.draft(), form.problems()
-            self._refused.pop(path, None)
             self.problem.setText("")
             self._refresh()
 
@@ -249,11 +252,9 @@ class TargetsDialog(EditDialog):
         items, selected, form = self.edits.items, self.selected, self.forms.current()
         self.column.show_rows(list(map(self._row, items)), items.index(selected) if selected in items else -1)
         if selected is not None and form is not None:
-            form.show_errors(self.edits.errors_of(selected))
-            for path, message in self._refused.items():
-                form.fields[path].set_error(message)
+            form.show_errors(form.errors_with(self.edits.errors_of(selected)))
             form.state.show_state(selected.draft, selected.stored, self.counts.of([selected.stored]))
-        refused = next(iter(self._refused.values()), None)
+        refused = next(iter(form.refused.values()), None) if form is not None else None
         self.save_button.set_refusal("Saving…" if self._busy else self.edits.refusal() or refused)
         removed = self.edits.removed
         self.removed.setText(f"Removed {escape(removed[-1][1].draft.url) or 'a target'}." if removed else "")
@@ -278,8 +279,8 @@ class TargetsDialog(EditDialog):
             widget.setEnabled(not busy)
         self._refresh()
         form = self.forms.current()
-        if not busy and form is not None and self._refused:
-            form.reveal(next(iter(self._refused)))
+        if not busy and form is not None and form.refused:
+            form.reveal(next(iter(form.refused)))
         elif not busy and self._focused is not None:
             self._focused.setFocus()
 

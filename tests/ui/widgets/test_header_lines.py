@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ui.endpoints.more_sections import parse_lines, to_lines
+from app.ui.widgets.text_fields import parse_lines, to_lines
 
 
 @given(

@@ -1,0 +1,244 @@
+"""Fields of a form that hold text: one line or several, some of them read as something else, such as a size."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+
+from app.core.record import Headers
+from app.core.sizes import exact_size, parse_size
+from app.core.text import exact_duration
+from app.ui.theme.fonts import mono_font
+from app.ui.widgets.labels import label
+
+_QUOTED_MAX = 24
+"""Maximum characters of the input repeated in a message."""
+
+
+def quoted(text: str) -> str:
+    """`text`, shortened, as a message names what was typed."""
+    return text if len(text) <= _QUOTED_MAX else f"{text[:_QUOTED_MAX]}…"
+
+
+class TextField(QLineEdit):
+    """One line without the blanks around it; None for an empty one if it is `optional`."""
+
+    changed = Signal()
+
+    def __init__(
+        self, parent: QWidget | None = None, *, placeholder: str = "", optional: bool = False, mono: bool = False
+    ) -> None:
+        super().__init__(parent)
+        self._optional = optional
+        self.setPlaceholderText(placeholder)
+        if mono:
+            self.setFont(mono_font())
+        self.textChanged.connect(self.changed)
+
+    def value(self) -> Any:
+        text = self.text().strip()
+        return text or None if self._optional else text
+
+    def set_value(self, value: Any) -> None:
+        self.setText(value or "")
+
+    def problem(self) -> str | None:
+        """Why the text cannot be saved; None if it can."""
+        return None
+
+
+class SizeField(TextField):
+    """`title` names the field in error messages. Empty stands for no limit."""
+
+    def __init__(self, title: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent, placeholder="No limit")
+        self._title = title
+
+    def value(self) -> int | None:
+        """Bytes; None if the field is empty or not a size (then `problem` says so)."""
+        return parse_size(self.text().strip())
+
+    def set_value(self, value: int | None) -> None:
+        """Show a size so that it parses back to the same number of bytes."""
+        self.setText("" if value is None else exact_size(value))
+
+    def problem(self) -> str | None:
+        text = self.text().strip()
+        if not text or parse_size(text) is not None:
+            return None
+        return f"{self._title} must be a size, such as 500 MB or 2 GiB."
+
+
+_UNITS = {"ms": 1, "s": 1_000, "sec": 1_000, "min": 60_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DURATION = re.compile(r"([0-9]{1,12}|[0-9]{1,9}\.[0-9]{1,3})\s*([a-z]+)", re.ASCII)
+
+
+def parse_duration(text: str) -> int | None:
+    """Milliseconds; None if it is no number with a unit, or no whole number of milliseconds."""
+    found = _DURATION.fullmatch(text.strip().lower().replace(",", ""))
+    if found is None or found[2] not in _UNITS:
+        return None
+    ms = round(float(found[1]) * _UNITS[found[2]], 6)
+    return int(ms) if ms == int(ms) else None
+
+
+class DurationField(TextField):
+    """A length of time with its unit, such as 500 ms, 10 s or 5 min. `title` names the field in `problem`; `low` and
+    `high` are its bounds in milliseconds.
+    """
+
+    def __init__(self, title: str, low: int, high: int, parent: QWidget | None = None) -> None:
+        super().__init__(parent, placeholder=exact_duration(max(low, 1_000)))
+        self._title, self._low, self._high = title, low, high
+        self._valid = low
+
+    def range_text(self) -> str:
+        """`100 ms to 10 min`."""
+        return f"{exact_duration(self._low)} to {exact_duration(self._high)}"
+
+    def value(self) -> int:
+        """Milliseconds, in range or not; the last valid value where the text is no time."""
+        ms = parse_duration(self.text())
+        if ms is None:
+            return self._valid
+        if self._low <= ms <= self._high:
+            self._valid = ms
+        return ms
+
+    def set_value(self, value: int) -> None:
+        self._valid = value
+        self.setText(exact_duration(value))
+
+    def problem(self) -> str | None:
+        text = self.text().strip()
+        if not text:
+            return f"{self._title} is required: {self.range_text()}."
+        ms = parse_duration(text)
+        if ms is None:
+            example = "such as 500 ms, 10 s or 5 min"
+            return f"{self._title} must be a time with its unit, {example}, not “{quoted(text)}”."
+        if not self._low <= ms <= self._high:
+            return f"{self._title} must be {self.range_text()}, not {quoted(text)}."
+        return None
+
+
+_DECIMAL = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,6})?", re.ASCII)
+_MARGIN = 8
+
+
+class DecimalField(TextField):
+    """A number that may have decimals, from more than 0, or 0 if `zero`, to `high`. An empty field is None where it has
+    a placeholder. `unit` is shown at the end.
+    """
+
+    def __init__(
+        self, title: str, high: float, parent: QWidget, *, unit: str = "", zero: bool = True, placeholder: str = ""
+    ) -> None:
+        super().__init__(parent, placeholder=placeholder)
+        self._title, self._high, self._zero = title, high, zero
+        self.setAccessibleName(title)
+        self._unit = label(unit, "faint", self)
+        self._unit.adjustSize()
+        self.setTextMargins(0, 0, self._unit.width() + _MARGIN if unit else 0, 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Keep the unit at the right."""
+        super().resizeEvent(event)
+        size = self._unit.sizeHint()
+        self._unit.move(self.width() - size.width() - _MARGIN, (self.height() - size.height()) // 2)
+        self._unit.resize(size)
+
+    def set_value(self, value: float | None) -> None:
+        self.setText("" if value is None else f"{value:.10g}")
+
+    def value(self) -> float | None:
+        """None if it is empty or has a problem."""
+        text = self.text().strip()
+        return float(text) if _DECIMAL.fullmatch(text) and self.problem() is None else None
+
+    def problem(self) -> str | None:
+        text = self.text().strip()
+        if not text and self.placeholderText():
+            return None
+        bounds = f"{'0' if self._zero else 'more than 0'} to {self._high:,g}"
+        if not _DECIMAL.fullmatch(text):
+            given = f", not “{quoted(text)}”" if text else ""
+            return f"{self._title} must be a number, {bounds}{given}."
+        number = float(text)
+        if number > self._high or (number == 0 and not self._zero):
+            return f"{self._title} must be {bounds}, not {number:,g}."
+        return None
+
+
+class TextArea(QPlainTextEdit):
+    """Several lines, `height` pixels of them; Tab moves the focus on."""
+
+    changed = Signal()
+
+    def __init__(self, height: int, parent: QWidget | None = None, *, placeholder: str = "", mono: bool = True) -> None:
+        super().__init__(parent)
+        if mono:
+            self.setFont(mono_font())
+        self.setTabChangesFocus(True)
+        self.setPlaceholderText(placeholder)
+        self.setFixedHeight(height)
+        self.textChanged.connect(self.changed)
+
+    def value(self) -> Any:
+        return self.toPlainText().strip()
+
+    def set_value(self, value: Any) -> None:
+        self.setPlainText(value)
+
+    def problem(self) -> str | None:
+        """Why the text cannot be saved; None if it can."""
+        return None
+
+
+class NameLines(TextArea):
+    """A name on each line that is not empty."""
+
+    def value(self) -> tuple[str, ...]:
+        return tuple(name for line in self.toPlainText().split("\n") if (name := line.strip()))
+
+    def set_value(self, value: tuple[str, ...]) -> None:
+        self.setPlainText("\n".join(value))
+
+
+class HeaderLines(TextArea):
+    """A header on each line; `title` names the field in `problem`."""
+
+    def __init__(self, title: str, parent: QWidget | None = None, *, placeholder: str = "") -> None:
+        super().__init__(64, parent, placeholder=placeholder)
+        self._title = title
+
+    def value(self) -> Headers:
+        """Up to the first malformed line, which `problem` names."""
+        return parse_lines(self.toPlainText())[0]
+
+    def set_value(self, value: Headers) -> None:
+        self.setPlainText(to_lines(value))
+
+    def problem(self) -> str | None:
+        return parse_lines(self.toPlainText(), self._title)[1]
+
+
+def parse_lines(text: str, field: str = "Response headers") -> tuple[Headers, str | None]:
+    """The headers, and an error about the first malformed line; empty lines are skipped."""
+    headers: list[tuple[str, str]] = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        name, colon, value = line.partition(":")
+        if not colon or not name.strip():
+            return tuple(headers), f"{field}: line {number} must read “Name: value”."
+        headers.append((name.strip(), value.strip()))
+    return tuple(headers), None
+
+
+def to_lines(headers: Headers) -> str:
+    return "\n".join(f"{name}: {value}" for name, value in headers)
