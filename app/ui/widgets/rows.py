@@ -52,7 +52,7 @@ class Column(Generic[R]):
 
 
 class Rows(QAbstractTableModel, Generic[R]):
-    """A record in each row. Subclasses change `_rows` between the calls that Qt demands."""
+    """A record in each row."""
 
     def __init__(self, columns: Sequence[Column[R]], parent: QObject | None = None) -> None:
         super().__init__(parent)
