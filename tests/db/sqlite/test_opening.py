@@ -184,3 +184,12 @@ async def test_a_database_locked_by_another_program_says_so(tmp_path: Path, monk
     await add(store, 1)
     await store.close()
     assert query(tmp_path, "SELECT count(*) FROM capture") == [(201,)]
+
+
+async def test_the_number_of_the_store_is_in_the_file_from_the_start(tmp_path: Path) -> None:
+    """Not only in the log: without it the file of another store could not be told from this one."""
+    for _ in range(2):
+        store = await Store.open(tmp_path, lambda _: None)
+        header = (tmp_path / "hookline.db").read_bytes()[:100]
+        await store.close()
+        assert int.from_bytes(header[60:64]) == connection_module.store_number(store.account.instance_id)
