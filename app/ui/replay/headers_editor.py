@@ -17,29 +17,12 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import label
 from app.ui.widgets.rows import Column, Index, Rows, RowsView
 from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.text_fields import header_lines, parse_headers
 
 NAME, VALUE = 0, 1
 TABLE, TEXT = "table", "text"
 NAME_WIDTH = 200
 BAR_HEIGHT = 28
-
-
-def header_lines(headers: Headers) -> str:
-    """One `Name: value` on each line."""
-    return "\n".join(f"{name}: {value}" for name, value in headers)
-
-
-def parse_headers(text: str) -> tuple[Headers, str | None]:
-    """The headers, and what is wrong with the first malformed line; empty lines are skipped."""
-    headers: list[tuple[str, str]] = []
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        name, colon, value = line.partition(":")
-        if not colon or not name.strip():
-            return tuple(headers), f"Line {number} must read “Name: value”."
-        headers.append((name.strip(), value.strip()))
-    return tuple(headers), None
 
 
 class HeadersModel(Rows[tuple[str, str]]):

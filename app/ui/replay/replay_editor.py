@@ -31,7 +31,7 @@ from app.core.replay.spec import (
 from app.ui.replay.body_editor import BodyEditor
 from app.ui.replay.body_text import EditableText
 from app.ui.replay.editable_request import EditableRequest, destinations
-from app.ui.replay.headers_editor import HeadersEditor, header_lines
+from app.ui.replay.headers_editor import HeadersEditor
 from app.ui.replay.replay_text import attempt_text
 from app.ui.replay.response_pane import ResponsePane
 from app.ui.replay.single_replay import replay_and_wait
@@ -47,6 +47,7 @@ from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, plain_tooltip
+from app.ui.widgets.text_fields import header_lines
 from app.ui.widgets.unsaved import EditDialog
 
 SIZE = QSize(1180, 800)

@@ -13,7 +13,6 @@ from app.core.bodies.media_types import is_json, media_type
 from app.core.delivery import Attempt
 from app.core.text import clock_time, count_of, ms_text
 from app.ui.replay.body_text import EditableText, editable_text
-from app.ui.replay.headers_editor import header_lines
 from app.ui.replay.replay_text import attempt_text
 from app.ui.replay.single_replay import SendResult
 from app.ui.replay.text_edit import TextEdit
@@ -25,6 +24,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Pill
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.text_fields import header_lines
 
 BODY_MAX = 64 * 1024
 """Bytes of the body shown here; the Deliveries tab has all that is stored."""

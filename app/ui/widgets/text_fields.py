@@ -218,27 +218,28 @@ class HeaderLines(TextArea):
 
     def value(self) -> Headers:
         """Up to the first malformed line, which `problem` names."""
-        return parse_lines(self.toPlainText())[0]
+        return parse_headers(self.toPlainText())[0]
 
     def set_value(self, value: Headers) -> None:
-        self.setPlainText(to_lines(value))
+        self.setPlainText(header_lines(value))
 
     def problem(self) -> str | None:
-        return parse_lines(self.toPlainText(), self._title)[1]
+        return parse_headers(self.toPlainText(), self._title)[1]
 
 
-def parse_lines(text: str, field: str = "Response headers") -> tuple[Headers, str | None]:
-    """The headers, and an error about the first malformed line; empty lines are skipped."""
+def parse_headers(text: str, field: str = "") -> tuple[Headers, str | None]:
+    """The headers, and what is wrong with the first malformed line of this field; empty lines are skipped."""
     headers: list[tuple[str, str]] = []
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
-            return tuple(headers), f"{field}: line {number} must read “Name: value”."
+            return tuple(headers), f"{f'{field}: line' if field else 'Line'} {number} must read “Name: value”."
         headers.append((name.strip(), value.strip()))
     return tuple(headers), None
 
 
-def to_lines(headers: Headers) -> str:
+def header_lines(headers: Headers) -> str:
+    """One `Name: value` on each line."""
     return "\n".join(f"{name}: {value}" for name, value in headers)

@@ -18,8 +18,8 @@ from app.core.replay.spec import (
     ReplayState,
 )
 from app.ui.replay.body_text import EditableText, editable_text
-from app.ui.replay.headers_editor import header_lines, parse_headers
 from app.ui.replay.replay_text import counts_text, is_single, plan_text, speed_text, title_text, with_bars
+from app.ui.widgets.text_fields import header_lines, parse_headers
 
 ALL = MatchingRequests(endpoint_id=1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.ui.widgets.text_fields import parse_lines, to_lines
+from app.ui.widgets.text_fields import header_lines, parse_headers
 
 
 @given(
@@ -17,15 +17,15 @@ from app.ui.widgets.text_fields import parse_lines, to_lines
     )
 )
 def test_what_is_written_is_read_back(pairs: list[tuple[str, str]]) -> None:
-    assert parse_lines(to_lines(tuple(pairs))) == (tuple(pairs), None)
+    assert parse_headers(header_lines(tuple(pairs))) == (tuple(pairs), None)
 
 
 def test_the_first_bad_line_is_named() -> None:
-    headers, problem = parse_lines("A: 1\n\nbroken\n: x")
+    headers, problem = parse_headers("A: 1\n\nbroken\n: x", "Response headers")
     assert headers == (("A", "1"),)
     assert problem is not None
     assert "line 3" in problem
 
 
 def test_order_case_and_repeats_stay() -> None:
-    assert parse_lines("x-a: 1\nX-A:2\nx-a: 3")[0] == (("x-a", "1"), ("X-A", "2"), ("x-a", "3"))
+    assert parse_headers("x-a: 1\nX-A:2\nx-a: 3")[0] == (("x-a", "1"), ("X-A", "2"), ("x-a", "3"))
