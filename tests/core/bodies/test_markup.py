@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.core.bodies.escape import escape
@@ -27,6 +27,8 @@ def ink(text: str) -> str:
     return escape(re.sub(r"[ \t\n\r\f]", "", text))
 
 
+@example("<!DOCTYPE[", xml.write)
+@example("<!DOCTYPE a [ <!ENTITY b 'c'> \n", xml.write)
 @given(markup, formatters)
 def test_nothing_but_white_space_is_lost_or_added(text: str, write: Write) -> None:
     shown = re.sub(r"\\[nrt]|\\x0c", "", joined(formatted(write, text)[0]))

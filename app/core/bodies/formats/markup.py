@@ -241,9 +241,10 @@ class _Markup:
                 return
             subset = mark == "[" or (subset and mark == ">")
             if subset:
-                flow.new_row(1)
                 spaces = SPACES.match(text, at)
                 begin = at = spaces.end() if spaces else at
+                if at < len(text):
+                    flow.new_row(1)
         self._at = len(text)
         yield from flow.verbatim("literal", text[begin:], entities=False)
         self._report_end("a declaration")
