@@ -16,13 +16,12 @@ from app.core.doctor import Check, Finding, findings, ok, problem, warning
 from app.core.errors import HooklineError
 from app.core.resources import resource
 from app.core.settings import Settings
-from app.core.tunnel.program import install_text, is_ssh
-from app.core.tunnel.spec import read_folder
+from app.core.tunnel.spec import install_text, is_ssh, read_folder
 from app.core.tunnel.tunnel import DOWN
 from app.data_folder import folder_checks, runtime_file, settings_file, tunnel_options
 from app.data_folder.folder_checks import locked_by, was_unclean
 from app.db.sqlite.backup.database_checks import CLOCK, DATABASE, INDEX, check_clock, check_database, check_index
-from app.db.sqlite.deliveries.target_troubles import FORWARDING, check_forwarding
+from app.db.sqlite.deliveries.targets import FORWARDING, check_forwarding
 from app.server.api.auth import FILE_NAME as TOKEN_NAME
 from app.server.listening import find_holder
 from app.server.tunnel.launch import installed_path

@@ -1,4 +1,4 @@
-"""The window of an open application, and how it is opened: at the first start, at later ones, by links.
+"""The window of an open application: what it is handed, and how it is opened, also by later starts and by links.
 
 `gui.py` imports this on a thread while the store opens, because it imports all of the window's modules.
 """
@@ -11,13 +11,66 @@ from app import __version__
 from app.application import Application
 from app.cli.options import WindowOptions
 from app.core.launch_request import LaunchAction
-from app.services import services_of
+from app.db.sqlite.backup.restore import RestoreStaging
+from app.server.send_test import SendTest
+from app.system.about import About
+from app.system.autostart.autostart import autostart_for
 from app.ui.gui_application import GuiApplication
+from app.ui.services import Services
 from app.ui.shell.deep_links import DeepLinks
 from app.ui.shell.main_window import MainWindow
 from app.ui.single_instance import SingleInstance
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+from hookline.running import usual_folder
+
+
+def _keep_running() -> None:
+    """The default for `restart_restored`."""
+
+
+def services_of(application: Application, restart_restored: Callable[[], None] = _keep_running) -> Services:
+    """`application` must be open. `restart_restored` restarts the program with the backup that was staged."""
+    store, refused = application.store, application.refused
+
+    def listening() -> str | None:
+        address = application.addresses.listening
+        if address is None:
+            return None
+        host, port = address
+        return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+    return Services(
+        store=store,
+        deletes=store.trash,
+        replays=application.replays,
+        tunnels=application.tunnels,
+        restores=RestoreStaging(application.folder, lambda: application.settings.disk_reserve),
+        restart_restored=restart_restored,
+        refused=refused,
+        bus=application.bus,
+        capture_url=application.addresses.capture_url,
+        providers=application.catalogue.names,
+        provider_marks=application.catalogue.marks,
+        own_bases=application.addresses.own_bases,
+        listening=listening,
+        settings=lambda: application.settings,
+        overridden=lambda: application.current_settings.overridden,
+        apply_settings=application.apply_settings,
+        send_test=SendTest(store.captures, refused, application.bus, application.addresses).send,
+        about=About(
+            application.folder,
+            store=store,
+            refused=refused,
+            settings=application.current_settings,
+            addresses=application.addresses,
+            troubles=application.troubles,
+            uptime_s=application.uptime_s,
+        ),
+        autostart=autostart_for(application.folder if application.folder != usual_folder() else None),
+        data_folder=application.folder,
+        version=__version__,
+    )
 
 
 class WindowSession:

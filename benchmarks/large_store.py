@@ -19,7 +19,7 @@ from app.db.encoded_headers import encode_headers
 from app.db.sqlite.connection import open_writer
 from app.db.sqlite.counts import request_bytes
 from app.db.sqlite.raw_sql import raw
-from app.db.sqlite.schema.schema import NOBODY
+from app.db.sqlite.schema import NOBODY
 from app.db.sqlite.store import Store
 from app.db.sqlite.writer.insert import insert
 

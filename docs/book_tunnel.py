@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 from PySide6.QtWidgets import QScrollArea
 
-from app import services
+from app import window_session
 from app.application import Application
 from app.core.about import Component, Fact
 from app.core.clock import now_us
@@ -20,8 +20,7 @@ from app.core.errors import InvalidFieldsError
 from app.core.model import Endpoint
 from app.core.resources import resource
 from app.core.rules import FieldError
-from app.core.tunnel.program import FoundProgram
-from app.core.tunnel.spec import read_folder
+from app.core.tunnel.spec import FoundProgram, read_folder
 from app.core.tunnel.tunnel import OutdatedUrl, Probe, TunnelState, TunnelUrl
 from app.system import about as system_about
 from app.ui.qr.dialog import QrDialog
@@ -77,7 +76,7 @@ class About:
 
 def services_of(application: Application, restart_restored: Callable[[], None]) -> Services:
     """Those of the program, with a stand-in for the tunnel."""
-    real = services.services_of(application, restart_restored)
+    real = window_session.services_of(application, restart_restored)
     tunnels = FakeTunnels(application.bus, programs())
     about = About(real.about, tunnels)
 

@@ -23,7 +23,7 @@ from peewee import Model, SchemaManager, SqliteDatabase
 
 from app.core.providers import provider
 from app.core.tunnel import spec
-from app.db.sqlite.schema import schema
+from app.db.sqlite import schema
 from tests.fonts import WIDE, configuration
 
 ROOT = Path(__file__).parents[1]

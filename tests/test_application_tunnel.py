@@ -16,7 +16,7 @@ from app.core.errors import InvalidFieldsError
 from app.core.events import TunnelChanged
 from app.core.target import TargetDraft
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
-from app.services import services_of
+from app.window_session import services_of
 from tests.e2e.senders import post
 from tests.factories import draft
 from tests.stand_in_tunnel import URL

@@ -12,8 +12,17 @@ from typing import Any
 import msgspec
 
 from app.core.events import Bus
-from app.core.tunnel.program import AddressHeader, TunnelOption, TunnelProgram
-from app.core.tunnel.spec import FailureRule, ProbeSpec, ProgramSpec, RunSpec, StopSpec, UrlRule
+from app.core.tunnel.spec import (
+    AddressHeader,
+    FailureRule,
+    ProbeSpec,
+    ProgramSpec,
+    RunSpec,
+    StopSpec,
+    TunnelOption,
+    TunnelProgram,
+    UrlRule,
+)
 from app.data_folder import tunnel_options
 from app.db.sqlite.store import Store
 from app.server.addresses import Addresses

@@ -81,7 +81,7 @@ def share(text: str) -> float:
 
 def scale(text: str) -> float:
     """What gaps are multiplied by, from a speed such as `2x` or `0.5`."""
-    from app.core.replay.replay_rules import SCALE_MAX  # start-up time: few commands take one
+    from app.core.replay.spec import SCALE_MAX  # start-up time: few commands take one
 
     speed = _number(re.sub("[x×]$", "", text))
     if speed is None or speed <= 0 or 1 / speed > SCALE_MAX:
@@ -91,7 +91,7 @@ def scale(text: str) -> float:
 
 def moment(text: str) -> str:
     """RFC 3339, from a local time, a day, or how long ago."""
-    from app.core.search.filter_values import read_moment  # start-up time: few commands take one
+    from app.core.search.filters import read_moment  # start-up time: few commands take one
     from app.core.search.query import QueryError  # as above
     from app.core.search.tokens import Text  # as above
 

@@ -12,8 +12,8 @@ from app import __version__
 from app.cli.errors import CliError, Exit
 from app.cli.option_names import names_of
 from app.cli.options import NAMES, START_NAMES, add_listen, add_serve, listen_parser, start_parser
-from app.core.closest import closest
 from app.core.links import link_to_endpoint, link_to_request, looks_like_link
+from app.core.text import closest
 from hookline.running import FOLDER_VARIABLE
 
 DESCRIPTION = (

@@ -1,8 +1,8 @@
-"""Formats numbers, sizes and times, for the window and the command line."""
+"""Formats numbers, sizes and times, for the window and the command line, and finds what a mistyped word meant."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from app.core.bodies.escape import escape
@@ -203,3 +203,14 @@ def exact_duration(ms: int) -> str:
 def source_text(address: str, port: int) -> str:
     """Where a request came from. A tunnel tells the client's address without its port, which is 0 then."""
     return f"{address} port {port}" if port else address
+
+
+ALIKE = 0.7
+"""With difflib's own 0.6, `bogus` would mean `logs`."""
+
+
+def closest(word: str, known: Iterable[str]) -> str | None:
+    """The known word, in lower case, most similar to this one, if there is one."""
+    from difflib import get_close_matches  # start-up time: only who mistypes needs it
+
+    return next(iter(get_close_matches(word.lower(), list(known), 1, ALIKE)), None)

@@ -16,7 +16,7 @@ from app.core.errors import HooklineError
 from app.core.model import SentTest
 from app.core.text import sent_text
 from app.server.test_request import HEADER
-from app.services import services_of
+from app.window_session import services_of
 from tests.factories import draft
 from tests.server.capture.support import Clock
 from tests.support import free_port, until

@@ -17,10 +17,10 @@ from app import __version__
 from app.application import Application
 from app.core.about import duration_text, report_text, without_home
 from app.core.model import Auth, EndpointDraft, ResponseSettings
-from app.services import services_of
 from app.system import installation, licences
 from app.system.about import how_it_runs, system_facts
 from app.ui.theme import icons
+from app.window_session import services_of
 from tests import factories
 
 ROOT = Path(__file__).parents[2]

@@ -16,7 +16,6 @@ from PySide6.QtWidgets import QApplication
 
 from app.application import Application
 from app.core.model import Endpoint
-from app.services import services_of
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.messages import Messages
 from app.ui.request.tabs.tabs import BODY, HEADERS
@@ -26,6 +25,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.widgets.question import Question
 from app.ui.widgets.switch import Switch
+from app.window_session import services_of
 from tests.e2e.senders import Answer, post
 from tests.ui.waiting import activate, settle, until
 

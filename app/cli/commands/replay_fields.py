@@ -21,7 +21,7 @@ from app.cli.commands.requests import QUERY_HELP
 from app.cli.errors import CliError, Exit
 from app.cli.field_options import header_of
 from app.core.hop_by_hop import end_to_end
-from app.core.replay.replay_rules import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX
+from app.core.replay.spec import CONCURRENCY_MAX, DELAY_MAX_MS, GAP_MAX_MS, RATE_MAX, TIMES_MAX
 
 if TYPE_CHECKING:
     from hookline.records import RequestHead

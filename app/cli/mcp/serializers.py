@@ -19,8 +19,7 @@ from app.cli.mcp.shapes import (
 from app.core.clock import microseconds, rfc3339
 from app.core.delivery_text import reason_text
 from app.core.gist.words import MORE, shortened
-from app.core.redaction.headers import redacted_headers
-from app.core.redaction.in_text import redacted_text, redacted_url
+from app.core.redaction.in_text import redacted_headers, redacted_text, redacted_url
 from hookline.records import Attempt, Delivery, Endpoint, RequestHead, Status, Summary
 
 TEXT_MAX = 2_000

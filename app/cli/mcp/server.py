@@ -18,7 +18,7 @@ from app import __version__
 from app.cli.mcp.acting_tools import ActingTools
 from app.cli.mcp.serializers import Serializer
 from app.cli.mcp.tools import Connect, ReadTools
-from app.core.closest import closest
+from app.core.text import closest
 
 INSTRUCTIONS = (
     "Hookline captures webhooks on this computer: an endpoint is a URL, and every HTTP request to it is stored exactly"

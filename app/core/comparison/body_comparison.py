@@ -6,17 +6,55 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from msgspec.structs import replace
 
 from app.core.bodies.charset import detect, in_single_bytes
 from app.core.bodies.decompressor import Decompressor, codings, unsupported_reason
+from app.core.bodies.escape import escape
 from app.core.bodies.media_types import is_json, media_type
-from app.core.comparison.difference import Difference, difference, quoted
 from app.core.comparison.json_path import JsonPath, Key, PathMatcher, path_text
 from app.core.record import Headers, Record
 from app.core.text import count_of
+
+QUOTED_MAX = 60
+"""Characters of a value in the text of a difference."""
+_BEFORE = 20
+
+
+class Difference(Record, frozen=True):
+    """`where` is the header's name, the JSON path, or `line 3`; empty for the status and for a whole body.
+
+    `text` is one line that says it all. `first` and `second` are the quoted values; None: not in that response.
+    """
+
+    part: Literal["status", "headers", "body"]
+    where: str
+    text: str
+    first: str | None = None
+    second: str | None = None
+
+
+def difference(
+    part: Literal["status", "headers", "body"], where: str, first: str | None, second: str | None, label: str = ""
+) -> Difference:
+    """`label` begins the text; without one, `where` does."""
+    name = label or where
+    if first is None or second is None:
+        which, value = ("second", second) if first is None else ("first", first)
+        text = f"{name}, only in the {which} response: {value}"
+    else:
+        text = f"{name}: {first} → {second}"
+    return Difference(part=part, where=where, text=text, first=first, second=second)
+
+
+def quoted(text: str, at: int = 0) -> str:
+    """`“text”` on one line, a cut-out around character `at` if it is long."""
+    start = max(0, min(at - _BEFORE, len(text) - QUOTED_MAX))
+    end = min(len(text), start + QUOTED_MAX)
+    return f"“{'…' if start else ''}{escape(text[start:end])}{'…' if end < len(text) else ''}”"
+
 
 LINES_MAX = 1_000
 """Between their common beginning and end, texts with more lines than this are not aligned: the time grows with the

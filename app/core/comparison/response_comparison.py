@@ -6,8 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import chain, islice
 
-from app.core.comparison.body_comparison import aligned, body_differences, compared_body
-from app.core.comparison.difference import Difference, difference, quoted
+from app.core.comparison.body_comparison import Difference, aligned, body_differences, compared_body, difference, quoted
 from app.core.comparison.json_path import JsonPath
 from app.core.record import Headers, Record
 

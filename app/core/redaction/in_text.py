@@ -26,8 +26,9 @@ from app.core.redaction.names import (
     SIMPLE_STEMS,
     WORDS,
     is_secret,
+    is_secret_header,
 )
-from app.core.redaction.secret import REDACTED, Secret, replaced
+from app.core.redaction.secret import REDACTED, Secret, replaced, without_secret
 
 # Runs are possessive, so that what does not match is read once.
 _KEYS = (
@@ -352,3 +353,19 @@ def redacted_url(url: str, mark: str = REDACTED) -> str:
 def redacted_text(text: str, mark: str = REDACTED) -> str:
     """A text for people without the secrets in it."""
     return replaced(text, text_secrets(text), mark)
+
+
+def redacted_headers(
+    headers: Iterable[tuple[str, str]], secret: str = "", mark: str = REDACTED
+) -> list[tuple[str, str]]:
+    """The headers without the values of secret ones, and without the secrets in others; an authentication scheme such
+    as `Bearer` stays. `secret` is the name of one that is known to be secret."""
+    return [
+        (
+            name,
+            without_secret(value, mark)
+            if is_secret_header(name, value) or name.lower() == secret.lower()
+            else redacted_text(value, mark),
+        )
+        for name, value in headers
+    ]

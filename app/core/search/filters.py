@@ -2,23 +2,228 @@
 
 from __future__ import annotations
 
+import ipaddress
+import re
 from collections.abc import Callable
+from datetime import datetime, timedelta
 
-from app.core.closest import closest
+from app.core.clock import EPOCH
 from app.core.model import METHODS, DeliveryState
 from app.core.record import Record
-from app.core.search.filter_values import (
-    read_header,
-    read_json_test,
-    read_moment,
-    read_name,
-    read_network,
-    read_size,
-    read_status,
-    read_text,
+from app.core.search.query import (
+    Choice,
+    Condition,
+    Contains,
+    HeaderTest,
+    JsonTest,
+    Network,
+    Operator,
+    QueryError,
+    Range,
+    TimePoint,
 )
-from app.core.search.query import Choice, Condition, QueryError
 from app.core.search.tokens import Text
+from app.core.sizes import LARGEST, parse_size
+from app.core.text import closest
+
+_COMPARED = re.compile(r"(<=|>=|<|>|=)(.*)", re.DOTALL)
+_CLASS = re.compile(r"([1-5])xx", re.IGNORECASE)
+_STATUS = re.compile(r"[1-9][0-9]{2}")
+
+
+def read_status(value: Text) -> Range:
+    """`200`, `5xx`, `>=400`, `400..499`."""
+    group = _CLASS.fullmatch(value.characters)
+    if group:
+        first = int(group[1]) * 100
+        return Range(low=first, high=first + 99)
+    return _range(value, _status, "not a status: write it as 200, 5xx, >=400 or 400..499")
+
+
+def read_size(value: Text) -> Range:
+    """`0`, `>10k`, `<1.5M`, `5k..10k`, in bytes; k, M, G are decimal, KiB, MiB, GiB binary."""
+    return _range(value, parse_size, "not a size: write it as 512, >10k, <1M or 5k..10k")
+
+
+def _range(value: Text, number: Callable[[str], int | None], wrong: str) -> Range:
+    low, dots, high = value.characters.partition("..")
+    if dots:
+        first, last = (number(low) if low else 0), (number(high) if high else LARGEST)
+        if first is not None and last is not None and low + high:
+            if first > last:
+                raise QueryError(
+                    f"{value.characters} is an empty range: it ends before it starts.", value.start, value.end
+                )
+            return Range(low=first if low else None, high=last if high else None)
+    else:
+        compared = _COMPARED.fullmatch(value.characters)
+        operator, text = (compared[1], compared[2]) if compared else ("=", value.characters)
+        found = number(text)
+        if found is not None:
+            return {
+                "=": Range(low=found, high=found),
+                ">": Range(low=found + 1, high=None),
+                ">=": Range(low=found, high=None),
+                "<": Range(low=None, high=found - 1),
+                "<=": Range(low=None, high=found),
+            }[operator]
+    raise QueryError(f"“{value.characters}” is {wrong}.", value.start, value.end)
+
+
+def _status(text: str) -> int | None:
+    return int(text) if _STATUS.fullmatch(text) and text.isascii() else None
+
+
+_COMPARISONS = "=!<>~"
+_TWO: dict[str, Operator] = {"!=": "!=", "<=": "<=", ">=": ">="}
+_ONE: dict[str, Operator] = {"=": "=", "<": "<", ">": ">", "~": "~"}
+MAX_STEPS = 50
+
+
+def read_json_test(value: Text) -> JsonTest:
+    """`data.items[0].id`, `data.amount>1000`, `items.*.sku=A-1`; quoted keys can contain dots."""
+    at = value.find(_COMPARISONS)
+    if at < 0:
+        colon = value.find(":")
+        if colon >= 0:
+            meant = f"json:{value.characters[:colon]}={value.characters[colon + 1 :]}"
+            message = f'“:” is not a comparison. Write {meant}; quote a key with a colon, as in json:"a:b".'
+            raise QueryError(message, value.offsets[colon], value.offsets[colon] + 1, "=")
+        return JsonTest(path=_json_path(value), operator="exists")
+    signs = value.characters[at : at + 2]
+    operator = _TWO.get(signs) or _ONE.get(signs[:1])
+    if operator is None:
+        raise QueryError(
+            "“!” must be followed by “=”, as in json:state!=done.", value.offsets[at], value.offsets[at] + 1
+        )
+    rest = at + len(operator)
+    if value.find(_COMPARISONS, rest) == rest:
+        wrong = value.characters[at : rest + 1]
+        message = (
+            f"“{wrong}” is not a comparison. Use =, !=, <, <=, >, >= or ~; quote a value that begins with one of them,"
+            f' as in json:a{operator}"{value.characters[rest]}x".'
+        )
+        raise QueryError(message, value.offsets[at], value.offsets[rest] + 1, operator)
+    if rest == len(value.characters) and operator not in ("=", "!="):
+        message = f"“{operator}” needs a value after it, as in json:data.amount{operator}1000."
+        raise QueryError(message, value.offsets[at], value.end)
+    return JsonTest(path=_json_path(value.part(0, at)), operator=operator, value=value.characters[rest:])
+
+
+def _json_path(text: Text) -> tuple[str | None, ...]:
+    if text.characters.startswith("$.") and not text.quoted[0]:
+        text = text.part(2)
+    steps: list[str | None] = []
+    begin = 0
+    while True:
+        end = text.find(".[", begin)
+        steps.append(_json_step(text, begin, len(text.characters) if end < 0 else end))
+        while end >= 0 and text.characters[end] == "[":
+            close = text.find("]", end)
+            if close < 0:
+                raise QueryError("This bracket is not closed.", text.offsets[end], text.end)
+            steps.append(_json_item(text, end, close))
+            end = close + 1 if close + 1 < len(text.characters) else -1
+            if end >= 0 and (text.characters[end] not in ".[" or text.quoted[end]):
+                raise QueryError("Write a dot between the steps of a path.", text.offsets[end], text.end)
+        if len(steps) > MAX_STEPS:
+            raise QueryError(f"A path can have at most {MAX_STEPS} steps.", text.start, text.end)
+        if end < 0:
+            return tuple(steps)
+        begin = end + 1
+
+
+def _json_step(text: Text, begin: int, end: int) -> str | None:
+    if begin == end:
+        offset = text.offsets[begin] if begin < len(text.offsets) else text.end
+        message = "A step of the path is missing: write it as in json:data.object.amount>1000."
+        raise QueryError(message, min(offset, text.end), text.end)
+    characters = text.characters[begin:end]
+    return None if characters == "*" and not text.quoted[begin] else characters
+
+
+def _json_item(text: Text, opening: int, close: int) -> str | None:
+    inner = text.characters[opening + 1 : close]
+    if inner in ("", "*"):
+        return None
+    if not (inner.isascii() and inner.isdigit()):
+        message = "Brackets must contain the number of an item, or * for any."
+        raise QueryError(message, text.offsets[opening], text.offsets[close] + 1)
+    return str(int(inner)) if len(inner) < 12 else inner
+
+
+_AGO = re.compile(r"([0-9]{1,6})(s|min|m|h|d|w)", re.IGNORECASE | re.ASCII)
+_SECONDS = {"s": 1, "m": 60, "min": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DAYS_BACK = {"today": 0, "yesterday": 1}
+_DATE_OR_TIME = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}([Tt ][0-9]{2}:[0-9]{2}(:[0-9]{2}([.,][0-9]{1,6})?)?.{0,6})?", re.ASCII
+)
+
+
+def read_moment(value: Text) -> TimePoint:
+    """`90s`, `15m`, `2h`, `3d`, `1w` ago; `today`, `yesterday`, `2026-11-01` at 00:00; `2026-11-01T09:30[:00][Z]`."""
+    text = value.characters
+    ago = _AGO.fullmatch(text)
+    if ago:
+        return TimePoint(at=None, ago=int(ago[1]) * _SECONDS[ago[2].lower()] * 1_000_000)
+    at = _calendar_time(text)
+    if at is None:
+        forms = "how long ago (15m, 2h, 3d), a day (2026-11-01) or a time (2026-11-01T09:30)"
+        raise QueryError(f"“{text}” is not a time: write {forms}.", value.start, value.end)
+    return TimePoint(at=at)
+
+
+def _calendar_time(text: str) -> int | None:
+    """In µs since the epoch; None for an invalid day, or one outside the range of the system's calendar."""
+    try:
+        if text.lower() in _DAYS_BACK:
+            day = datetime.now().astimezone().date() - timedelta(days=_DAYS_BACK[text.lower()])
+            return _epoch_us(datetime.fromisoformat(day.isoformat()))
+        if _DATE_OR_TIME.fullmatch(text):
+            return _epoch_us(datetime.fromisoformat(text.upper()))
+    except (ValueError, OverflowError, OSError):  # OSError: astimezone() on Windows, before 1970
+        return None
+    return None
+
+
+def _epoch_us(moment: datetime) -> int:
+    return (moment.astimezone() - EPOCH) // timedelta(microseconds=1)
+
+
+def read_network(value: Text) -> Network:
+    """`203.0.113.7` or `10.0.0.0/8`."""
+    text = value.characters
+    try:
+        found = ipaddress.ip_network(text, strict=False) if "/" in text else ipaddress.ip_address(text)
+    except ValueError:
+        message = f"“{text}” is not an address: write it as 203.0.113.7, or a network as 10.0.0.0/8."
+        raise QueryError(message, value.start, value.end) from None
+    return Network(network=str(found))
+
+
+def read_text(value: Text) -> Contains:
+    return Contains(text=value.characters)
+
+
+def read_name(value: Text) -> Choice:
+    """Any value, compared as a whole."""
+    return Choice(value=value.characters)
+
+
+def read_header(value: Text) -> HeaderTest:
+    """`x-id`, `x-id=7`, `x-id~7`."""
+    at = value.find("=~")
+    name = value.part(0, None if at < 0 else at)
+    if not name.characters:
+        raise QueryError("Name a header, as in header:x-github-event=push.", value.start, value.end)
+    colon = name.find(":")
+    if colon >= 0:
+        message = "Header names have no colon. To compare a value, write header:x-id=7, or header:x-id~7 for a part."
+        raise QueryError(message, name.offsets[colon], name.offsets[colon] + 1, "=")
+    if at < 0:
+        return HeaderTest(name=name.characters, operator="exists")
+    operator: Operator = "=" if value.characters[at] == "=" else "~"
+    return HeaderTest(name=name.characters, operator=operator, value=value.characters[at + 1 :])
 
 
 class FilterKind(Record, frozen=True):

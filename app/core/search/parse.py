@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from app.core.closest import closest
 from app.core.search.filters import FILTERS, OLD_NAMES, read_condition
 from app.core.search.query import All, Either, Filter, Not, Query, QueryError, Term, Word
 from app.core.search.tokens import Text, Token, tokens
+from app.core.text import closest
 
 MAX_TEXT = 2_000
 """Maximum characters of a search text."""

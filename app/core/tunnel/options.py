@@ -9,9 +9,7 @@ from collections.abc import Mapping, Sequence
 
 from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.tunnel.program import AddressHeader, TunnelOption, TunnelProgram
-from app.core.tunnel.spec import COMMAND, ProgramSpec
-from app.core.tunnel.template import filled
+from app.core.tunnel.spec import COMMAND, AddressHeader, ProgramSpec, TunnelOption, TunnelProgram, filled
 
 VALUE_MAX = 2_000
 ADDRESS_HEADER = "address_header"

@@ -1,18 +1,129 @@
-"""A file of the catalogue of tunnel programs: how one is started, what its output means, how it is stopped."""
+"""A file of the catalogue of tunnel programs (`resources/tunnels/`): how one is started, what its output means, how it
+is stopped."""
 
 from __future__ import annotations
 
 import re
+import sys
 import tomllib
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path, PurePath
 from typing import Literal
 
 import msgspec
 
 from app.core.record import Headers, Record
-from app.core.tunnel.program import TunnelProgram
-from app.core.tunnel.template import names_in
 from hookline.decoding import convert
+
+_NAME = re.compile(r"\{([a-z][a-z0-9_]*)\}")
+
+
+def names_in(text: str) -> list[str]:
+    return _NAME.findall(text)
+
+
+def is_complete(text: str, values: Mapping[str, str]) -> bool:
+    """Whether each name in `text` has a value that is not empty."""
+    return all(values.get(name) for name in names_in(text))
+
+
+def filled(text: str, values: Mapping[str, str], quoted: Callable[[str], str] = str) -> str:
+    """`text` with the values, each passed through `quoted`."""
+    return _NAME.sub(lambda found: quoted(values.get(found[1], "")), text)
+
+
+def arguments_of(
+    given: Sequence[str | tuple[str, ...]], values: Mapping[str, str], words: Mapping[str, Sequence[str]]
+) -> list[str]:
+    """A command's arguments. One that is `{name}` alone and has `words` becomes those.
+
+    A group is left out if a name in it has no value. The first of a group may be a condition that is no argument:
+    `?name` (it has a value) or `!name` (it has none).
+    """
+    arguments: list[str] = []
+    for one in given:
+        group = (one,) if isinstance(one, str) else one
+        if not isinstance(one, str):
+            if group[0][:1] in ("?", "!"):
+                if bool(values.get(group[0][1:])) is (group[0][0] == "!"):
+                    continue
+                group = group[1:]
+            if not all(is_complete(text, values) for text in group):
+                continue
+        for text in group:
+            found = _NAME.fullmatch(text)
+            arguments.extend(words[found[1]] if found and found[1] in words else [filled(text, values)])
+    return arguments
+
+
+class TunnelOption(Record, frozen=True):
+    """What the user can or must say before a program starts, such as the SSH server. `choices` () takes any text that
+    matches `pattern`; a `secret` is never shown or logged. Few need an `advanced` one."""
+
+    name: str
+    label: str
+    help: str = ""
+    required: bool = False
+    secret: bool = False
+    default: str = ""
+    placeholder: str = ""
+    pattern: str = ""
+    choices: tuple[str, ...] = ()
+    advanced: bool = False
+
+
+class AddressHeader(Record, frozen=True):
+    """The request header that holds the client's address. `take`: which of its comma-separated values is to be
+    believed."""
+
+    name: str
+    take: Literal["only", "first", "last"] = "only"
+
+
+class TunnelProgram(Record, frozen=True):
+    """A program that Hookline can run as a tunnel.
+
+    `executables` are the names it may have. `fixed_url`: its URL stays the same the next time, in any case or with one
+    of the options in `fixed_url_with`. `warnings` are said before it is used. `install` gives the command or sentence
+    for each system (`linux`, `macos`, `windows`).
+    """
+
+    id: str
+    name: str
+    summary: str
+    website: str
+    executables: tuple[str, ...]
+    install: dict[str, str]
+    options: tuple[TunnelOption, ...] = ()
+    address_header: AddressHeader | None = None
+    fixed_url: bool = False
+    fixed_url_with: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    def keeps_url(self, values: Mapping[str, str]) -> bool:
+        """Whether its URL is the same after another start with these values of the options."""
+        return self.fixed_url or any(values.get(name, "").strip() for name in self.fixed_url_with)
+
+
+class FoundProgram(Record, frozen=True):
+    """A program of the catalogue on this computer. `path` is None if it is not installed; `values` are the options the
+    user has saved, without secrets (`secrets_set` names those that have a value)."""
+
+    program: TunnelProgram
+    path: str | None
+    values: dict[str, str]
+    secrets_set: tuple[str, ...] = ()
+
+
+def is_ssh(path: str) -> bool:
+    """Whether a program's file is ssh itself: nothing of the service that it reaches is installed."""
+    return PurePath(path).stem.lower() == "ssh"
+
+
+def install_text(program: TunnelProgram) -> str:
+    """The command or sentence that installs it on this system."""
+    return program.install[{"darwin": "macos", "win32": "windows"}.get(sys.platform, "linux")]
+
 
 SYSTEMS = ("linux", "macos", "windows")
 GIVEN = ("port", "local_host", "target", "folder", "data")

@@ -17,7 +17,7 @@ from peewee import SqliteDatabase, fn
 from app.core.model import PART_SIZE
 from app.db.sqlite.counts import LOOSE, Freed, grow
 from app.db.sqlite.raw_sql import json_list, raw
-from app.db.sqlite.schema.schema import KEYS_PER_BODY, BodyModel, LooseBodyModel
+from app.db.sqlite.schema import KEYS_PER_BODY, BodyModel, LooseBodyModel
 
 FIRST_PART = "coalesce(capture.body_key, capture.seq)"
 """The key of the first part of a request's body."""

@@ -14,33 +14,27 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `sqlite/backup/integrity.py` | a connection and a thread of its own, for `quick_check` |
 | `sqlite/backup/rescue.py` | a file that may be damaged anywhere, row by row |
 | `sqlite/body_parts.py` | parts of bodies, in the statements of a commit and of each read |
+| `sqlite/captures.py` | any number of rows in one statement, for each capture; marks in steps, by pairs of columns |
+| `sqlite/cleanup.py` | pragmas; purges: a parameter used three times, `+seq` keeps SQLite from a wrong index |
+| `sqlite/clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
 | `sqlite/connection.py` | pragmas, and a check of the file before peewee may open it |
 | `sqlite/counts.py` | once in each commit of captures, and around each step of a purge |
-| `sqlite/deliveries/attempts.py` | the oldest attempts in one statement, and the index that marks where they begin |
 | `sqlite/deliveries/deliveries.py` | one for each delivery of a replay: 5 microseconds instead of 145 |
-| `sqlite/deliveries/delivery_results.py` | in each commit of theirs, all results that wait in a few statements |
-| `sqlite/deliveries/removed_targets.py` | in steps between captures, any number of rows in one statement |
-| `sqlite/deliveries/target_troubles.py` | a file that is opened without the store; reads fields of JSON |
+| `sqlite/deliveries/delivery_results.py` | all results that wait, in a few statements for a commit; the oldest attempts |
+| `sqlite/deliveries/targets.py` | any number of rows in one statement; a file that is opened without the store |
 | `sqlite/deliveries/unsent.py` | around each step of a purge, from a select that is passed in; `INDEXED BY` |
+| `sqlite/identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
+| `sqlite/migrations.py` | the statements of released versions, unchanged; files that may be of another program |
 | `sqlite/raw_sql.py` | transactions that begin by taking the lock, and savepoints |
 | `sqlite/reads/queries.py` | one request for each call that waits; counts from one index; joins in a fixed order |
 | `sqlite/reads/statistics.py` | the chart's counts name the only indexes that may be read (`INDEXED BY`) |
-| `sqlite/requests/identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |
-| `sqlite/requests/marks.py` | marks a whole endpoint read in steps between captures, by pairs of columns |
-| `sqlite/requests/response_times.py` | any number of rows in one statement, for each capture |
-| `sqlite/retention/clock_check.py` | joins in a fixed order: each endpoint's newest requests by the list's index |
-| `sqlite/retention/retention.py` | purges: joins in a fixed order |
-| `sqlite/schema/migrations.py` | the statements of released versions, unchanged |
-| `sqlite/schema/schema.py` | indexes with conditions, and triggers |
-| `sqlite/schema/schema_check.py` | files that may be of another program |
+| `sqlite/retention.py` | purges: joins in a fixed order |
+| `sqlite/schema.py` | indexes with conditions, and triggers |
 | `sqlite/search/descriptions.py` | any number of IDs as one parameter, with a part of each body |
 | `sqlite/search/indexing.py` | background steps that read the search text of requests |
-| `sqlite/search/scan.py` | the conditions are written by the search; each step is measured in milliseconds |
-| `sqlite/search/search.py` | the same |
+| `sqlite/search/search.py` | the conditions are written by the search; each step is measured in milliseconds |
 | `sqlite/search/sql_filter.py` | the same |
-| `sqlite/trash/cleanup.py` | pragmas |
-| `sqlite/trash/delete_requests.py` | purges: a parameter used three times; `+seq` keeps SQLite from a wrong index |
-| `sqlite/trash/trash.py` | any number of IDs and of spans in one statement |
+| `sqlite/trash.py` | any number of IDs and of spans in one statement |
 | `sqlite/writer/disk_reserve.py` | pragmas |
 | `sqlite/writer/file_watch.py` | a connection of its own, which must not use the cache of another |
 | `sqlite/writer/insert.py` | the captures themselves: many rows a statement, prepared once |

@@ -26,28 +26,25 @@ from app.db.endpoint_directory import EndpointDirectory
 from app.db.sqlite.backup.backups import Backups
 from app.db.sqlite.backup.integrity import IntegrityCheck
 from app.db.sqlite.backup.rescue import Known, RequestSaver, copy_whole, give_name, unused_name
+from app.db.sqlite.captures import Captures
+from app.db.sqlite.cleanup import Cleanup, Reclaim
 from app.db.sqlite.connection import damaged, is_damage
 from app.db.sqlite.counts import RequestCounts, all_uses
 from app.db.sqlite.deliveries.deliveries import Deliveries
-from app.db.sqlite.deliveries.removed_targets import RemovedTargets
 from app.db.sqlite.deliveries.replays import Replays
 from app.db.sqlite.deliveries.response_pairs import ResponsePairReader
-from app.db.sqlite.deliveries.targets import Targets
-from app.db.sqlite.endpoints.account import Account
-from app.db.sqlite.endpoints.endpoints import Endpoints
-from app.db.sqlite.endpoints.tunnels import Tunnels
+from app.db.sqlite.deliveries.targets import RemovedTargets, Targets
+from app.db.sqlite.endpoints import Account, Endpoints
+from app.db.sqlite.identification import Identification
 from app.db.sqlite.raw_sql import newest_seq, raw
 from app.db.sqlite.reads.queries import between, count_all
 from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.reads.statistics import Activity, ProviderStats
-from app.db.sqlite.requests.captures import Captures
-from app.db.sqlite.requests.identification import Identification
-from app.db.sqlite.retention.eviction import StorageEviction
-from app.db.sqlite.retention.retention import Retention
+from app.db.sqlite.retention import Retention, StorageEviction
 from app.db.sqlite.search.indexing import Index
 from app.db.sqlite.storage_limits import StorageLimits
-from app.db.sqlite.trash.cleanup import Cleanup, Reclaim
-from app.db.sqlite.trash.trash import Trash
+from app.db.sqlite.trash import Trash
+from app.db.sqlite.tunnels import Tunnels
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.insert import Inserts
 from app.db.sqlite.writer.writer import Writer

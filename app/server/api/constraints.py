@@ -10,7 +10,7 @@ from app.core.fields import Field, fields_of, types_of
 from app.core.hop_by_hop import FRAMING
 from app.core.model import Auth, EndpointDraft, Forward, ResponseSettings
 from app.core.record import Record
-from app.core.replay.replay_rules import (
+from app.core.replay.spec import (
     CONCURRENCY_MAX,
     GAP_MAX_MS,
     METHOD_PATTERN,
@@ -19,11 +19,11 @@ from app.core.replay.replay_rules import (
     SCALE_MAX,
     SEED_MAX,
     TIMES_MAX,
+    Faults,
 )
-from app.core.replay.replay_rules import (
+from app.core.replay.spec import (
     DELAY_MAX_MS as FAULT_DELAY_MAX_MS,
 )
-from app.core.replay.spec import Faults
 from app.core.rules import (
     DELIVERY_HEADERS,
     FORWARD_URL_MAX,

@@ -10,8 +10,8 @@ from uuid import UUID
 from app.core.clock import EPOCH
 from app.core.delivery import RequestEdit
 from app.core.errors import InvalidFieldsError
-from app.core.replay.replay_rules import ONE_EDITED
 from app.core.replay.spec import (
+    ONE_EDITED,
     BackToBack,
     ChosenRequests,
     FixedRate,

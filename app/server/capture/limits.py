@@ -23,7 +23,7 @@ class Limits(Record, frozen=True):
     long responses that senders do not read, or of many short ones (64 KiB each), at most `response_memory` bytes are
     kept; above that the sender with the most is cut off.
 
-    With `connections` open, a new sender replaces one that is idle or slow (`connection_eviction.py`).
+    With `connections` open, a new sender replaces one that is idle or slow (`connection.py`).
     """
 
     connections: int = 512

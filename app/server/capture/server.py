@@ -15,8 +15,7 @@ from app.core.store import Store
 from app.server.addresses import Addresses
 from app.server.capture.admission import RETRY_AFTER, rejection
 from app.server.capture.body_memory import BodyMemory
-from app.server.capture.connection import Connection
-from app.server.capture.connection_eviction import ConnectionEviction, EvictionStage, sender_of
+from app.server.capture.connection import Connection, ConnectionEviction, EvictionStage, sender_of
 from app.server.capture.handler import Handler
 from app.server.capture.limits import SPARE, Limits, affordable
 from app.server.capture.reader import Break

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
-from app.core.tunnel.program import AddressHeader
+from app.core.tunnel.spec import AddressHeader
 
 
 class Client(NamedTuple):

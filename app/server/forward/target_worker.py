@@ -17,9 +17,8 @@ from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState
 from app.core.store import DeliveryRepository, TargetRepository
 from app.core.target import PausedBy, Target
-from app.server.forward.delivery_result import Made, after, internal_failure
 from app.server.forward.lazy_sender import LazySender
-from app.server.forward.target_queue import FIRST_WAIT_S, TargetQueue
+from app.server.forward.target_queue import FIRST_WAIT_S, Made, TargetQueue, after, internal_failure
 from app.server.target_responses import TargetResponses
 
 

@@ -7,7 +7,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from itertools import islice
 from typing import TypeVar
 
@@ -17,17 +17,83 @@ from app.core.attempt_text import FAILURES, short_result
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, FailureKind, QueuedDelivery, ended_state
 from app.core.errors import StorageUnavailableError
-from app.core.ids import uuid7
-from app.core.model import Capture, DeliveryState
-from app.core.replay.histogram import Histogram
+from app.core.ids import first_id, uuid7, uuid7_us
+from app.core.model import Capture, DeliveryState, PageKey
 from app.core.replay.plan import PlannedSend, plan
-from app.core.replay.spec import BackToBack, EarlierResults, OneUrl, OtherEndpoint, OwnTargets, Replay, ReplayProgress
-from app.core.store import DeliveryRepository, EndpointRepository
+from app.core.replay.spec import (
+    BackToBack,
+    ChosenRequests,
+    EarlierResults,
+    MatchingRequests,
+    OneUrl,
+    OtherEndpoint,
+    OwnTargets,
+    Replay,
+    ReplayProgress,
+    ReplaySource,
+)
+from app.core.replay.summary import Histogram
+from app.core.search.parse import parse
+from app.core.store import CaptureRepository, DeliveryRepository, EndpointRepository
 from app.core.target import Target
 from app.core.text import count_of
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender
-from app.server.replay.selection import Selection
+
+_ID_BYTES = 16
+_PAGE = 500
+
+
+class Selection:
+    """The ids of requests, newest first while they are added; iterating gives `(id, received_at)`, oldest first."""
+
+    def __init__(self) -> None:
+        self._packed = bytearray()
+
+    def add(self, capture_id: str) -> None:
+        self._packed += bytes.fromhex(capture_id.replace("-", ""))
+
+    def __len__(self) -> int:
+        return len(self._packed) // _ID_BYTES
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        for end in range(len(self._packed), 0, -_ID_BYTES):
+            text = self._packed[end - _ID_BYTES : end].hex()
+            capture_id = f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+            yield capture_id, uuid7_us(capture_id)
+
+
+async def select(source: ReplaySource, captures: CaptureRepository) -> Selection:
+    """Raises StorageUnavailableError, or QueryError if the query is wrong."""
+    if isinstance(source, ChosenRequests):
+        selection = Selection()
+        for capture_id in sorted(set(source.ids), reverse=True):
+            selection.add(capture_id)
+        return selection
+    return await _matching(source, captures)
+
+
+async def _matching(source: MatchingRequests, captures: CaptureRepository) -> Selection:
+    selection, before = Selection(), None
+    if source.received_before is not None:
+        before = PageKey(received_at=source.received_before, id=first_id(source.received_before))
+    after = source.received_after or 0
+    query = parse(source.query) if source.query.strip() else None
+    if query is not None:
+        found = captures.search(query, source.endpoint_id, before=before, limit=2**31)
+        async with aclosing(found) as batches:
+            async for batch in batches:
+                for row in batch:
+                    if row.received_at >= after:
+                        selection.add(row.id)
+        return selection
+    while page := await captures.page(source.endpoint_id, before=before, limit=_PAGE):
+        for row in page:
+            if row.received_at < after:
+                return selection
+            selection.add(row.id)
+        before = PageKey(received_at=page[-1].received_at, id=page[-1].id)
+    return selection
 
 
 class DeliveryCounts:

@@ -12,7 +12,6 @@ from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.events import Bus, ReplayChanged
 from app.core.ids import uuid7
-from app.core.replay.replay_rules import replay_errors, with_full_urls
 from app.core.replay.spec import (
     ChosenRequests,
     EarlierResults,
@@ -22,14 +21,15 @@ from app.core.replay.spec import (
     ReplaySource,
     ReplaySpec,
     ReplayState,
+    replay_errors,
+    with_full_urls,
 )
 from app.core.replay.summary import replay_summary
 from app.core.rules import FieldError
 from app.core.store import Store
 from app.server.addresses import Addresses
 from app.server.forward.lazy_sender import LazySender
-from app.server.replay.replay_runner import ReplayRunner, stored
-from app.server.replay.selection import select
+from app.server.replay.replay_runner import ReplayRunner, select, stored
 
 log = logging.getLogger(__name__)
 

@@ -13,9 +13,7 @@ from pathlib import Path
 from app.core.errors import NotFoundError
 from app.core.own_urls import ALL_ADDRESSES
 from app.core.tunnel.options import address_header_of, command_words, secrets_of, split_command
-from app.core.tunnel.program import AddressHeader, install_text
-from app.core.tunnel.spec import COMMAND, ProgramSpec
-from app.core.tunnel.template import arguments_of, filled, is_complete
+from app.core.tunnel.spec import COMMAND, AddressHeader, ProgramSpec, arguments_of, filled, install_text, is_complete
 from app.server.tunnel.guarded_process import GuardedProcess, new_folder
 
 DROPPED = ("TUNNEL_*", "HOOKLINE_*", "HOST", "PORT", "SUBDOMAIN", "LOCAL_HOST", "RUST_LOG")

@@ -11,8 +11,7 @@ from PySide6.QtWidgets import QCheckBox, QPushButton, QVBoxLayout, QWidget
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError
-from app.core.replay.replay_rules import replay_errors
-from app.core.replay.spec import MatchingRequests, OneUrl, OwnTargets, ReplaySpec
+from app.core.replay.spec import MatchingRequests, OneUrl, OwnTargets, ReplaySpec, replay_errors
 from app.core.search.query import QueryError
 from app.core.text import count_of
 from app.ui.replay.destination_field import URL, DestinationField

@@ -7,15 +7,19 @@ import random
 from PySide6.QtCore import QDateTime, Qt, Signal, Slot
 from PySide6.QtWidgets import QDateTimeEdit, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from app.core.replay.replay_rules import (
+from app.core.replay.spec import (
     CONCURRENCY_MAX,
     DELAY_MAX_MS,
     GAP_MAX_MS,
     RATE_MAX,
     SCALE_MAX,
     TIMES_MAX,
+    BackToBack,
+    Faults,
+    FixedRate,
+    OriginalGaps,
+    Pace,
 )
-from app.core.replay.spec import BackToBack, Faults, FixedRate, OriginalGaps, Pace
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button

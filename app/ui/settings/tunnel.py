@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.settings import Settings, field_of
-from app.core.tunnel.program import FoundProgram
+from app.core.tunnel.spec import FoundProgram
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

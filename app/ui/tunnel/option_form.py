@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 from app.core.errors import InvalidFieldsError
 from app.core.rules import FieldError
 from app.core.tunnel.options import saved_after
-from app.core.tunnel.program import FoundProgram, TunnelOption, TunnelProgram
+from app.core.tunnel.spec import FoundProgram, TunnelOption, TunnelProgram
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.words import shown

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPlainTextEdit, QStacked
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.text import count_of, exact_time, span_text
-from app.core.tunnel.program import FoundProgram, TunnelProgram
+from app.core.tunnel.spec import FoundProgram, TunnelProgram
 from app.core.tunnel.tunnel import Tunnel, TunnelState, TunnelUrl
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services

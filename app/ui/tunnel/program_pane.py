@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.tunnel.program import FoundProgram, install_text, is_ssh
+from app.core.tunnel.spec import FoundProgram, install_text, is_ssh
 from app.core.tunnel.tunnel import Tunnel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QProgressBar, QVBoxLayout, QW
 
 from app.core.settings import field_of
 from app.core.text import exact_time
-from app.core.tunnel.program import TunnelProgram
+from app.core.tunnel.spec import TunnelProgram
 from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState
 from app.ui.services import Services
 from app.ui.theme import metrics

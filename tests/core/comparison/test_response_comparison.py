@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.comparison.body_comparison import DECODED_MAX
-from app.core.comparison.difference import QUOTED_MAX
+from app.core.comparison.body_comparison import DECODED_MAX, QUOTED_MAX
 from app.core.comparison.response_comparison import (
     DIFFERENCES_MAX,
     ComparedResponse,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.core.redaction.headers import redacted_headers
+from app.core.redaction.in_text import redacted_headers
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from app.core.delivery import RequestEdit
-from app.core.replay.replay_rules import replay_errors
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,
@@ -19,6 +18,7 @@ from app.core.replay.spec import (
     OtherEndpoint,
     ReplayProgress,
     ReplaySpec,
+    replay_errors,
 )
 
 OWN = ("http://127.0.0.1:8787/catch/",)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from app.core.replay.histogram import Histogram
 from app.core.replay.spec import (
     ChosenRequests,
     Faults,
@@ -17,7 +16,7 @@ from app.core.replay.spec import (
     ReplaySpec,
     ReplayState,
 )
-from app.core.replay.summary import replay_summary, source_text
+from app.core.replay.summary import Histogram, replay_summary, source_text
 from app.core.text import exact_time
 
 START = 1_800_000_000_000_000

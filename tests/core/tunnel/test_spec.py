@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.core.resources import resource
-from app.core.tunnel.spec import TunnelCatalogueError, read_folder, read_spec
-from app.core.tunnel.template import arguments_of
+from app.core.tunnel.spec import TunnelCatalogueError, arguments_of, read_folder, read_spec
 
 VALID = """
 name = "Some"

@@ -9,7 +9,7 @@ import httpx
 import pytest
 
 from app.core.model import PART_SIZE
-from app.db.sqlite.requests.captures import Captures
+from app.db.sqlite.captures import Captures
 from app.server.api import event_log, new_captures
 from app.server.api.event_log import EventLog
 from app.server.api.protocol import ApiProtocol

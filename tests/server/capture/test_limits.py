@@ -6,8 +6,8 @@ import asyncio
 import tracemalloc
 
 from app.core.model import PART_SIZE, ResponseSettings
-from app.server.capture import body
-from app.server.capture.connection_eviction import EvictionStage
+from app.server.capture import handler
+from app.server.capture.connection import EvictionStage
 from tests.server.capture.support import Clock, Rig, request
 from tests.support import until
 
@@ -155,7 +155,7 @@ async def test_a_large_body_that_waits_for_the_store_is_in_memory_once(rig: Rig)
         for sender in senders:
             await sender.send(head.encode() + bytes(PART_SIZE + 65_536))
         await until(lambda: rig.sink.writing == len(senders))
-        ours = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, body.__file__)])
+        ours = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, handler.__file__)])
     finally:
         tracemalloc.stop()
     held = sum(trace.size for trace in ours.traces)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.core.tunnel.program import AddressHeader
+from app.core.tunnel.spec import AddressHeader
 from app.server.capture.tunnel_client import Client, client_of
 
 HEADER = AddressHeader(name="CF-Connecting-IP")

@@ -16,7 +16,7 @@ from app.core.delivery import DeliveryFilter
 from app.core.events import Bus, Captured
 from app.core.model import PART_SIZE, DeliveryState, Endpoint
 from app.core.sizes import MIB
-from app.db.sqlite.requests import response_times
+from app.db.sqlite import captures
 from app.db.sqlite.store import Store
 from app.server.capture import CaptureServer, Limits
 from app.server.refused import RefusedLog
@@ -150,7 +150,7 @@ async def test_a_body_that_ends_after_the_endpoint_was_switched_off_is_not_store
 
 
 async def test_the_time_of_the_answer_is_stored(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(response_times, "DELAY_S", 0.05)
+    monkeypatch.setattr(captures, "DELAY_S", 0.05)
     sender = await program.connect()
     await sender.send(request())
     first = (await sender.response()).json()["id"]

@@ -12,7 +12,7 @@ import pytest
 from app.core.delivery import AttemptTrigger, FailureKind
 from app.core.target import RetryRule
 from app.server.forward import pool
-from app.server.forward.connection import Connection
+from app.server.forward.pool import Connection
 from tests.server.forward.scripted import Desk, Peer, Script, scripted
 from tests.server.forward.targets import OK
 

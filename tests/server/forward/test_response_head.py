@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.server.forward.response_head import HEAD_MAX, MalformedResponseError, take_head
+from app.server.forward.exchange import HEAD_MAX, MalformedResponseError, take_head
 
 HEADER_LINES = (
     *(b"A: b", b"a:b", b"X:", b" folded", b"No colon", b": x", b"B\xe9: 1", b"C: \xff"),

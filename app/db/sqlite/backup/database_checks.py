@@ -17,10 +17,9 @@ from app.core.sizes import MIB
 from app.core.text import count_of, size_text
 from app.data_folder.database_files import FILE_NAME, INDEX_NAME, companions, require_database, size_of, size_on_disk
 from app.db.sqlite.backup.damage import damaged_bodies, find_damage
+from app.db.sqlite.clock_check import find_problem, last_seen
 from app.db.sqlite.connection import quiet_uri, snapshot, trouble
-from app.db.sqlite.retention.clock_check import find_problem, last_seen
-from app.db.sqlite.schema.migrations import MIGRATIONS, OLDEST, applied
-from app.db.sqlite.schema.schema_check import schema_problem
+from app.db.sqlite.migrations import MIGRATIONS, OLDEST, applied, schema_problem
 
 DATABASE, INDEX, CLOCK = "Database", "Search index", "Clock"
 LOG_LARGE = 256 * MIB

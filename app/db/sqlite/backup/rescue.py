@@ -26,7 +26,7 @@ from app.db.sqlite.counts import ATTEMPT_OVERHEAD, DELIVERY_OVERHEAD, SIZE
 from app.db.sqlite.deliveries.delivery_results import show_worst
 from app.db.sqlite.raw_sql import raw, savepoint
 from app.db.sqlite.reads.records import from_draft, from_target_draft
-from app.db.sqlite.schema.schema import DELIVERY_CODE, KEYS_PER_BODY, AccountModel, EndpointModel, TargetModel
+from app.db.sqlite.schema import DELIVERY_CODE, KEYS_PER_BODY, AccountModel, EndpointModel, TargetModel
 
 RESCUED_NAME = ".rescued-"
 """What follows the database's name, with the time after it."""

@@ -45,9 +45,8 @@ from app.data_folder.reserve_file import START_MIN_FREE, reserve_size
 from app.db.sqlite.backup.copy import backup_errors, copy_database
 from app.db.sqlite.backup.damage import damaged_bodies, find_damage
 from app.db.sqlite.connection import BUSY_S, FILE_SIZE_MIN, checkpoint, open_writer, reader_database, snapshot
-from app.db.sqlite.schema.migrations import MIGRATIONS, OLDEST, applied
-from app.db.sqlite.schema.schema import CaptureModel, DeliveryModel, EndpointModel
-from app.db.sqlite.schema.schema_check import schema_problem
+from app.db.sqlite.migrations import MIGRATIONS, OLDEST, applied, schema_problem
+from app.db.sqlite.schema import CaptureModel, DeliveryModel, EndpointModel
 
 STAGED_NAME = f"{FILE_NAME}.restoring"
 KEPT_NAME = f"{FILE_NAME}.replaced-"

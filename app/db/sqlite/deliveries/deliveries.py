@@ -20,16 +20,14 @@ from app.core.target import TargetCounts
 from app.core.target_text import TargetTrouble
 from app.db.sqlite import body_parts
 from app.db.sqlite.counts import DELIVERY_OVERHEAD, RequestCounts, grow
-from app.db.sqlite.deliveries import attempts, delivery_results, unsent
+from app.db.sqlite.deliveries import delivery_results, unsent
 from app.db.sqlite.deliveries.delivery_results import Result, ResultQueue, Stored
-from app.db.sqlite.deliveries.removed_targets import RemovedTargets
-from app.db.sqlite.deliveries.target_troubles import LAST_ERRORS, target_troubles
-from app.db.sqlite.deliveries.targets import Targets
+from app.db.sqlite.deliveries.targets import LAST_ERRORS, RemovedTargets, Targets, target_troubles
 from app.db.sqlite.raw_sql import json_list, raw, sql_list
 from app.db.sqlite.reads import queries
 from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.reads.records import CAPTURE, DELIVERY, Row
-from app.db.sqlite.schema.schema import BodyModel, CaptureModel, DeliveryModel, TargetModel
+from app.db.sqlite.schema import BodyModel, CaptureModel, DeliveryModel, TargetModel
 from app.db.sqlite.storage_limits import StorageLimits
 from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
@@ -84,7 +82,9 @@ class Deliveries:
             for *fields, sending_at, method in list(rows):
                 delivery = DELIVERY.record(tuple(fields))
                 target = None if delivery.target_id is None else self._targets.by_id(delivery.target_id)
-                attempt, delivery = attempts.interrupted(delivery, delivery.request_url(target), method, sending_at)
+                attempt, delivery = delivery_results.interrupted(
+                    delivery, delivery.request_url(target), method, sending_at
+                )
                 result = Result(delivery, [(attempt, b"")], target_id=None, pause_after=0)
                 delivery_results.store(raw(database), [result], (), set())
 
@@ -149,12 +149,14 @@ class Deliveries:
     async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
         values = attempt.number, attempt.url, now_us(), delivery.id
 
-        def job(database: SqliteDatabase) -> list[attempts.Grown]:
+        def job(database: SqliteDatabase) -> list[delivery_results.Grown]:
             connection = raw(database)
             rows = connection.execute(_RESENT, values).fetchall()
-            return attempts.insert(connection, [(seq, delivery.endpoint_id, [(attempt, b"")]) for (seq,) in rows])
+            return delivery_results.insert(
+                connection, [(seq, delivery.endpoint_id, [(attempt, b"")]) for (seq,) in rows]
+            )
 
-        def after(stored: list[attempts.Grown]) -> None:
+        def after(stored: list[delivery_results.Grown]) -> None:
             for grown in stored:
                 self._grew(delivery.endpoint_id, grown.attempts)
                 self._limits.responses_grew(grown.responses)
@@ -176,7 +178,7 @@ class Deliveries:
         except StorageUnavailableError:
             if all(len(body) <= SMALL for _, body in made):
                 raise
-            short = [attempts.shortened(*one, SMALL) for one in made]
+            short = [delivery_results.shortened(*one, SMALL) for one in made]
             return bool(await self.finish_all([(delivery, short)], then_begin=following))
 
     async def finish_all(
@@ -341,15 +343,15 @@ class Deliveries:
         def job(database: SqliteDatabase) -> list[Attempt]:
             if unsent.count_deleted(database, DeliveryFilter(delivery_ids=(delivery_id,))):
                 return []  # they were deleted with it
-            return attempts.of_delivery(database, delivery_id)
+            return delivery_results.of_delivery(database, delivery_id)
 
         return await self._readers.run(job)
 
     async def last_attempts(self, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
-        return await self._readers.run(lambda database: attempts.last_of(database, delivery_ids))
+        return await self._readers.run(lambda database: delivery_results.last_of(database, delivery_ids))
 
     async def response_body(self, delivery_id: str, attempt: int | None = None) -> bytes:
-        return await self._readers.run(lambda database: attempts.response_body(database, delivery_id, attempt))
+        return await self._readers.run(lambda database: delivery_results.response_body(database, delivery_id, attempt))
 
     def _grew(self, endpoint_id: int, size: int) -> None:
         self._request_counts.grew(endpoint_id, size)

@@ -12,7 +12,7 @@ from app.core.model import DeliveryState
 from app.core.record import Record
 from app.core.replay.spec import EarlierResults, Replay, ReplayProgress, ReplaySpec, ReplayState
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.schema.schema import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
+from app.db.sqlite.schema import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
 from app.db.sqlite.writer.writer import Writer
 from hookline.decoding import decode_json
 

@@ -10,11 +10,11 @@ from app.core.comparison.compared_request import ResponsePair, ResponsePairs
 from app.core.comparison.response_comparison import ComparedResponse
 from app.core.delivery import Attempt
 from app.core.model import PageKey, Summary
-from app.db.sqlite.deliveries import attempts
+from app.db.sqlite.deliveries import delivery_results
 from app.db.sqlite.raw_sql import sql_list
 from app.db.sqlite.reads import queries
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.schema.schema import CaptureModel
+from app.db.sqlite.schema import CaptureModel
 
 EXAMINED_MAX = 1_000
 """Requests looked at in one read: most may have gone to one of the targets only."""
@@ -79,7 +79,7 @@ def _candidates(
 def _pairs(database: SqliteDatabase, endpoint_id: int, rows: Sequence[_Candidate], limit: int) -> ResponsePairs:
     """The pairs among the candidates, until there are `limit` or their bodies are large."""
     both = [(key, first, second) for key, first, second in rows if first is not None and second is not None][:limit]
-    last = attempts.last_of(database, [name for _, *names in both for name in names])
+    last = delivery_results.last_of(database, [name for _, *names in both for name in names])
     summaries = _summaries(database, [key.id for key, *_ in both])
     pairs: list[ResponsePair] = []
     size = 0
@@ -118,7 +118,7 @@ def _response(database: SqliteDatabase, attempt: Attempt | None) -> ComparedResp
     return ComparedResponse(
         status=attempt.status,
         headers=attempt.response_headers,
-        body=attempts.response_body(database, attempt.delivery_id, attempt.number),
+        body=delivery_results.response_body(database, attempt.delivery_id, attempt.number),
         complete=not attempt.response_truncated,
         ms=attempt.ms,
     )

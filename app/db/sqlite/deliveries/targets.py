@@ -1,24 +1,40 @@
-"""The targets of endpoints: the writes that change them."""
+"""The targets of endpoints: the writes that change them, the end of deliveries to those that are removed, and what
+is wrong with the others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import asyncio
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
 
 from msgspec.structs import replace
-from peewee import SqliteDatabase, fn
+from peewee import SQL, SqliteDatabase, fn
 
-from app.core.errors import InvalidFieldsError, NotFoundError
-from app.core.events import EndpointSaved, Event, TargetChanged
+from app.core.clock import DAY_US, now_us
+from app.core.doctor import Finding, ok, warning
+from app.core.errors import InvalidFieldsError, NotFoundError, StorageUnavailableError
+from app.core.events import DeliveryChanged, EndpointSaved, Event, TargetChanged
 from app.core.forward_target import full_url
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, position_error, target_errors
 from app.core.target import PausedBy, Target, TargetDraft
-from app.db.client_files import client_file_errors
+from app.core.target_text import TargetTrouble
+from app.core.text import count_of
+from app.data_folder.database_files import FILE_NAME, size_of
+from app.db.background_worker import BackgroundWorker
 from app.db.endpoint_directory import EndpointDirectory
-from app.db.sqlite.deliveries.removed_targets import RemovedTargets
-from app.db.sqlite.reads.records import from_target_draft, to_target
-from app.db.sqlite.schema.schema import DeliveryModel, TargetModel
+from app.db.sqlite.connection import snapshot
+from app.db.sqlite.deliveries import delivery_results
+from app.db.sqlite.deliveries.delivery_results import show_worst
+from app.db.sqlite.raw_sql import json_list, raw
+from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.reads.records import DELIVERY, from_target_draft, to_target
+from app.db.sqlite.schema import CaptureModel, DeliveryModel, TargetModel
 from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
 
 class Targets:
@@ -189,3 +205,195 @@ def _make_due(database: SqliteDatabase, target_id: int) -> None:
 
 def _not_found() -> NotFoundError:
     return NotFoundError("This target no longer exists.")
+
+
+async def client_file_errors(draft: TargetDraft, before: TargetDraft | None = None) -> list[FieldError]:
+    """Why the files cannot be used that `before` does not name: a target whose file vanished can be edited."""
+    own = draft.client_certificate, draft.client_key
+    changed = before is None or own != (before.client_certificate, before.client_key)
+    certificate = draft.client_certificate if changed else None
+    authorities = draft.ca_certificate if before is None or draft.ca_certificate != before.ca_certificate else None
+    return await asyncio.to_thread(_problems, certificate, draft.client_key, authorities)
+
+
+def _problems(certificate: str | None, key: str | None, authorities: str | None) -> list[FieldError]:
+    if not certificate and not authorities:
+        return []
+    import ssl  # takes a good part of a command's time, and hardly any command needs it
+
+    from app.core import pem_files  # imports ssl
+
+    context, found = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), []
+    try:
+        if certificate:
+            pem_files.load_client_certificate(context, certificate, key)
+    except pem_files.PemFileError as error:
+        found.append(FieldError(field=error.field, message=str(error)))
+    try:
+        if authorities:
+            pem_files.load_authorities(context, authorities)
+    except pem_files.PemFileError as error:
+        found.append(FieldError(field=error.field, message=str(error)))
+    return found
+
+
+_MOST = 256
+"""Deliveries in a step: the loop publishes an event for each."""
+_NOT_TRIED = "Not sent: the target was removed."
+_NOT_RETRIED = "Not retried: the target was removed."
+_END = """UPDATE delivery
+    SET state = iif(attempts, 'failed', 'not_sent'), error = iif(attempts, error, :not_tried),
+        next_step = iif(attempts, :not_retried, NULL), due_at = 0
+    WHERE seq IN (SELECT seq FROM delivery WHERE target_id = :target AND state = 'queued' AND replay_id IS NULL
+        AND sending_at IS NULL AND NOT EXISTS (SELECT 1 FROM target WHERE id = :target) ORDER BY seq LIMIT :limit)
+    RETURNING seq, capture_seq"""
+_WITHOUT_TARGET = """SELECT DISTINCT target_id FROM delivery
+    WHERE state = 'queued' AND replay_id IS NULL AND target_id NOT IN (SELECT id FROM target)"""
+
+
+class RemovedTargets:
+    """Works when told of a target that is gone; what a stop or a crash interrupts continues at the next start. Leaves
+    a delivery whose attempt is being made until that has ended. All public methods are called on the loop's thread."""
+
+    def __init__(
+        self, writer: Writer, readers: Readers, directory: EndpointDirectory, publish: Callable[[Event], None]
+    ) -> None:
+        self._writer, self._readers, self._directory, self._publish = writer, readers, directory, publish
+        self._gone: set[int] = set()
+        self._batch = AdaptiveBatch(64, most=_MOST)
+        self._lock = asyncio.Lock()
+        self._worker = BackgroundWorker("hookline-removed-targets", self.run)
+        self.stop = self._worker.stop
+
+    async def load(self) -> None:
+        """Continue with what an earlier run left."""
+        rows = await self._readers.run(lambda database: raw(database).execute(_WITHOUT_TARGET).fetchall())
+        self.check(number for (number,) in rows)
+
+    def check(self, target_ids: Iterable[int | None]) -> None:
+        """Deliveries to these were queued: end them if their target is gone."""
+        gone = {number for number in target_ids if number is not None and self._directory.target(number) is None}
+        if gone:
+            self._gone |= gone
+            self._worker.wake()
+
+    async def run(self) -> None:
+        """Return once nothing waits for those targets, or the store cannot write."""
+        with suppress(StorageUnavailableError):  # the writer has logged why
+            async with self._lock:
+                while self._gone:
+                    await self._end_all(self._gone.pop())
+
+    async def _end_all(self, target_id: int) -> None:
+        def step(database: SqliteDatabase, limit: int) -> list[DeliveryChanged]:
+            return _end(database, target_id, limit)
+
+        try:
+            while await self._writer.between(step, self._batch, self._ended):
+                pass
+        except BaseException:
+            self._gone.add(target_id)
+            raise
+
+    def _ended(self, ended: list[DeliveryChanged]) -> None:
+        for event in ended:
+            if self._directory.by_id(event.delivery.endpoint_id) is not None:
+                self._publish(event)
+
+
+@cache
+def _read_statement() -> str:
+    """Built once: that takes peewee as long as changing some deliveries."""
+    query = DeliveryModel.select(*DELIVERY.columns, DeliveryModel.seq).join(CaptureModel)
+    query = query.where(DeliveryModel.seq.in_(SQL("(SELECT value FROM json_each(:seqs))")))
+    return str(query.order_by(DeliveryModel.seq).sql()[0])
+
+
+def _end(database: SqliteDatabase, target_id: int, limit: int) -> list[DeliveryChanged]:
+    """End at most `limit` deliveries; none if the target exists."""
+    connection = raw(database)
+    texts = {"not_tried": _NOT_TRIED, "not_retried": _NOT_RETRIED}
+    captures = dict(connection.execute(_END, {**texts, "target": target_id, "limit": limit}).fetchall())
+    if not captures:
+        return []
+    shown = show_worst(connection, set(captures.values()))
+    rows = connection.execute(_read_statement(), {"seqs": json_list(captures)}).fetchall()
+    deliveries = [DELIVERY.record(row) for row in rows]
+    tried = [delivery.id for delivery in deliveries if delivery.attempts]
+    last = delivery_results.last_of(database, tried) if tried else {}
+    ended = []
+    for delivery, row in zip(deliveries, rows, strict=True):
+        failure = last[delivery.id].failure if delivery.id in last else None
+        ended.append(DeliveryChanged(delivery=delivery, state=shown[captures[row[-1]]], failure=failure))
+    return ended
+
+
+FORWARDING = "Forwarding"
+_READ = 1_000
+"""Deliveries of an endpoint, to find what became of those to one target: more could take seconds."""
+_RETRIED = """(SELECT error FROM delivery
+    WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL ORDER BY seq LIMIT 1)"""
+_FAILED = f"""(SELECT error FROM
+    (SELECT target_id, error FROM delivery
+        WHERE endpoint_id = target.endpoint_id AND state = 'failed' AND replay_id IS NULL
+        ORDER BY seq DESC LIMIT {_READ})
+    WHERE target_id = target.id LIMIT 1)"""
+LAST_ERRORS = f"""
+    SELECT target.id, coalesce({_RETRIED}, iif(failures > 0 OR paused = 'failures', {_FAILED}, NULL)) AS last_error
+    FROM target WHERE last_error IS NOT NULL"""
+"""Why the first delivery that waits for a target is retried, or else why the last one failed."""
+_UNSENT = f"""FROM
+    (SELECT target_id, error, queued_at FROM delivery
+        WHERE endpoint_id = target.endpoint_id AND state = 'not_sent' AND replay_id IS NULL
+        ORDER BY seq DESC LIMIT {_READ})
+    WHERE target_id = target.id AND queued_at > :now - {DAY_US}"""
+_TROUBLES = f"""
+    SELECT endpoint.slug, target.id, target.url, paused, json_extract(settings, '$.pause_after'), failures,
+        (SELECT count(*) FROM delivery
+            WHERE target_id = target.id AND state = 'queued' AND replay_id IS NULL) AS waiting,
+        iif(deleted_at > :now - {DAY_US}, deleted, 0) AS lately,
+        coalesce({_RETRIED}, {_FAILED}), (SELECT count(*) {_UNSENT}) AS unsent, (SELECT error {_UNSENT} LIMIT 1)
+    FROM target JOIN endpoint ON endpoint.id = target.endpoint_id
+    WHERE lately > 0
+        OR (target.active AND (failures > 0 OR unsent > 0 OR paused = 'failures' OR (paused = 'user' AND waiting > 0)))
+    ORDER BY endpoint.id, target.position"""
+
+
+def target_troubles(connection: sqlite3.Connection) -> list[TargetTrouble]:
+    """Those of each endpoint in order. Replays do not count."""
+    troubles = []
+    rows = connection.execute(_TROUBLES, {"now": now_us()})
+    for slug, number, url, paused, pause_after, failures, waiting, deleted, error, unsent, reason in rows:
+        troubles.append(
+            TargetTrouble(
+                endpoint=slug,
+                id=number,
+                url=url,
+                paused=None if paused is None else PausedBy(paused),
+                pause_after=pause_after,
+                failures=failures,
+                waiting=waiting,
+                deleted=deleted,
+                error=error,
+                unsent=unsent,
+                unsent_reason=reason,
+            )
+        )
+    return troubles
+
+
+def check_forwarding(folder: Path) -> Finding:
+    """A warning if a target is paused, or the last delivery to one failed."""
+    path = folder / FILE_NAME
+    if not size_of(path):
+        return ok(FORWARDING, "no targets yet")
+    try:
+        with snapshot(path) as connection:
+            troubles = target_troubles(connection)
+            (count,) = connection.execute("SELECT count(*) FROM target").fetchone()
+    except sqlite3.DatabaseError as error:
+        return warning(FORWARDING, f"The targets cannot be read: {error}.", "See the check of the database.")
+    if not troubles:
+        return ok(FORWARDING, f"{count_of(count, 'target')}, none is paused or failing" if count else "no targets yet")
+    advice = " ".join(dict.fromkeys(trouble.advice + "." for trouble in troubles))
+    return warning(FORWARDING, " ".join(trouble.text for trouble in troubles), advice)

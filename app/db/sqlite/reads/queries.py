@@ -18,7 +18,7 @@ from app.db.endpoint_directory import endpoint_not_found
 from app.db.sqlite import body_parts
 from app.db.sqlite.raw_sql import raw, sql_list
 from app.db.sqlite.reads.records import CAPTURE, SUMMARY, to_endpoint, to_target
-from app.db.sqlite.schema.schema import (
+from app.db.sqlite.schema import (
     CaptureModel,
     EndpointModel,
     NoteModel,

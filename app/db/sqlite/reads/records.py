@@ -14,7 +14,7 @@ from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft, Endp
 from app.core.record import Headers
 from app.core.target import PausedBy, Target, TargetDraft
 from app.db.encoded_headers import decode_headers
-from app.db.sqlite.schema.schema import (
+from app.db.sqlite.schema import (
     DELIVERY_STATE,
     AttemptModel,
     CaptureModel,

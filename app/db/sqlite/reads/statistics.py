@@ -14,7 +14,7 @@ from app.core.model import DeliveryState, SenderCount
 from app.db.sqlite.raw_sql import json_list, raw
 from app.db.sqlite.reads.queries import any_trashed, trashed_sql, visible
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.schema.schema import DELIVERY_STATE, NOBODY, CaptureModel
+from app.db.sqlite.schema import DELIVERY_STATE, NOBODY, CaptureModel
 
 BARS_PER_STEP = 16
 """The readers serve lists and bodies between two steps, so that those never wait for a whole chart of a big store."""

@@ -17,16 +17,34 @@ from peewee import SqliteDatabase
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, DeletionPurged, Event, Purged
 from app.db.background_worker import BackgroundWorker
-from app.db.search.candidate import Candidate, UnpackBudget
-from app.db.search.index.entry import entry
-from app.db.search.index.group import IndexEntry
+from app.db.search.candidate import NO_JSON, Candidate, UnpackBudget
+from app.db.search.index.group import SIZE, IndexEntry, path_key
 from app.db.search.index.index_file import GROUP, IndexContents, IndexFile
 from app.db.search.index.index_query import IndexQuery
-from app.db.search.index.terms import ColumnValues
+from app.db.search.index.terms import ColumnValues, JsonLeaves, find_json_leaves, terms_of
+from app.db.search.index.trigrams import INDEXED, indexed_text
 from app.db.sqlite.body_parts import FIRST_PART
 from app.db.sqlite.connection import is_out_of_space
 from app.db.sqlite.raw_sql import raw
 from app.db.sqlite.reads.readers import Readers
+
+
+def entry(seq: int, received_at: int, size: int, request: Candidate, columns: ColumnValues) -> IndexEntry:
+    """A request as it is indexed. `size`: bytes of the body. One whose body was not unpacked to its end is marked as
+    having more, and is examined in every search."""
+    known = JsonLeaves(more=not request.is_whole) if request.json is NO_JSON else find_json_leaves(request.json)
+    numbers = [(path_key(path), value) for path, value in known.numbers]
+    numbers += [(path_key(path, near=True), value) for path, value in known.near]
+    # A request that is too long to be indexed completely is examined in every search anyway.
+    readable = request.readable_texts(only_changed=True) if len(request.text) <= INDEXED else []
+    return IndexEntry(
+        seq=seq,
+        received_at=received_at,
+        text=indexed_text(request.text, readable, request.headers, whole=request.is_whole),
+        terms=terms_of(columns, request.target, request.headers, known, "\n".join((request.text, *readable))),
+        numbers=((SIZE, float(size)), *numbers),
+    )
+
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

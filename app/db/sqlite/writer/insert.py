@@ -18,7 +18,7 @@ from app.core.model import DeliveryState
 from app.db.encoded_headers import encode_headers
 from app.db.sqlite.body_parts import complete
 from app.db.sqlite.counts import LOOSE, RequestCounts, grow
-from app.db.sqlite.schema.schema import DELIVERY_CODE, NOBODY
+from app.db.sqlite.schema import DELIVERY_CODE, NOBODY
 from app.db.sqlite.storage_limits import StorageLimits
 from app.db.sqlite.writer.writer_jobs import Add
 

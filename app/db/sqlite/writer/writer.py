@@ -27,7 +27,7 @@ from app.db.sqlite.connection import (
     trouble,
 )
 from app.db.sqlite.raw_sql import raw, savepoint, transaction
-from app.db.sqlite.schema.schema import AccountModel
+from app.db.sqlite.schema import AccountModel
 from app.db.sqlite.writer.disk_reserve import DiskReserve
 from app.db.sqlite.writer.file_watch import FileWatch
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch, Add, BatchInsert, Job, JobResult

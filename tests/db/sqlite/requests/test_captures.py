@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from app.core.errors import NotFoundError
 from app.core.events import Captured, Event, RequestsChanged, RequestsRemoved
 from app.core.model import PART_SIZE, Capture, Endpoint, PageKey
-from app.db.sqlite.requests import response_times
+from app.db.sqlite import captures as captures_module
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import BODY, add, add_many, check_totals, of_kind, query
@@ -164,7 +164,7 @@ async def test_an_abandoned_wait_does_not_lose_the_request(store: Store, endpoin
 async def test_answer_times_come_with_a_later_commit(
     store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(response_times, "DELAY_S", 0.05)
+    monkeypatch.setattr(captures_module, "DELAY_S", 0.05)
     captures = await add_many(store, endpoint.id, 300)
     for capture in captures:
         store.captures.responded(capture.seq, 0.25)

@@ -21,7 +21,7 @@ from tests.support import until
 NOW = 1_795_000_000_000_000
 SECOND, HOUR = 1_000_000, 3_600_000_000
 YEAR = 365 * DAY_US
-LOGGER = "app.db.sqlite.retention.retention"
+LOGGER = "app.db.sqlite.retention"
 
 
 class Machine:

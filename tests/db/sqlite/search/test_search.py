@@ -18,7 +18,7 @@ from app.core.clock import now_us
 from app.core.model import PART_SIZE, Capture, DeliveryState, Endpoint, PageKey, Summary
 from app.core.search.parse import parse
 from app.db.search.index.index_file import IndexContents
-from app.db.sqlite.search.scan import Scan, ScanStep
+from app.db.sqlite.search.search import Scan, ScanStep
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.codings import readable_bytes
@@ -352,7 +352,7 @@ async def test_the_index_loses_nothing(
             paged += page
             before = PageKey(received_at=page[-1].received_at, id=page[-1].id)
         with monkeypatch.context() as patch:
-            patch.setattr("app.db.sqlite.search.scan.FEW", 2)
+            patch.setattr("app.db.sqlite.search.search.FEW", 2)
             patch.setattr("app.db.sqlite.search.search.FEW", 3)
             by_many = await search(store, text, endpoint_id, limit=1000)
         with monkeypatch.context() as patch:

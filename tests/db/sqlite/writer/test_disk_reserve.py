@@ -18,8 +18,8 @@ from app.core.sizes import GIB, MIB
 from app.core.target import TargetDraft
 from app.data_folder.folder_lock import make_room_to_start
 from app.data_folder.reserve_file import FILE_NAME, reserve_size
+from app.db.sqlite import cleanup
 from app.db.sqlite.store import Store
-from app.db.sqlite.trash import cleanup
 from app.db.sqlite.writer import disk_reserve
 from app.db.sqlite.writer import writer as writer_module
 from tests import factories

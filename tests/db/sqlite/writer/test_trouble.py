@@ -16,8 +16,8 @@ import pytest
 from app.core.errors import StorageUnavailableError
 from app.core.events import Captured, Event, StorageTrouble
 from app.core.model import Endpoint, ResponseSettings
+from app.db.sqlite import captures as captures_module
 from app.db.sqlite import connection as connection_module
-from app.db.sqlite.requests import response_times
 from app.db.sqlite.store import Store
 from app.db.sqlite.writer import disk_reserve
 from app.db.sqlite.writer import writer as writer_module
@@ -229,7 +229,7 @@ async def test_a_bug_of_ours_reaches_the_caller_and_nobody_else(store: Store, en
 async def test_answer_times_survive_trouble(
     store: Store, endpoint: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(response_times, "DELAY_S", 0.05)
+    monkeypatch.setattr(captures_module, "DELAY_S", 0.05)
     capture = await add(store, endpoint.id)
     with contextlib.closing(sqlite3.connect(tmp_path / "hookline.db", isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")

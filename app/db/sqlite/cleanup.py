@@ -1,18 +1,24 @@
-"""Deletes requests in steps so small that captures never wait long for one."""
+"""Deletes requests in steps so small that captures never wait long for one, in the background what is hidden already
+(requests of removed endpoints, bodies without a request), and returns the space of deleted data to the disk."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from peewee import SQL, SqliteDatabase
 
 from app.core.record import Record
+from app.db.background_worker import BackgroundWorker
+from app.db.sqlite import body_parts
 from app.db.sqlite.counts import LOOSE, RESPONSES, SIZE, Freed, Removed, Tally, all_uses
 from app.db.sqlite.deliveries.unsent import BY_LIMIT, Unsent, keep_unsent
 from app.db.sqlite.raw_sql import json_list, raw, sql_list
 from app.db.sqlite.reads.queries import trashed_sql, visible_sql
-from app.db.sqlite.schema.schema import CaptureModel
+from app.db.sqlite.schema import CaptureModel
+from app.db.sqlite.writer.writer import Writer
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
 
 class MadeRoom(Record, frozen=True):
@@ -186,3 +192,103 @@ def delete_removed_endpoints(database: SqliteDatabase, limit: int) -> Freed | No
         loose=sum(one.loose for one in freed),
         responses=sum(one.responses for one in freed),
     )
+
+
+SOON_S = 1.0
+"""Deletions within this time are given back together."""
+READER_S, PATIENCE_S = 0.5, 30.0
+"""While a reader uses an older snapshot the files cannot shrink: how often that is retried, and for how long."""
+
+
+class Reclaim:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._pages = AdaptiveBatch(64)
+        self._lock = asyncio.Lock()
+        self._shrink_pending = False
+        """Pages were freed, but the files could not be shrunk yet."""
+        self.given_back = 0
+        """Bytes since the start."""
+        self._worker = BackgroundWorker("hookline-reclaim", self._run_soon)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
+
+    async def run(self) -> int:
+        """Shrink the files; returns the bytes freed. StorageUnavailableError when the store cannot write."""
+        freed = 0
+        async with self._lock:
+            while step := await self._writer.between(vacuum, self._pages, in_transaction=False):
+                freed += step
+                self.given_back += step
+            self._shrink_pending = self._shrink_pending or bool(freed)
+            if self._shrink_pending:
+                self._shrink_pending = not await self._shrink()
+        return freed
+
+    async def _run_soon(self) -> None:
+        await asyncio.sleep(SOON_S)
+        self._worker.is_woken = False  # this run covers what was deleted meanwhile
+        await self.run()
+        if self._shrink_pending:
+            self._worker.wake()
+
+    async def _shrink(self) -> bool:
+        loop = asyncio.get_running_loop()
+        end = loop.time() + PATIENCE_S
+        while not (done := await self._writer.checkpoint()) and loop.time() < end:  # noqa: ASYNC110 - no reader tells
+            await asyncio.sleep(READER_S)
+        return done
+
+
+def vacuum(database: SqliteDatabase, pages: int) -> int:
+    """Return at most `pages` free pages to the disk; how many bytes that were."""
+    connection = raw(database)
+
+    def number(pragma: str) -> int:
+        return int(connection.execute(f"PRAGMA {pragma}").fetchone()[0])
+
+    if not number("freelist_count"):
+        return 0
+    before = number("page_count")
+    # execute() takes one step, which frees one page; executescript() goes on to the end
+    connection.executescript(f"PRAGMA incremental_vacuum({pages})")
+    return (before - number("page_count")) * number("page_size")
+
+
+class Cleanup:
+    """Works when woken; what a stop or a crash interrupts continues at the next start, and what the store could not
+    write with the next run of retention.
+
+    `freed` receives what each step freed.
+    """
+
+    def __init__(self, writer: Writer, reclaim: Reclaim, freed: Callable[[Freed], None]) -> None:
+        self._writer, self._reclaim, self._freed = writer, reclaim, freed
+        self._rows, self._parts = AdaptiveBatch(64), AdaptiveBatch(2, least=1)
+        self._lock = asyncio.Lock()
+        self._loop = asyncio.get_running_loop()
+        self._timer: asyncio.TimerHandle | None = None
+        self._worker = BackgroundWorker("hookline-cleanup", self._run)
+        self.wake, self.stop = self._worker.wake, self._worker.stop
+
+    async def run(self) -> None:
+        """Delete until nothing is left; StorageUnavailableError when the store cannot write."""
+        async with self._lock:
+            while await self._writer.between(delete_removed_endpoints, self._rows, self._count_freed):
+                pass
+            while await self._writer.between(body_parts.delete_dropped, self._parts, self._count_freed):
+                pass
+
+    def wake_soon(self) -> None:
+        """Endpoints that are removed within `SOON_S` are deleted together."""
+        if self._timer is None or self._timer.when() < self._loop.time():
+            self._timer = self._loop.call_later(SOON_S, self.wake)
+
+    def _count_freed(self, freed: Freed | None) -> None:
+        if freed is not None:
+            self._freed(freed)
+
+    async def _run(self) -> None:
+        await self.run()
+        self._reclaim.wake()

@@ -1,41 +1,208 @@
-"""Captured requests: stored many at a time, listed by key, read by id."""
+"""Captured requests: stored many at a time, listed by key, read by id, marked as read, with a star or with a note."""
 
 from __future__ import annotations
 
 import asyncio
+import logging
 import sqlite3
-from collections.abc import AsyncGenerator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Sequence
 from functools import partial
 from hashlib import sha256
 
 import msgspec
-from peewee import SqliteDatabase
+from peewee import JOIN, SqliteDatabase
 
 from app.core.deletion import Mark, MarkedIds
 from app.core.errors import DamagedBodyError, InvalidFieldsError, NotFoundError, StorageUnavailableError
 from app.core.events import Event, RequestNoted, RequestsChanged, RequestsStarred
 from app.core.model import PART_SIZE, Capture, CaptureWithBody, Counts, DeliveryState, Description, PageKey, Summary
+from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
 from app.core.rules import FieldError, note_error, trimmed_note
 from app.core.search.query import Query
 from app.core.target import Target
 from app.db.encoded_headers import encode_headers
 from app.db.sqlite import body_parts
+from app.db.sqlite.cleanup import Cleanup
 from app.db.sqlite.counts import RequestCounts, request_bytes
-from app.db.sqlite.deliveries.removed_targets import RemovedTargets
-from app.db.sqlite.raw_sql import newest_seq
+from app.db.sqlite.deliveries.targets import RemovedTargets
+from app.db.sqlite.identification import Identification
+from app.db.sqlite.raw_sql import newest_seq, raw
 from app.db.sqlite.reads import queries
+from app.db.sqlite.reads.queries import visible, visible_sql
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.requests.identification import Identification
-from app.db.sqlite.requests.marks import START, Marked, MarkStep, mark_ids, mark_next_read, note_id, star_ids
-from app.db.sqlite.requests.response_times import ResponseTimes
+from app.db.sqlite.schema import CaptureModel, NoteModel, StarModel
 from app.db.sqlite.search.indexing import Index
 from app.db.sqlite.search.search import matching, search
 from app.db.sqlite.storage_limits import StorageLimits
-from app.db.sqlite.trash.cleanup import Cleanup
-from app.db.sqlite.trash.trash import Trash
+from app.db.sqlite.trash import Trash
 from app.db.sqlite.writer.writer import Writer
-from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
+from app.db.sqlite.writer.writer_jobs import AdaptiveBatch, Job
+
+log = logging.getLogger(__name__)
+
+BATCH = 256
+DELAY_S = 1.0
+
+
+class ResponseTimes:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+        self._waiting: list[tuple[int, float]] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._loop = asyncio.get_running_loop()
+        self._closed = False
+
+    def add(self, seq: int, ms: float) -> None:
+        """Record that the response to request `seq` was sent after `ms` milliseconds."""
+        if self._closed:
+            return
+        self._waiting.append((seq, ms))
+        if len(self._waiting) >= BATCH:
+            self._submit()
+        else:
+            self._later()
+
+    async def close(self) -> None:
+        """Write what waits; if that fails it is lost, since no request depends on it."""
+        self._closed = True
+        if self._timer is not None:
+            self._timer.cancel()
+        waiting, self._waiting = self._waiting, []
+        if waiting:
+            try:
+                await self._writer.run(lambda database: _write(database, waiting))
+            except StorageUnavailableError as error:
+                log.debug("the times of the last %d answers are lost: %s", len(waiting), error)
+
+    def _later(self) -> None:
+        if self._timer is None and not self._closed:
+            self._timer = self._loop.call_later(DELAY_S, self._submit)
+
+    def _submit(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        waiting, self._waiting = self._waiting, []
+
+        def failed(error: Exception) -> None:
+            if isinstance(error, StorageUnavailableError):
+                self._waiting[:0] = waiting
+                self._later()
+            else:
+                log.error("times of answers could not be stored", exc_info=error)
+
+        self._writer.put(Job(lambda database: _write(database, waiting), _written, failed))
+
+
+def _written(_: object) -> None:
+    """Nobody waits for it."""
+
+
+def _write(database: SqliteDatabase, waiting: list[tuple[int, float]]) -> None:
+    """One statement for any number of rows; deleted requests are skipped."""
+    raw(database).execute(
+        "INSERT OR REPLACE INTO capture_response (capture_seq, ms)"
+        " SELECT c.seq, j.value ->> 1 FROM json_each(?) j JOIN capture c ON c.seq = j.value ->> 0",
+        (msgspec.json.encode(waiting).decode(),),
+    )
+
+
+class Marked(Record, frozen=True):
+    """The requests whose mark changed, by endpoint."""
+
+    ids: dict[int, list[str]]
+
+
+class MarkStep(Record, frozen=True):
+    """How many became read, and the place reached (None: all are done)."""
+
+    changed: int
+    reached: PageKey | None
+
+
+START = PageKey(received_at=-1, id="")
+
+
+def mark_ids(database: SqliteDatabase, ids: Sequence[str], read: bool) -> Marked:
+    """Mark those requests that are stored and not marked so already."""
+    update = CaptureModel.update(is_read=read).where(
+        CaptureModel.id.in_(ids), CaptureModel.is_read != read, visible("capture")
+    )
+    return _by_endpoint(update.returning(CaptureModel.endpoint, CaptureModel.id).tuples().execute(database))
+
+
+def star_ids(database: SqliteDatabase, ids: Sequence[str], starred: bool) -> Marked:
+    """Star requests, or remove the star, where that changes anything."""
+    query = (
+        CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, CaptureModel.id)
+        .join(StarModel, JOIN.LEFT_OUTER)
+        .where(CaptureModel.id.in_(ids), StarModel.capture.is_null(starred), visible())
+    )
+    rows = list(query.tuples().execute(database))
+    seqs = [seq for seq, _, _ in rows]
+    if starred and rows:
+        StarModel.insert_many([(seq,) for seq in seqs], [StarModel.capture]).execute(database)
+    elif rows:
+        StarModel.delete().where(StarModel.capture.in_(seqs)).execute(database)
+    return _by_endpoint([(endpoint_id, capture_id) for _, endpoint_id, capture_id in rows])
+
+
+def note_id(database: SqliteDatabase, capture_id: str, note: str | None) -> Marked:
+    """Set the request's note, or remove it (None); NotFoundError when the request is not stored."""
+    query = (
+        CaptureModel.select(CaptureModel.seq, CaptureModel.endpoint, NoteModel.text)
+        .join(NoteModel, JOIN.LEFT_OUTER)
+        .where((CaptureModel.id == capture_id) & visible())
+    )
+    row = next(iter(query.tuples().execute(database)), None)
+    if row is None:
+        raise NotFoundError("This request is no longer stored.")
+    seq, endpoint_id, before = row
+    if note == before:
+        return Marked(ids={})
+    if note is None:
+        NoteModel.delete().where(NoteModel.capture == seq).execute(database)
+    else:
+        NoteModel.insert(capture=seq, text=note).on_conflict_replace().execute(database)
+    return Marked(ids={endpoint_id: [capture_id]})
+
+
+def mark_next_read(
+    database: SqliteDatabase,
+    limit: int,
+    *,
+    endpoint_id: int,
+    above: PageKey,
+    upto_seq: int,
+) -> MarkStep:
+    """Mark the next `limit` requests above a place read, except those numbered above `upto_seq`."""
+    connection = raw(database)
+    above_it = "endpoint_id = ? AND (received_at, id) > (?, ?) AND seq <= ?"
+    values = (endpoint_id, above.received_at, above.id, upto_seq)
+    last_at, last_id = connection.execute(
+        "SELECT max(received_at), max(id) FROM (SELECT received_at, id FROM capture"
+        f" WHERE {above_it} ORDER BY received_at, id LIMIT ?)",
+        (*values, limit),
+    ).fetchone()
+    if last_at is None:
+        return MarkStep(changed=0, reached=None)
+    changed = connection.execute(
+        f"UPDATE capture SET is_read = 1 WHERE {above_it} AND is_read = 0 AND (received_at, id) <= (?, ?)"
+        f" AND {visible_sql()}",
+        (*values, last_at, last_id),
+    ).rowcount
+    return MarkStep(changed=changed, reached=PageKey(received_at=last_at, id=last_id))
+
+
+def _by_endpoint(rows: Iterable[tuple[int, str]]) -> Marked:
+    marked: dict[int, list[str]] = {}
+    for endpoint_id, capture_id in rows:
+        marked.setdefault(endpoint_id, []).append(capture_id)
+    return Marked(ids=marked)
+
 
 IDS_PER_STEP = 100
 

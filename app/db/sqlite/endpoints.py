@@ -1,4 +1,4 @@
-"""The endpoints: the writes that change them."""
+"""The account of a data folder and its endpoints: the writes that change them."""
 
 from __future__ import annotations
 
@@ -6,25 +6,23 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
-from peewee import SqliteDatabase
+from peewee import IntegrityError, SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError
-from app.core.events import EndpointSaved, EndpointsReordered, Event
+from app.core.events import EndpointSaved, EndpointsReordered, Event, PlanChanged
 from app.core.ids import new_slug
-from app.core.model import Counts, Endpoint, EndpointDraft
-from app.core.rules import FieldError, create_refusal, endpoint_errors, position_error
+from app.core.model import Counts, Endpoint, EndpointDraft, Plan
+from app.core.rules import FieldError, create_refusal, endpoint_errors, plan_refusal, position_error
 from app.db.endpoint_directory import EndpointDirectory, endpoint_not_found
 from app.db.sqlite.counts import RequestCounts
-from app.db.sqlite.deliveries.removed_targets import RemovedTargets
-from app.db.sqlite.deliveries.targets import save_first_target, targets_of
-from app.db.sqlite.endpoints.account import read_plan
+from app.db.sqlite.deliveries.targets import RemovedTargets, save_first_target, targets_of
 from app.db.sqlite.raw_sql import raw
 from app.db.sqlite.reads.queries import IN_ORDER, all_endpoints, endpoint_of
 from app.db.sqlite.reads.records import from_draft, to_endpoint
-from app.db.sqlite.schema.schema import PLAN_LIMIT, EndpointModel
+from app.db.sqlite.schema import PLAN_LIMIT, AccountModel, EndpointModel
 from app.db.sqlite.storage_limits import StorageLimits
-from app.db.sqlite.trash.trash import Trash
+from app.db.sqlite.trash import Trash
 from app.db.sqlite.writer.insert import ManyRows
 from app.db.sqlite.writer.writer import Writer
 
@@ -192,3 +190,55 @@ def _refuse(error: sqlite3.IntegrityError, database: SqliteDatabase, slug: str) 
         )
         raise SlugTakenError([FieldError(field="slug", message=message)]) from error
     raise error
+
+
+class Account:
+    """All public methods are called on the loop's thread."""
+
+    def __init__(self, writer: Writer, trash: Trash, publish: Callable[[Event], None]) -> None:
+        self._writer, self._trash, self._publish = writer, trash, publish
+        self._plan = Plan.FREE
+        self.instance_id = ""
+
+    async def load(self) -> None:
+        """Read the account at start; StorageUnavailableError when it cannot be read."""
+
+        def job(database: SqliteDatabase) -> tuple[str, str]:
+            row = next(iter(AccountModel.select().execute(database)))
+            return row.plan, row.instance_id
+
+        plan, self.instance_id = await self._writer.run(job)
+        self._plan = Plan(plan)
+
+    @property
+    def plan(self) -> Plan:
+        return self._plan
+
+    async def set_plan(self, plan: Plan) -> None:
+        """Change the plan; PlanLimitError when more endpoints exist than it allows, or StorageUnavailableError."""
+
+        def job(database: SqliteDatabase) -> None:
+            try:
+                AccountModel.update(plan=plan.value).execute(database)
+            except IntegrityError as error:
+                if PLAN_LIMIT not in str(error):
+                    raise
+                count = EndpointModel.select().where(EndpointModel.removed == False).count(database)  # noqa: E712
+                raise PlanLimitError(plan_refusal(plan, count) or str(error)) from error
+
+        def after(_: None) -> None:
+            if plan is not self._plan:
+                self._plan = plan
+                self._publish(PlanChanged())
+
+        try:
+            await self._writer.run(job, after)
+        except PlanLimitError:
+            # Deleted endpoints that can be restored count, too.
+            if not await self._trash.purge_endpoints(lambda endpoint: True):
+                raise
+            await self._writer.run(job, after)
+
+
+def read_plan(database: SqliteDatabase) -> Plan:
+    return Plan(next(iter(AccountModel.select().execute(database))).plan)

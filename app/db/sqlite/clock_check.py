@@ -21,7 +21,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.record import Record
 from app.db.sqlite.raw_sql import newest_seq, raw
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.schema.schema import ClockModel, MisdatedModel
+from app.db.sqlite.schema import ClockModel, MisdatedModel
 from app.db.sqlite.writer.writer import Writer
 
 AHEAD_US = 30 * DAY_US

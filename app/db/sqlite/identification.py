@@ -21,7 +21,7 @@ from app.db.encoded_headers import decode_headers
 from app.db.sqlite.body_parts import FIRST_PART
 from app.db.sqlite.raw_sql import raw
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.schema.schema import NOBODY
+from app.db.sqlite.schema import NOBODY
 from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 

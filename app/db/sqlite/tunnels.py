@@ -6,7 +6,7 @@ from peewee import SqliteDatabase, fn
 
 from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.schema.schema import ClockModel, EndpointModel, TunnelCopyModel, TunnelUrlModel
+from app.db.sqlite.schema import ClockModel, EndpointModel, TunnelCopyModel, TunnelUrlModel
 from app.db.sqlite.writer.writer import Writer
 
 KEPT = 1_000

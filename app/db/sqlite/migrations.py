@@ -11,6 +11,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
 
 from peewee import SqliteDatabase
@@ -18,7 +19,7 @@ from peewee import SqliteDatabase
 from app.core.clock import now_us
 from app.core.errors import DamagedDatabaseError, NewerDatabaseError
 from app.db.sqlite.raw_sql import raw
-from app.db.sqlite.schema.schema import MODELS, MigrationModel, create_schema
+from app.db.sqlite.schema import MODELS, MigrationModel, create_schema
 
 Migration = Callable[[SqliteDatabase], None]
 
@@ -110,3 +111,38 @@ def _copy(connection: sqlite3.Connection, target: Path) -> None:
     with half.open("r+b") as file:
         os.fsync(file.fileno())
     half.replace(target)
+
+
+_Objects = dict[tuple[str, str], str]
+
+
+def schema_problem(connection: sqlite3.Connection) -> str | None:
+    """How the tables, indexes, triggers and views of a file differ from the models', such as `the trigger x is not
+    Hookline's`; None if they do not. The file has all migrations. A trigger that somebody added to a backup could
+    delete each new request."""
+    expected, found = _expected(), _objects(connection)
+    for kind, name in sorted(found.keys() - expected.keys()):
+        return f"the {kind} {name} is not Hookline's"
+    for kind, name in sorted(expected.keys() - found.keys()):
+        return f"the {kind} {name} is missing"
+    for (kind, name), statement in expected.items():
+        if found[kind, name] != statement:
+            return f"the {kind} {name} was changed"
+    return None
+
+
+@cache
+def _expected() -> _Objects:
+    database = SqliteDatabase(":memory:")
+    database.connect()
+    try:
+        create_schema(database)
+        return _objects(raw(database))
+    finally:
+        database.close()
+
+
+def _objects(connection: sqlite3.Connection) -> _Objects:
+    """The statement that created each object, by its kind and name."""
+    rows = connection.execute("SELECT type, name, tbl_name, coalesce(sql, '') FROM sqlite_schema")
+    return {(kind, name): f"{table} {' '.join(sql.split())}" for kind, name, table, sql in rows}

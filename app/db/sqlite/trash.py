@@ -20,14 +20,13 @@ from app.core.events import DeletionPurged, EndpointRemoved, EndpointSaved, Even
 from app.core.model import Endpoint
 from app.core.record import Record
 from app.db.endpoint_directory import EndpointDirectory, endpoint_not_found
+from app.db.sqlite.cleanup import Cleanup, delete_trashed, newest_received_at
 from app.db.sqlite.counts import Removed, RequestCounts
 from app.db.sqlite.raw_sql import json_list, newest_seq, raw, sql_list
 from app.db.sqlite.reads.queries import all_endpoints, endpoint_of, marked_ids, visible_sql
 from app.db.sqlite.reads.readers import Readers
-from app.db.sqlite.schema.schema import CaptureModel, EndpointModel, TrashModel
+from app.db.sqlite.schema import CaptureModel, EndpointModel, TrashModel
 from app.db.sqlite.storage_limits import StorageLimits
-from app.db.sqlite.trash.cleanup import Cleanup
-from app.db.sqlite.trash.delete_requests import delete_trashed, newest_received_at
 from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 

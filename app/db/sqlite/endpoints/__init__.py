@@ -1,1 +1,0 @@
-"""Endpoints, their plan and their tunnels' URLs."""

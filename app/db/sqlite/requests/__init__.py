@@ -1,1 +1,0 @@
-"""Requests: stored, marked, identified."""

@@ -1,1 +1,0 @@
-"""Deleting by age and for space."""

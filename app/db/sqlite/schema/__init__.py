@@ -1,1 +1,0 @@
-"""The tables, and how older ones become these."""

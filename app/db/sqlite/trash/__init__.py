@@ -1,1 +1,0 @@
-"""Deleting, and undoing it."""
