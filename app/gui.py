@@ -23,13 +23,7 @@ from app import __version__
 from app.application import Application
 from app.cli.errors import Exit
 from app.cli.options import WindowOptions
-from app.core.errors import (
-    DamagedDatabaseError,
-    FolderInUseError,
-    HooklineError,
-    MissingDatabaseError,
-    PortInUseError,
-)
+from app.core.errors import DamagedDatabaseError, FolderInUseError, HooklineError, MissingDatabaseError, PortInUseError
 from app.core.launch_request import LaunchRequest
 from app.data_folder import runtime_file
 from app.data_folder.database_files import set_aside
@@ -39,20 +33,33 @@ from app.stop_signals import set_on_signals
 from app.system import installation, updates
 from app.system.log_file import write_log
 from app.system.packages import how_to_install_fonts
-from app.ui.garbage_collector import GuiCollector
 from app.ui.gui_application import GuiApplication
-from app.ui.loop import run
+from app.ui.loop import GuiCollector, run
 from app.ui.messages import Message, MessageAction, Messages
-from app.ui.restored_message import post_restored
 from app.ui.single_instance import ask
 from app.ui.tasks import Tasks
 from app.ui.theme.fonts import can_write
 from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
+from app.ui.widgets.open_folder import open_folder
 from app.ui.widgets.question import DialogOption, choose
 
 if TYPE_CHECKING:
     from app.ui.shell.main_window import MainWindow
+
+
+def post_restored(messages: Messages, replaced: Path) -> None:
+    """`replaced` is the previous database."""
+    advice = f"The previous database is kept as {replaced.name} in {replaced.parent}."
+
+    def show() -> None:
+        # Its button takes a message away, and with it the path.
+        if (problem := open_folder(replaced.parent)) is not None:
+            messages.post(Message(text=problem, advice=advice, tone="info", answers=True))
+
+    action = MessageAction("Show in folder", show)
+    messages.post(Message(text="The backup was restored.", advice=advice, tone="info", actions=(action,)))
+
 
 log = logging.getLogger(__name__)
 

@@ -370,7 +370,7 @@ def test_each_module_can_be_imported_first() -> None:
     assert circle({module(path): tree(path) for path in MODULES}) == []
 
 
-PARTED = ({f"app.ui.requests.list.{name}" for name in ("feed", "jumps", "new_requests", "view")},)
+PARTED = ({f"app.ui.requests.list.{name}" for name in ("feed", "view")},)
 """What is one thing in several modules, which still name each other, if only for the type checker."""
 
 

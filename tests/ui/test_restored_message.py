@@ -10,8 +10,8 @@ from PySide6.QtCore import QObject, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication
 
+from app.gui import post_restored
 from app.ui.messages import Messages
-from app.ui.restored_message import post_restored
 
 
 class Files(QObject):

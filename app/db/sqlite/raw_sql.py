@@ -20,7 +20,7 @@ that the loop needs too. All other reads and writes are queries on the models. T
 | `sqlite/connection.py` | pragmas, and a check of the file before peewee may open it |
 | `sqlite/counts.py` | once in each commit of captures, and around each step of a purge |
 | `sqlite/deliveries/deliveries.py` | one for each delivery of a replay: 5 microseconds instead of 145 |
-| `sqlite/deliveries/delivery_results.py` | all results that wait, in a few statements for a commit; the oldest attempts |
+| `sqlite/deliveries/delivery_results.py` | all results that wait, in a few statements a commit; the oldest attempts |
 | `sqlite/deliveries/targets.py` | any number of rows in one statement; a file that is opened without the store |
 | `sqlite/deliveries/unsent.py` | around each step of a purge, from a select that is passed in; `INDEXED BY` |
 | `sqlite/identification.py` | background steps of 8 ms: `executemany`, which peewee does not have |

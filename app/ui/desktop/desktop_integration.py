@@ -13,10 +13,8 @@ from app.core.links import EndpointLink, RequestLink
 from app.core.tunnel.tunnel import TunnelState
 from app.ui.desktop.notifications import ListingPage, Notifications, WindowFocus
 from app.ui.desktop.notifier import NotificationService, Notifier
-from app.ui.desktop.text import TUNNEL_KEY, Notice, tooltip, window_title
-from app.ui.desktop.tray import IS_MAC, Tray, TrayMenu
-from app.ui.desktop.tray_icon import badge_text, tray_icon
-from app.ui.desktop.unread_count import UnreadCount
+from app.ui.desktop.text import TUNNEL_KEY, Notice, badge_text, tooltip, window_title
+from app.ui.desktop.tray import IS_MAC, Tray, TrayMenu, UnreadCount, tray_icon
 from app.ui.endpoints.notification_settings import NotificationSettings
 from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents

@@ -13,13 +13,14 @@ from app.core.target import Target
 from app.core.target_text import paused_text
 from app.core.text import count_of, sender_line
 from app.core.tunnel.tunnel import TunnelState
-from app.ui.desktop.tray_icon import badge_text
 
 NAME_MAX, METHOD_MAX, PATH_MAX, SENDER_MAX, PAUSED_MAX = 60, 20, 80, 60, 200
 """Maximum characters of a notification's parts: servers cut longer texts, each in its own way."""
 TOOLTIP_MAX = 127
 """Maximum characters that Windows shows of a tray icon's tooltip."""
 
+
+COUNT_MAX = 99
 
 TUNNEL_KEY = "the tunnel"
 """Of notifications about the tunnel. Not a slug: other keys are those of endpoints."""
@@ -67,6 +68,11 @@ def tooltip(unread: int, listening: str | None, tunnel: TunnelState, *, paused: 
     if tunnel is not TunnelState.OFF:
         parts.append(f"tunnel: {tunnel}")
     return " · ".join(parts)[:TOOLTIP_MAX]
+
+
+def badge_text(unread: int) -> str:
+    """`12`, `99+`; empty for none."""
+    return "" if unread <= 0 else str(unread) if unread <= COUNT_MAX else f"{COUNT_MAX}+"
 
 
 def window_title(unread: int) -> str:

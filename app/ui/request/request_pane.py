@@ -7,33 +7,111 @@ from contextlib import suppress
 from functools import cached_property, partial
 from typing import TypeVar
 
-from PySide6.QtCore import Signal, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.media_types import media_type
+from app.core.clock import DAY_US
 from app.core.errors import StorageUnavailableError
-from app.core.events import RequestsIdentified, Subscriptions
+from app.core.events import EndpointRemoved, Purged, RequestsIdentified, RequestsRemoved, Subscriptions
 from app.core.model import Capture, DeliveryState
+from app.core.text import count_of
 from app.ui.request.body.body_bars import NoticesBar
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource, of_capture
 from app.ui.request.body.source_pane import EMPTY_WIDTH
-from app.ui.request.deleted_notice import DeletionWatcher
 from app.ui.request.header import RequestHeader
-from app.ui.request.tables.pairs_view import PairsView
+from app.ui.request.pairs_view import PairsView
 from app.ui.request.tabs.deliveries_tab import DeliveriesTab
 from app.ui.request.tabs.raw_tab import RawTab
-from app.ui.request.tabs.table_tabs import HeadersTab, InfoTab, query_rows
+from app.ui.request.tabs.table_tabs import HeadersTab, InfoTab, TokensTab, query_rows
 from app.ui.request.tabs.tabs import BODY, DELIVERIES, HEADERS, INFO, QUERY, RAW, TOKENS, RequestTabs, tab_for
-from app.ui.request.tabs.tokens_tab import TokensTab
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.card import line
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.focus import order_tabs
+
+BY_SOMEONE = "This request was deleted."
+WITH_ENDPOINT = "This request was deleted with its endpoint."
+FOR_SPACE = "This request was deleted to stay within a storage limit."
+
+
+class DeletionWatcher(QObject):
+    """Watches the request given to `watch`; `found` carries, once, the reason why it is no longer stored. `undone`: it
+    was restored.
+    """
+
+    found = Signal(str)
+    undone = Signal()
+
+    def __init__(self, services: Services, tasks: Tasks, parent: QObject) -> None:
+        super().__init__(parent)
+        self._services, self._tasks = services, tasks
+        self._watched: Capture | None = None
+        self._deleted: Capture | None = None
+        self._subscriptions = Subscriptions(services.bus)
+        self._subscriptions.add(RequestsRemoved, self._removed)
+        self._subscriptions.add(EndpointRemoved, self._endpoint_removed)
+        self._subscriptions.add(Purged, self._purged)
+        self._subscriptions.add(DeleteChanged, self._delete_changed)
+
+    def watch(self, capture: Capture | None) -> None:
+        """Watch this request; None for none."""
+        self._watched, self._deleted = capture, None
+
+    def stop(self) -> None:
+        self._watched = self._deleted = None
+        self._subscriptions.end()
+
+    def _removed(self, event: RequestsRemoved) -> None:
+        watched = self._watched
+        if watched is None or not event.has(watched.endpoint_id, watched.id):
+            return
+        if event.ids is None:
+            self._check(watched, BY_SOMEONE)  # A request received in the meantime is still stored.
+        else:
+            self._report(BY_SOMEONE)
+
+    def _endpoint_removed(self, event: EndpointRemoved) -> None:
+        if self._watched is not None and self._watched.endpoint_id == event.endpoint.id:
+            self._report(WITH_ENDPOINT)
+
+    def _purged(self, event: Purged) -> None:
+        watched = self._watched
+        if watched is not None and watched.endpoint_id in event.report.deleted:
+            self._check(watched, self._reason(watched, event.report.at))
+
+    def _delete_changed(self, event: DeleteChanged) -> None:
+        if event.state == "undone" and self._deleted is not None:
+            self._tasks.start(self._check_restored(self._deleted), "detail: is it stored again", self)
+
+    async def _check_restored(self, capture: Capture) -> None:
+        if await self._services.store.captures.get(capture.id) is not None and self._deleted is capture:
+            self.undone.emit()
+
+    def _reason(self, capture: Capture, at: int) -> str:
+        """Retention and storage limits publish the same event; the request's age tells them apart."""
+        endpoint = self._services.store.endpoints.by_id(capture.endpoint_id)
+        if endpoint is None or at - capture.received_at < endpoint.retention_days * DAY_US:
+            return FOR_SPACE
+        return f"This request was deleted by retention: it was kept for {count_of(endpoint.retention_days, 'day')}."
+
+    def _check(self, capture: Capture, reason: str) -> None:
+        self._tasks.start(self._check_stored(capture, reason), "detail: is it stored", self)
+
+    async def _check_stored(self, capture: Capture, reason: str) -> None:
+        if await self._services.store.captures.get(capture.id) is None and self._watched is capture:
+            self._report(reason)
+
+    def _report(self, reason: str) -> None:
+        self._watched, self._deleted = None, self._watched
+        self.found.emit(reason)
+
 
 NOT_STORED = "This request is no longer stored"
 HOW_DELETED = "It was deleted manually, by retention, or to stay within a storage limit."

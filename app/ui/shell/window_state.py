@@ -8,7 +8,7 @@ from PySide6.QtCore import QByteArray, QSettings, QSize
 from PySide6.QtWidgets import QMainWindow, QSplitter
 
 from app.core.activity import Span
-from app.ui.requests.activity.strip import ActivityStrip
+from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.widgets.stored_geometry import StoredGeometry
 
 FIRST_SIZE = (1280, 800)

@@ -11,7 +11,7 @@ from app.core.model import WORST_FIRST, DeliveryState
 from app.ui.dashboard.row import OUTCOMES
 from app.ui.deliveries.words import attempt_text, look_of, result_of
 from app.ui.requests.list.delegate import STATES
-from app.ui.requests.list.row_text import STATE_WORDS
+from app.ui.requests.list.model import STATE_WORDS
 from tests import factories
 
 

@@ -11,8 +11,7 @@ from PySide6.QtGui import QGuiApplication, QMouseEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit
 
-from app.ui.request.tables.pairs_view import SHOW_ALL, PairsView
-from app.ui.request.tables.value_field import ValueField, sent_part
+from app.ui.request.pairs_view import SHOW_ALL, PairsView, ValueField, sent_part
 from app.ui.request.tabs.tabs import HEADERS, INFO, QUERY
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import activate, settle

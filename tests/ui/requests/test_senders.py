@@ -10,8 +10,7 @@ from app.core.events import RequestsIdentified
 from app.core.gist.gist import gist
 from app.ui.request.tabs.tabs import INFO
 from app.ui.request.title import Title, title_of
-from app.ui.requests.list.delegate import tooltip
-from app.ui.requests.list.row_title import GAP, TitlePainter
+from app.ui.requests.list.delegate import GAP, TitlePainter, tooltip
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.tokens import LIGHT
 from tests.core.gist.samples import KINDS, Kind

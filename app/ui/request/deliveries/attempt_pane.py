@@ -26,8 +26,8 @@ from app.ui.deliveries.words import INTERRUPTED_MEANS, UNTIMED, result_of
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import BodySource, of_attempt, of_bytes, of_capture, read_plain
 from app.ui.request.body.source_pane import EMPTY_WIDTH
-from app.ui.request.deliveries.timing import TimingBar
-from app.ui.request.tables.pairs_view import COPY_HEADER, PairsView
+from app.ui.request.deliveries.attempt_list import TimingBar
+from app.ui.request.pairs_view import COPY_HEADER, PairsView
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
 from app.ui.theme import metrics

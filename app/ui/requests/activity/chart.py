@@ -1,28 +1,178 @@
-"""The chart widget: hovering shows a bar's counts, a drag or the arrow keys select a time range."""
+"""The chart above the list, and its strip: hovering shows a bar's counts, a drag or the arrow keys select a time
+range."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QRectF, Qt, Signal, Slot
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleEvent,
+    QColor,
     QFocusEvent,
     QHideEvent,
     QKeyEvent,
     QMouseEvent,
     QPainter,
     QPaintEvent,
+    QPen,
+    QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QSizePolicy, QToolTip, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
 
-from app.core.activity import BARS_MAX, EMPTY_BAR, Axis, period_text
+from app.core.activity import BARS_MAX, EMPTY_BAR, Axis, Bar, Span, period_text, ticks
 from app.core.clock import now_us
-from app.ui.requests.activity.painting import HEIGHT, ChartPicture, paint_chart
+from app.core.events import Bus
+from app.core.store import ActivityRepository
 from app.ui.requests.activity.source import ActivitySource
+from app.ui.tasks import Tasks
+from app.ui.theme import metrics
+from app.ui.theme.fonts import ui_font
 from app.ui.theme.theme import Theme
+from app.ui.theme.tokens import Tokens
+from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.focus import by_keyboard
-from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.labels import FittingLabel, plain_tooltip
+from app.ui.widgets.segmented import Segmented
+
+HEIGHT = 62
+TOP, LABELS_HEIGHT = 6, 16
+"""Pixels above the highest bar, and for the labels below."""
+LABEL_PX = 10
+TICK_ROOM = 74
+"""Pixels that one label needs."""
+FULL = 4
+"""A single request has a quarter of the height: a full bar would suggest more."""
+LEAST, LOW = 2.0, 3
+
+
+@dataclass(frozen=True)
+class ChartPicture:
+    """The contents of the chart. `selected` and `marked` are ranges of bars, first and last; `hovered` is one."""
+
+    axis: Axis
+    bars: Sequence[Bar]
+    selected: tuple[float, float] | None = None
+    marked: tuple[int, int] | None = None
+    hovered: int | None = None
+    ringed: bool = False
+
+
+def colours(tokens: Tokens) -> tuple[str, str, str, str]:
+    """Of plain, delivered, failed requests, and those not sent or incomplete: blue, its strong form, red and amber,
+    apart in lightness."""
+    return tokens.chart_plain, tokens.chart_delivered, tokens.chart_failed, tokens.chart_incomplete
+
+
+def paint_chart(painter: QPainter, room: QRectF, picture: ChartPicture, tokens: Tokens) -> None:
+    """Paint the chart, filling `room`."""
+    plot = QRectF(room.left(), room.top() + TOP, room.width(), room.height() - TOP - LABELS_HEIGHT)
+    peak = max((bar.total for bar in picture.bars), default=0)
+    _grounds(painter, plot, picture, tokens)
+    _grid(painter, plot, tokens)
+    for number, bar in enumerate(picture.bars):
+        if bar.total:
+            _bar(painter, _slot(painter, plot, number, picture.axis.bars), bar, max(peak, FULL), tokens)
+    _times(painter, plot, picture.axis, tokens)
+    if peak:
+        _full(painter, plot, max(peak, FULL), tokens)
+    if picture.ringed:
+        painter.setPen(QPen(QColor(tokens.accent), 1))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(room.adjusted(0.5, 0.5, -0.5, -0.5), 4, 4)
+
+
+def _grounds(painter: QPainter, plot: QRectF, picture: ChartPicture, tokens: Tokens) -> None:
+    slot = plot.width() / picture.axis.bars
+    tall = plot.adjusted(0, -TOP + 1, 0, 0)
+    if picture.hovered is not None:
+        ground = QRectF(plot.left() + picture.hovered * slot, tall.top(), slot, tall.height())
+        painter.fillRect(ground, QColor(tokens.pressed))
+    for stretch in (picture.selected, _places(picture)):
+        if stretch is not None and stretch[1] > stretch[0]:
+            left, right = (plot.left() + place * plot.width() for place in stretch)
+            painter.fillRect(QRectF(left, tall.top(), right - left, tall.height()), QColor(tokens.accent_soft))
+            painter.setPen(QPen(QColor(tokens.accent), 1))
+            for x in (left, right):
+                inside = min(max(round(x) + 0.5, plot.left() + 0.5), plot.right() - 0.5)
+                painter.drawLine(QPointF(inside, tall.top()), QPointF(inside, tall.bottom()))
+
+
+def _places(picture: ChartPicture) -> tuple[float, float] | None:
+    if picture.marked is None:
+        return None
+    return picture.marked[0] / picture.axis.bars, (picture.marked[1] + 1) / picture.axis.bars
+
+
+def _grid(painter: QPainter, plot: QRectF, tokens: Tokens) -> None:
+    painter.fillRect(QRectF(plot.left(), plot.top(), plot.width(), 1), QColor(tokens.border))
+    painter.fillRect(QRectF(plot.left(), plot.center().y(), plot.width(), 1), QColor(tokens.border))
+    painter.fillRect(QRectF(plot.left(), plot.bottom(), plot.width(), 1), QColor(tokens.border_strong))
+
+
+def _slot(painter: QPainter, plot: QRectF, number: int, bars: int) -> QRectF:
+    """The position of bar `number` in whole screen pixels, without its gap."""
+    slot = plot.width() / bars
+    gap = 2.0 if slot >= 8 else 1.0 if slot >= 3 else 0.0
+    ratio = painter.deviceTransform().m11()
+    left, right = (round((plot.left() + place * slot) * ratio) / ratio for place in (number, number + 1))
+    return QRectF(left, plot.top(), max(1.0, right - left - gap), plot.height())
+
+
+def _bar(painter: QPainter, slot: QRectF, bar: Bar, peak: int, tokens: Tokens) -> None:
+    bottom = slot.bottom()
+    for height, colour in zip(heights(bar, slot.height() / peak), colours(tokens), strict=True):
+        painter.fillRect(QRectF(slot.left(), bottom - height, slot.width(), height), QColor(colour))
+        bottom -= height
+
+
+def heights(bar: Bar, scale: float) -> tuple[int, int, int, int]:
+    """The heights of the stacked parts in whole pixels; `scale` is the height of one request.
+
+    A single failure among thousands is still visible, but takes its pixels from the others: the bar does not get
+    higher.
+    """
+    usual, full = bar.plain + bar.delivered, round(max(LEAST, bar.total * scale))
+    lacking = bar.not_sent + bar.incomplete
+    if usual and full <= LOW:
+        full = LOW
+        failed, incomplete = (1, 0) if bar.failed else (0, int(lacking > 0))
+    else:
+        odd = [max(LEAST, count * scale) if count else 0.0 for count in (bar.failed, lacking)]
+        room = full - LEAST if usual else full
+        shrink = min(1.0, room / sum(odd)) if any(odd) else 1.0
+        failed, incomplete = (max(1, round(height * shrink)) if height else 0 for height in odd)
+    rest = max(0, full - failed - incomplete) if usual else 0
+    delivered = round(rest * bar.delivered / usual) if usual else 0
+    return rest - delivered, delivered, failed, incomplete
+
+
+def _times(painter: QPainter, plot: QRectF, axis: Axis, tokens: Tokens) -> None:
+    painter.setFont(ui_font(LABEL_PX))
+    metrics = painter.fontMetrics()
+    for at, text in ticks(axis, max(2, int(plot.width() // TICK_ROOM))):
+        x = plot.left() + axis.place(at) * plot.width()
+        painter.fillRect(QRectF(x, plot.bottom(), 1, 3), QColor(tokens.border_strong))
+        width = metrics.horizontalAdvance(text)
+        left = x - width / 2
+        if left >= plot.left() and left + width <= plot.right():
+            painter.setPen(QColor(tokens.text_faint))
+            painter.drawText(QRectF(left, plot.bottom() + 3, width + 1, LABELS_HEIGHT - 3), 0, text)
+
+
+def _full(painter: QPainter, plot: QRectF, full: int, tokens: Tokens) -> None:
+    """The number of requests that the upper line stands for."""
+    painter.setFont(ui_font(LABEL_PX))
+    text = f"{full:,}"
+    width = painter.fontMetrics().horizontalAdvance(text)
+    ground = QRectF(plot.left(), plot.top() - TOP, width + 6, 12)
+    painter.fillRect(ground, QColor(tokens.surface))
+    painter.setPen(QColor(tokens.text_faint))
+    painter.drawText(ground, int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter), text)
+
 
 MOVES = {Qt.Key.Key_Left: -1, Qt.Key.Key_Right: 1, Qt.Key.Key_Home: -BARS_MAX, Qt.Key.Key_End: BARS_MAX}
 APPLIES = (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space)
@@ -210,3 +360,140 @@ class ActivityChart(QWidget):
             self.setAccessibleDescription(text)
             if self.hasFocus():
                 QAccessible.updateAccessibility(QAccessibleEvent(self, QAccessible.Event.DescriptionChanged))
+
+
+SHORT = ((Span.HOUR.value, "1h"), (Span.DAY.value, "1d"), (Span.WEEK.value, "1w"), (Span.ALL.value, "All"))
+LONG = {Span.HOUR: "Last hour", Span.DAY: "Last day", Span.WEEK: "Last week", Span.ALL: "All kept"}
+ROOMY = 380
+"""Minimum width in pixels at which the total fits beside a selected time range."""
+
+
+class ActivityStrip(QFrame):
+    """`range_selected` carries (start, end) in microseconds, or None for all times."""
+
+    range_selected = Signal(object)
+
+    def __init__(self, activity: ActivityRepository, bus: Bus, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("part", "header")
+        self.times: tuple[int, int] | None = None
+        self.source = ActivitySource(activity, bus, tasks, self)
+        self.chart = ActivityChart(self.source, theme, self)
+        self.fold = IconButton("collapse", "Hide the activity chart", theme, self)
+        self.summary = FittingLabel("small", self)
+        self.chip = Button("", theme, self, icon="close")
+        self.chip.setLayoutDirection(Qt.LayoutDirection.RightToLeft)
+        self.chip.setProperty("part", "chip")
+        self.chip.hide()
+        self.spans = Segmented(SHORT, self, compact=True)
+        self.spans.set_current(Span.HOUR)
+        for span, text in LONG.items():
+            self.spans.explain(span, text)
+        self._lay_out()
+        self.fold.clicked.connect(self._toggle)
+        self.chip.clicked.connect(self.clear)
+        self.chart.range_selected.connect(self._select_range)
+        self.chart.cleared.connect(self.clear)
+        self.spans.activated.connect(self._set_span)
+        self.source.changed.connect(self._show_summary)
+        self._show_summary()
+
+    @property
+    def open(self) -> bool:
+        """Whether the chart is expanded."""
+        return not self.chart.isHidden()
+
+    def stop(self) -> None:
+        """Unsubscribe from the bus."""
+        self.source.stop()
+
+    def show_endpoint(self, endpoint_id: int | None) -> None:
+        """Show the requests of an endpoint, or of all (None), without a time range."""
+        self._show_times(None)
+        self.source.show(endpoint_id, self.source.span)
+
+    def set_open(self, on: bool) -> None:
+        """Expand or collapse the chart."""
+        self.chart.setVisible(on)
+        self.spans.setVisible(on)
+        self.fold.set_icon_name("collapse" if on else "expand")
+        self.fold.set_name("Hide the activity chart" if on else "Show the activity chart")
+        self._show_summary()
+
+    def set_span(self, span: Span) -> None:
+        """Show this time span."""
+        self.spans.set_current(span)
+        self._set_span(span)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """A narrow strip hides the total."""
+        super().resizeEvent(event)
+        self._make_room()
+
+    @Slot()
+    def clear(self) -> None:
+        """Clear the time range."""
+        if self.times is not None:
+            self._show_times(None)
+            self.range_selected.emit(None)
+
+    @Slot(object, object)
+    def _select_range(self, start: int, end: int) -> None:
+        self._show_times((start, end))
+        self.range_selected.emit((start, end))
+
+    def _show_times(self, times: tuple[int, int] | None) -> None:
+        self.times = times
+        self.chart.show_time_range(times)
+        if times is not None:
+            text = period_text(*times, now_us())
+            self.chip.setText(text)
+            self.chip.setAccessibleName(f"Showing {text} only. Show all times")
+            self.chip.setToolTip("Show all times")
+        self.chip.setVisible(times is not None)
+        self._show_summary()
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout()
+        row.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_3, 0)
+        row.setSpacing(metrics.SPACE_1)
+        row.addWidget(self.fold)
+        row.addWidget(self.summary, 1)
+        row.addStretch(0)
+        row.addWidget(self.chip)
+        row.addSpacing(metrics.SPACE_1)
+        row.addWidget(self.spans)
+        plot = QHBoxLayout()
+        plot.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_4, 0)
+        plot.addWidget(self.chart)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, metrics.SPACE_1, 0, metrics.SPACE_1)
+        column.setSpacing(metrics.SPACE_1)
+        column.addLayout(row)
+        column.addLayout(plot)
+
+    @Slot()
+    def _toggle(self) -> None:
+        self.set_open(not self.open)
+
+    @Slot(str)
+    def _set_span(self, span: str) -> None:
+        self.source.show(self.source.endpoint_id, Span(span))
+
+    @Slot()
+    def _show_summary(self) -> None:
+        selected = self.source.total_of(self.times) if self.times else None
+        counted = self.source.total if selected is None else selected
+        if not self.open:
+            wordings = ["Activity"]
+        else:
+            text = counted.text() if selected is not None else counted.text().capitalize()
+            wordings = [text, text.partition(", ")[0]]
+            if counted.total:
+                wordings.append(f"{counted.total:,}")
+        self.summary.set_wordings(wordings)
+        self._make_room()
+        self.chart.setAccessibleName(f"Requests over time, {LONG[self.source.span].lower()}")
+
+    def _make_room(self) -> None:
+        self.summary.setVisible(self.times is None or not self.open or self.width() >= ROOMY)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Iterator, Sequence
+from contextlib import aclosing
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 
-from app.core.ids import first_id
+from app.core.ids import first_id, uuid7_ms
 from app.core.model import PageKey, Summary
 from app.core.record import Record
+from app.core.search.query import Choice, Filter, Query, TimePoint, flatten
 from app.core.store import CaptureRepository
-from app.ui.requests.list.model import RequestModel
+from app.core.text import count_of
+from app.ui.requests.list.model import MAX_ROWS, RequestModel
 from app.ui.tasks import Latest, Tasks, unless_cancelled
 
 PAGE = 200
@@ -181,3 +184,280 @@ class Pager(QObject):
 def just_above(key: PageKey) -> PageKey:
     """A key whose next older row is this one."""
     return PageKey(received_at=key.received_at, id=key.id + "~")
+
+
+_OPPOSITE = {"read": "unread", "unread": "read"}
+STALE_MS = 500
+"""Rows of the previous filter stay for this time while nothing is found; otherwise they would flicker."""
+
+
+class SearchProgress(QObject):
+    """`searched` of the newest requests have been searched, as far as is known (0 at the beginning of a search);
+    `unexamined` others may match and are left out."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
+        self.searched = self.unexamined = 0
+        self.stopped = False
+        """Whether the user stopped it."""
+
+    def begin(self) -> None:
+        """Start another search."""
+        self.searched, self.unexamined, self.stopped = 0, 0, False
+
+    def advance(self, searched: int) -> None:
+        """Record that this many have been searched."""
+        self.searched = searched
+        self.changed.emit()
+
+    def leave_out(self, unexamined: int) -> None:
+        """Record that this many more may match and are left out."""
+        self.unexamined += unexamined
+        self.changed.emit()
+
+    def share(self, total: int) -> float | None:
+        """The share of `total` requests, 0 to 1; None if unknown."""
+        return min(1.0, self.searched / total) if self.searched and total else None
+
+    def running_text(self, total: int | None) -> str:
+        """The text while the search runs among `total` requests; None if the total is unknown."""
+        of = "" if total is None else f" of {total:,}"
+        return f"{self._at_most(total):,}{of} searched · Esc stops"
+
+    def searched_text(self, total: int | None) -> str:
+        """What was searched before it was stopped: "the newest 300,000 requests"."""
+        if not self.searched:
+            return "the newest requests"
+        return f"the newest {count_of(self._at_most(total), 'request')}"
+
+    def _at_most(self, total: int | None) -> int:
+        """Requests of endpoints that are being deleted are searched, too."""
+        return self.searched if total is None else min(self.searched, total)
+
+
+def mark_adds_matches(query: Query | None, mark: str, given: bool = True) -> bool:
+    """Whether the query may match a request only since it was `given` a mark of `is:`, or since it lost it."""
+    conditions = set(_marks(query)) if query is not None else set()
+    return (mark, given) in conditions or (_OPPOSITE.get(mark, ""), not given) in conditions
+
+
+def _marks(query: Query) -> Iterator[tuple[str, bool]]:
+    """The marks of `is:` filters, and whether requests with the mark are meant, or those without."""
+    for leaf in flatten(query.terms):
+        term = leaf.term
+        if isinstance(term, Filter) and term.name == "is" and isinstance(term.condition, Choice):
+            yield term.condition.value, not leaf.negated
+
+
+class SearchPager(QObject):
+    """Like `Pager`, for the requests that `query` matches. A newer search ends the current one; its rows stay until
+    there are others.
+    """
+
+    loaded = Signal()
+    """The requested rows are in the model."""
+    progressed = Signal()
+    """There are more results or more was searched, or the search ended."""
+    arrived = Signal(object)
+    """Newer requests that match, newest first; empty if nothing new does."""
+
+    def __init__(
+        self, model: RequestModel, captures: CaptureRepository, tasks: Tasks, parent: QObject | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.endpoint_id: int | None = None
+        self.query: Query | None = None
+        self.time_range: TimeRange | None = None
+        """The time range that is searched; None for all."""
+        self.progress = SearchProgress(self)
+        self.progress.changed.connect(self.progressed)
+        self.jumping = False
+        self._model, self._captures = model, captures
+        self.stale = QTimer(self)
+        self.stale.setSingleShot(True)
+        self.stale.setInterval(STALE_MS)
+        self.stale.timeout.connect(self._forget)
+        """Active while the rows are still those of the previous filter."""
+        self.busy = False
+        """Whether the search is running."""
+        self._search_task = Latest(self, tasks, "search")
+        self._check = Latest(self, tasks, "search: what retention left")
+        self._queued = Latest(self, tasks, "search: new requests")
+        self._searching_queued = False
+        self._oldest_queued: str | None = None
+        """The oldest of the requests passed to `queue`: everything newer is searched again."""
+
+    @property
+    def done(self) -> bool:
+        """Whether all matches are in the model."""
+        return not self.jumping and self._model.at_tail
+
+    def give_up(self) -> None:
+        """End the current search."""
+        for searching in (self._search_task, self._check, self._queued):
+            searching.stop()
+        self.jumping = self._searching_queued = False
+        self._oldest_queued = None
+        self.stale.stop()
+        if self.busy:
+            self.busy = False
+            self.progressed.emit()
+
+    def stop(self) -> None:
+        """Stop the current search at the user's request: nothing older is searched while `progress.stopped`."""
+        if not self.busy:
+            return
+        if self.stale.isActive():
+            self._forget()
+        self.progress.stopped = True
+        self.give_up()
+
+    def head(self) -> None:
+        """Search from the newest request on."""
+        self.give_up()
+        self.progress.begin()
+        self.jumping = self.busy = True
+        self.stale.start()
+        self._search_task.run(partial(self._run, self._read_head))
+        self.progressed.emit()
+
+    def around(self, key: PageKey) -> None:
+        """The same as `head`: results are read from the newest on only."""
+        self.head()
+
+    def tail(self) -> None:
+        """The results so far end here; reading continues from there."""
+        self.loaded.emit()
+        self.older()
+
+    def older(self) -> None:
+        """Continue the search below the last row, unless it is running or the user stopped it."""
+        key = self._model.oldest_key()
+        room = self._model.rowCount() <= MAX_ROWS - PAGE
+        continues = not self.busy and not self._model.at_tail and not self.progress.stopped
+        if continues and key is not None and room:
+            self.busy = True
+            self._search_task.run(partial(self._run, self._read_older))
+            self.progressed.emit()
+
+    def newer(self) -> None:
+        """There is never anything unknown above the first row."""
+
+    def check(self) -> None:
+        """Drop rows of requests that no longer exist or match."""
+        newest, oldest = self._model.newest_key(), self._model.oldest_key()
+        if newest is not None and oldest is not None and not self.jumping:
+            self._check.run(partial(self._drop_deleted, newest, oldest))
+
+    def queue(self, ids: Iterable[str]) -> None:
+        """These requests are new or changed: `search_queued` checks whether they match."""
+        self._oldest_queued = min([*ids, *([self._oldest_queued] if self._oldest_queued else [])], default=None)
+
+    def search_queued(self) -> None:
+        """Search the requests passed to `queue`, and report them with `arrived`."""
+        if self._oldest_queued is not None and not self._searching_queued and not self.jumping:
+            oldest, self._oldest_queued, self._searching_queued = self._oldest_queued, None, True
+            self._queued.run(partial(self._search_queued, oldest))
+
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        jumped = self.jumping
+        with unless_cancelled(self._ended):
+            try:
+                await work()
+            except Exception:
+                if jumped:
+                    self._forget()
+                raise
+        if jumped:
+            self.loaded.emit()
+
+    def _ended(self) -> None:
+        self.busy = self.jumping = False
+        self.stale.stop()
+        self.progressed.emit()
+
+    async def _read_head(self) -> None:
+        found = 0
+        async for rows in self._search(limit=PAGE, progress=self.progress):
+            if found:
+                self._model.add_older(rows)
+            else:
+                self._model.reset(rows, at_head=True, at_tail=False)
+            found += len(rows)
+            self.stale.stop()
+            self.progressed.emit()
+        if not found:
+            self._forget()
+        self._model.at_tail = found < PAGE
+
+    async def _read_older(self) -> None:
+        found = 0
+        async for rows in self._search(before=self._model.oldest_key(), limit=PAGE, progress=self.progress):
+            self._model.add_older(rows)
+            found += len(rows)
+            self.progressed.emit()
+        self._model.at_tail = found < PAGE
+
+    async def _search_queued(self, oldest: str) -> None:
+        found: list[Summary] = []
+        with unless_cancelled(self._queued_searched):
+            async for rows in self._search(since=uuid7_ms(oldest) * 1000, limit=PAGE + 1):
+                found += [summary for summary in rows if summary.id >= oldest]
+        # Also if none was found: the listener then checks the requests noted meanwhile.
+        self.arrived.emit(found)
+
+    def _queued_searched(self) -> None:
+        self._searching_queued = False
+
+    async def _drop_deleted(self, newest: PageKey, oldest: PageKey) -> None:
+        stored: set[str] = set()
+        count = self._model.rowCount()
+        async for rows in self._search(before=just_above(newest), since=oldest.received_at, limit=count):
+            stored |= {summary.id for summary in rows}
+        self._model.remove(lambda item: oldest.id <= item.id <= newest.id and item.id not in stored)
+
+    async def _search(
+        self,
+        *,
+        limit: int,
+        before: PageKey | None = None,
+        since: int | None = None,
+        progress: SearchProgress | None = None,
+    ) -> AsyncGenerator[list[Summary], None]:
+        query = self.query
+        if query is None:
+            return
+        query = Query(text=query.text, terms=(*query.terms, *bounds(self.time_range, since)))
+        found = self._captures.search(
+            query,
+            self.endpoint_id,
+            before=before,
+            limit=limit,
+            searched=progress.advance if progress is not None else None,
+            unexamined=progress.leave_out if progress is not None else None,
+        )
+        async with aclosing(found):
+            async for rows in found:
+                yield rows
+
+    @Slot()
+    def _forget(self) -> None:
+        """Drop the rows of the previous filter after a moment."""
+        self._model.reset([], at_head=True, at_tail=False)
+        self.progressed.emit()
+
+
+def bounds(time_range: TimeRange | None, since: int | None = None) -> list[Filter]:
+    """The time range as conditions, at positions that no written term has."""
+    starts = [at for at in (since, time_range.start if time_range else None) if at is not None]
+    found = [Filter(name="since", source="", condition=TimePoint(at=max(starts)), start=-1, end=-1)] if starts else []
+    if time_range is not None:
+        found.append(Filter(name="before", source="", condition=TimePoint(at=time_range.end), start=-2, end=-2))
+    return found
+
+
+def mentions(query: Query, name: str) -> bool:
+    """Whether the query has a filter of this name."""
+    return any(isinstance(leaf.term, Filter) and leaf.term.name == name for leaf in flatten(query.terms))

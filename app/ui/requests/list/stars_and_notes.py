@@ -11,7 +11,7 @@ from app.core.events import Bus, RequestNoted, RequestsStarred, Subscriptions
 from app.core.model import Summary
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.model import SUMMARY_ROLE
-from app.ui.requests.list.search_pager import mark_adds_matches
+from app.ui.requests.list.pager import mark_adds_matches
 from app.ui.requests.list.view import RequestList
 
 

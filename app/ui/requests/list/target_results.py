@@ -14,8 +14,7 @@ from app.core.delivery import Delivery
 from app.core.events import DeliveriesQueued, DeliveryChanged, Subscriptions
 from app.core.model import WORST_FIRST, DeliveryState, Summary
 from app.core.text import count_of
-from app.ui.requests.list.model import SUMMARY_ROLE, RequestModel
-from app.ui.requests.list.row_text import forwarding_words
+from app.ui.requests.list.model import SUMMARY_ROLE, RequestModel, forwarding_words
 from app.ui.requests.list.view import RequestList
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks

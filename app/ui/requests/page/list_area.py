@@ -12,7 +12,7 @@ from app.core.curl import ready_curl
 from app.core.model import Endpoint
 from app.core.text import count_of
 from app.ui.pause import Pause
-from app.ui.requests.activity.strip import ActivityStrip
+from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList

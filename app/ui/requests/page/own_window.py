@@ -15,9 +15,9 @@ from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import HOW_DELETED, NOT_STORED, RequestPane
 from app.ui.request.title import name_of
-from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.request_commands import RequestCommands
+from app.ui.requests.selection.select_all import BatchJob
 from app.ui.requests.selection.selected_requests import SelectedRequests, selected_requests
 from app.ui.services import Services
 from app.ui.tasks import Tasks

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
-from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions, TunnelChanged
-from app.core.model import Capture, Endpoint
+from app.core.model import Capture, Endpoint, Summary
 from app.core.tunnel.tunnel import url_mark
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointCommands
@@ -19,11 +20,10 @@ from app.ui.pause import Pause
 from app.ui.replay.replay_scope import ReplayScope
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import RequestPane
-from app.ui.requests.activity.strip import ActivityStrip
+from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
-from app.ui.requests.list.feed import RequestFeed
+from app.ui.requests.list.feed import NewRequestsPill, RequestFeed
 from app.ui.requests.list.first_request import FirstRequest
-from app.ui.requests.list.new_requests import NewRequestsPill
 from app.ui.requests.list.pager import TimeRange
 from app.ui.requests.list.restore import ListRestorer
 from app.ui.requests.list.stars_and_notes import MarkUpdates
@@ -35,17 +35,99 @@ from app.ui.requests.page.header import EndpointHeader
 from app.ui.requests.page.list_area import ListArea
 from app.ui.requests.page.own_window import OwnWindows
 from app.ui.requests.page.page_commands import PageCommands
-from app.ui.requests.page.request_opener import RequestOpener
 from app.ui.requests.page.view_commands import ViewCommands
-from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.request_actions import RequestActions
-from app.ui.requests.selection.select_all import SelectAll
+from app.ui.requests.selection.select_all import BatchJob, SelectAll
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.focus import focus_first
 from app.ui.widgets.toast import Toast
+
+
+class RequestOpener(QObject):
+    """`leave` and `come_back` close what is open when another list is shown, and open it again on the way back.
+
+    `focus_list` is called when the detail had the focus and is closed.
+    """
+
+    def __init__(
+        self,
+        rows: RequestList,
+        detail: RequestPane,
+        request: CurrentRequest,
+        page_filter: PageFilter,
+        page: QWidget,
+        *,
+        focus_list: Callable[[], None],
+    ) -> None:
+        super().__init__(page)
+        self._list, self._detail, self._request, self._filter = rows, detail, request, page_filter
+        self._page, self._focus_list = page, focus_list
+        self._open_by_endpoint: dict[int | None, str | None] = {}
+        """The request that was open when the list of an endpoint, or of all (None), was left."""
+        self._reopened: str | None = None
+        rows.request_selected.connect(self._open_row)
+        detail.opened.connect(self._select_reopened)
+        detail.closed.connect(self._leave_detail)
+
+    def leave(self, endpoint_id: int | None) -> None:
+        self._open_by_endpoint[endpoint_id] = None if self._detail.deleted else self._detail.capture_id
+        self._detail.clear()
+
+    def come_back(self, endpoint_id: int | None) -> None:
+        self._reopened = self._open_by_endpoint.get(endpoint_id)
+        if self._reopened is not None:
+            self._detail.reopen(self._reopened)
+
+    def forget_reopened(self) -> None:
+        """The list is only loaded again: nothing is opened."""
+        self._reopened = None
+
+    def open(self, capture_id: str) -> None:
+        if not self._list.select(capture_id):
+            self._list.keep_one(None)
+            self._detail.show_request(capture_id)
+
+    def select_next(self, hides: Callable[[int, str], bool]) -> None:
+        """The user deletes requests: select the next one, and clear the detail of a deleted one. If the open request
+        is kept, it is selected again. `hides` tells by endpoint and request ID which are deleted.
+        """
+
+        def deletes(one: Summary) -> bool:
+            return hides(one.endpoint_id, one.id)
+
+        current = self._request.summary
+        stays = current is not None and not deletes(current) and not self._request.deleted
+        self._list.selection.select_next(deletes)
+        if current is None:
+            return
+        if stays and all(one.id != current.id for one in self._list.selected()):
+            self._list.keep_one(current)
+        elif deletes(current):
+            self._detail.clear()
+            if self._list.selected_count() == 1:
+                self._detail.placeholder.none_open()
+
+    @Slot(object)
+    def _open_row(self, summary: Summary | None) -> None:
+        if summary is not None:
+            self._detail.show_request(summary.id)
+
+    @Slot(str)
+    def _select_reopened(self, capture_id: str) -> None:
+        """Select what was open when this list was left, loaded or not, unless the filter excludes it."""
+        reopened, self._reopened = self._reopened, None
+        if capture_id == reopened and not self._filter.active and not self._list.selected_count():
+            self._list.keep_one(self._request.summary)
+
+    @Slot()
+    def _leave_detail(self) -> None:
+        """An empty detail needs no focus: it goes to the list."""
+        if self._detail.isAncestorOf(self._page.window().focusWidget()):
+            self._focus_list()
+
 
 LIST_MINIMUM = 264
 """Pixels; list and detail fit side by side on 1366x768 at 150 %."""

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
 from app.ui.request.body.code.code_view import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
 from app.ui.request.request_pane import RequestPane
-from app.ui.requests.activity.strip import ActivityStrip
+from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.filter.filtering import PageFilter
 from app.ui.theme.theme import Theme
 

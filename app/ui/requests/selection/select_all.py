@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from contextlib import aclosing
 
 from msgspec.structs import replace
@@ -23,13 +23,69 @@ from app.core.record import Record
 from app.core.search.query import Query
 from app.core.store import CaptureRepository
 from app.ui.requests.list.feed import RequestFeed
-from app.ui.requests.list.pager import TimeRange, just_above
-from app.ui.requests.list.search_pager import bounds
+from app.ui.requests.list.pager import TimeRange, bounds, just_above
 from app.ui.requests.list.view import RequestList
-from app.ui.requests.selection.batch_job import BatchJob
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.services import Services
 from app.ui.tasks import Tasks
+
+STEP = 200
+"""Requests in one go: a moment's work for the store."""
+
+
+class BatchJob(QObject):
+    """One job at a time. `verb` says what is done ("Deleting"), `done` of `total` (0: unknown) how far it is."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self.verb = ""
+        self.done = self.total = 0
+        self.stopping = False
+        """Whether the user stopped it."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether a job is running."""
+        return bool(self.verb)
+
+    async def run(self, verb: str, ids: Sequence[str], work: Callable[[Sequence[str]], Awaitable[None]]) -> int:
+        """Do `work` on all of `ids`; returns how many were done before `stop`: 0 if another job is running."""
+        if len(ids) <= STEP:
+            await work(ids)
+            return len(ids)
+        if self.busy:
+            return 0
+        self.begin(verb, len(ids))
+        try:
+            while self.done < len(ids) and not self.stopping:
+                some = ids[self.done : self.done + STEP]
+                await work(some)
+                self.report(self.done + len(some))
+            return self.done
+        finally:
+            self.end()
+
+    def begin(self, verb: str, total: int) -> None:
+        """Start a job that calls `report` and `end` itself, and ends when `stopping` is set."""
+        self.verb, self.done, self.total, self.stopping = verb, 0, total, False
+        self.changed.emit()
+
+    def report(self, done: int) -> None:
+        self.done = done
+        self.changed.emit()
+
+    def end(self) -> None:
+        self.verb = ""
+        self.changed.emit()
+
+    @Slot()
+    def stop(self) -> None:
+        """Do not start the next step."""
+        self.stopping = True
+        self.changed.emit()
+
 
 NO_LIMIT = 2**31
 

@@ -18,8 +18,7 @@ from app.core.clock import DAY_US, now_us
 from app.core.delivery import DeliveryFilter
 from app.core.model import DeliveryState
 from app.ui.requests.activity import source as source_module
-from app.ui.requests.activity.chart import ActivityChart
-from app.ui.requests.activity.painting import heights
+from app.ui.requests.activity.chart import ActivityChart, heights
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 
 from app.core.model import DeliveryState
 from app.ui.requests.list import pager as pager_module
-from app.ui.requests.list import search_pager as search_module
+from app.ui.requests.list import pager as search_module
 from app.ui.requests.list.delegate import ROW
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import settle, until

@@ -6,7 +6,7 @@ import pytest
 
 from app.core.search.parse import parse
 from app.ui.requests.list.delegate import ROW
-from app.ui.requests.list.search_pager import mark_adds_matches
+from app.ui.requests.list.pager import mark_adds_matches
 from tests.ui.requests.page_desk import PageDesk
 from tests.ui.stock_qasync import not_on_stock_qasync
 from tests.ui.waiting import settle, until

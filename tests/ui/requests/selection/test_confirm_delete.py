@@ -8,7 +8,7 @@ import pytest
 
 from app.core.clock import now_us
 from app.core.deletion import MarkedIds
-from app.ui.requests.selection.confirm_delete import delete_question
+from app.ui.requests.selection.request_actions import delete_question
 from app.ui.requests.selection.selected_requests import selected_requests
 from tests.factories import capture
 

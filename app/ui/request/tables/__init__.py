@@ -1,1 +1,0 @@
-"""Tables of names and values, and the view of a long value."""
