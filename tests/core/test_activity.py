@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.activity import BARS_MAX, Bar, Span, axis_of, period_text, ticks
+from app.core.activity import BARS_MAX, Axis, Bar, Span, axis_of, period_text, ticks
 from app.core.clock import DAY_US
 from app.core.ids import first_id, uuid7, uuid7_ms
 
@@ -68,6 +68,19 @@ def test_ticks_are_round_local_times() -> None:
     assert [text for _, text in ticks(week, 7, BERLIN)] == [f"{day} Nov" for day in range(14, 21)]
     odd = axis_of(Span.DAY, at("2026-11-20T12:34:56", KATHMANDU), zone=KATHMANDU)
     assert [text for _, text in ticks(odd, 4, KATHMANDU)] == ["18:00", "20 Nov", "06:00", "12:00"]
+
+
+MINUTE = 60_000_000
+
+
+def test_a_round_time_at_the_left_edge_has_a_tick() -> None:
+    noon = at("2026-11-20T12:00:00")
+    axis = Axis(edges=tuple(range(noon, noon + 61 * MINUTE, MINUTE)), width_us=MINUTE)
+    assert ticks(axis, 5, BERLIN)[0] == (noon, "12:00")
+
+
+def test_a_time_is_placed_within_its_bar_however_long_that_is() -> None:
+    assert Axis(edges=(0, 10, 30, 40), width_us=10).place(15) == pytest.approx((1 + 5 / 20) / 3)
 
 
 def test_there_are_ticks_on_the_day_the_clocks_go_back() -> None:

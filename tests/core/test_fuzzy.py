@@ -63,6 +63,7 @@ def test_what_does_not_fit(wanted: str, text: str) -> None:
         ("stripe", ["Stripe", "Stripe test", "My Stripe test"]),
         ("all", ["All requests", "Mark all as read", "Smaller"]),
         ("cu", ["curl", "Copy URL", "Focus"]),
+        ("abd", ["abxd", "a bxd"]),
     ],
 )
 def test_what_comes_first(wanted: str, texts: list[str]) -> None:

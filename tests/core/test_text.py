@@ -30,7 +30,7 @@ def test_times_name_their_offset() -> None:
 
 
 def test_durations() -> None:
-    assert [ms_text(ms) for ms in (0.81, 9.94, 10, 12.4, 999, 1000, 1500)] == [
+    assert [ms_text(ms) for ms in (0.81, 9.94, 10.4, 12.4, 999, 1000, 1500)] == [
         *("0.8 ms", "9.9 ms", "10 ms", "12 ms", "999 ms", "1.0 s", "1.5 s")
     ]
 

@@ -32,6 +32,7 @@ JSON = '{"a":"b"}'
         (b64(JSON.encode()).rstrip("="), JSON, "Base64", True),
         (b64(b"Hello, world, again"), "Hello, world, again", "Base64", False),
         (b64(b"abcd"), "abcd", "Base64", False),
+        (b64(b"hello, world"), "hello, world", "Base64", False),
         (base64.encodebytes(b"Hello, world! " * 20).decode(), "Hello, world! " * 20, "Base64", False),
         (base64.urlsafe_b64encode(b'{"a":"???>>>~~~"}').decode(), '{"a":"???>>>~~~"}', "Base64 (URL-safe)", True),
         (b64("Grüße aus München, bis bald".encode()), "Grüße aus München, bis bald", "Base64", False),

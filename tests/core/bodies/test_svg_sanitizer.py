@@ -118,7 +118,7 @@ def laughs(levels: int) -> str:
         (svg('<g id="a"><use xlink:href="#b"/></g><g id="b"><use xlink:href="#a"/></g>'), "endlessly"),
         (b'<!DOCTYPE svg [<!ENTITY a "aa"><!ENTITY b "&a;&a;">]>' + svg("<text>&b;</text>"), "entities"),
         (b'<!DOCTYPE svg [<!ENTITY a SYSTEM "file:///etc/passwd">]>' + svg("<text>&a;</text>"), "entities"),
-        (b" " * (BYTES_MAX + 1), "too large"),
+        (b" " * (BYTES_MAX + 1), "larger than 2 MiB, too large"),
     ],
 )
 def test_what_is_too_much_says_why(data: bytes, why: str) -> None:

@@ -47,6 +47,7 @@ def test_what_is_no_json_gives_the_word_there() -> None:
     assert value_at([Line("see <a href='abc%20d'>x</a>")], 0, 15) == Value("abc%20d", "", False)
     assert value_at([Line("data=aGVsbG8=&x=1")], 0, 9) == Value("aGVsbG8=&x=1", "data", False)
     assert value_at([Line("  ")], 0, 1) is None
+    assert value_at([Line('"a": "x"')], 0, 6) == Value("x", "a", True)
     (line,) = formatted(form.write, "expires=1700000000")[0]
     assert value_at([line], 0, 14) == Value("1700000000", "expires", False)
 

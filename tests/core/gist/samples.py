@@ -75,6 +75,8 @@ def zipped(*names: str) -> bytes:
 
 
 _FILES = multipart((part("a"), b"1"), (part("b"), b"2"), (part("c", "report.pdf"), b"--XX\r\n"), (part("d"), b""))
+_FIELD = b'--XX\nContent-Disposition: form-data; name="%s"\n\n1\n'
+_BARE_LINES = _FIELD % b"a" + _FIELD % b"b" + b"--XX--\n"
 _RELATED = multipart(("Content-Type: text/plain", b"a"), ("Content-Type: text/html; charset=utf-8", b"b"))
 _GRAPHQL = {"query": "mutation Pay($id: ID!) { pay(id: $id) { id } }", "variables": {"id": 1}}
 _DOWNLOAD = f"Content-Disposition: form-data; name=f; filename*=UTF-8''{'%C3%A9'}.txt"
@@ -131,6 +133,7 @@ KINDS = (
     Kind("multipart · 4 parts · report.pdf", _FILES, type='multipart/form-data; boundary="other"'),
     Kind("multipart · 2 parts · to, from", multipart((part("to"), b"a"), (part("from"), b"b")), type="multipart/mixed"),
     Kind("multipart · 2 parts · text/plain, text/html", _RELATED, type="multipart/alternative; boundary=XX--yy"),
+    Kind("multipart · 2 parts · a, b", _BARE_LINES, type="multipart/form-data; boundary=XX"),
     Kind("multipart · 1 part · é.txt", multipart((_DOWNLOAD, b"x")), type="multipart/form-data; boundary=XX--yy"),
     Kind("multipart · a, b, …", _FILES[:130], type="multipart/form-data; boundary=XX--yy", size=9_000),
     Kind("query · hub.mode, hub.challenge", type="", method="GET", below="?hub.mode=subscribe&hub.challenge=1"),

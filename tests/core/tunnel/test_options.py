@@ -77,6 +77,7 @@ def test_a_secret_is_never_shown() -> None:
 def test_the_users_own_command() -> None:
     own = SPECS["own"].program
     assert command_words(own, {"command": "'my tool' --port={port}", "port": "8787"}) == ["my tool", "--port=8787"]
+    assert saved_after(own, {}, {"command": "mytool"}) == {"command": "mytool"}
     assert address_header_of(own, {}) is None
     header = address_header_of(own, {"address_header": "X-Real-IP"})
     assert header is not None

@@ -21,6 +21,17 @@ from tests import factories
 from tests.db.helpers import add, add_many, files, query
 
 
+def test_a_full_disk_is_told_from_other_errors() -> None:
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute("PRAGMA max_page_count = 1")
+        with pytest.raises(sqlite3.OperationalError) as full:
+            database.execute("CREATE TABLE one (value)")
+        with pytest.raises(sqlite3.OperationalError) as wrong:
+            database.execute("SELECT value FROM none")
+    assert connection_module.is_out_of_space(full.value)
+    assert not connection_module.is_out_of_space(wrong.value)
+
+
 def fingerprint(folder: Path) -> dict[str, tuple[int, str]]:
     return {
         file.name: (file.stat().st_mode, hashlib.sha256(file.read_bytes()).hexdigest())

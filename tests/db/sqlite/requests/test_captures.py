@@ -30,6 +30,15 @@ def key(capture: Capture) -> PageKey:
     return PageKey(received_at=capture.received_at, id=capture.id)
 
 
+async def test_a_description_has_what_the_body_says_without_its_secrets(store: Store, endpoint: Endpoint) -> None:
+    body = b'{"type":"order.paid","password":"hunter2hunter2"}'
+    capture = factories.capture(body, endpoint_id=endpoint.id, content_type="application/json")
+    await store_request(store.captures, capture, body)
+    (described,) = (await store.captures.descriptions([capture.id], {})).values()
+    assert "order.paid" in described.gist
+    assert "hunter2" not in described.gist
+
+
 @pytest.mark.parametrize(
     "size", [0, 1, PART_SIZE - 1, PART_SIZE, PART_SIZE + 1, 2 * PART_SIZE, 3 * PART_SIZE + 7], ids=str
 )

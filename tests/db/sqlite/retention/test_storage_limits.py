@@ -15,6 +15,7 @@ from app.core.errors import StorageLimitError
 from app.core.events import Event, Purged, RequestsRemoved, StorageLimitChanged
 from app.core.model import PART_SIZE, Endpoint
 from app.core.sizes import KIB, MIB
+from app.db.sqlite.storage_limits import StorageLimit
 from app.db.sqlite.store import Store
 from tests import factories
 from tests.db.helpers import add, check_totals, kept_bytes, of_kind, query, recount, recount_bytes
@@ -27,6 +28,13 @@ BODY = bytes(20 * KIB)
 def _slow_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """However long the oldest requests take to be deleted, nobody is refused for that."""
     monkeypatch.setattr("app.db.sqlite.storage_limits.PATIENCE_S", 20.0)
+
+
+@pytest.mark.parametrize(("limit", "below"), [(100 * MIB, 10 * MIB), (10_240 * MIB, 64 * MIB)])
+def test_capturing_stops_a_tenth_below_the_limit_at_most_64_mib(limit: int, below: int) -> None:
+    own = StorageLimit(None, 0, lambda: 0, lambda _: None)
+    own.set(limit, "refuse")
+    assert own.stop_above == limit - below
 
 
 async def limited(store: Store, limit: int | None, when_full: str = "delete_oldest") -> Endpoint:
