@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from app.core.bodies.body_reader import CHUNK, BodyReader
 from app.core.bodies.formats.languages import type_of
-from app.core.bodies.formats.multipart_parts import first_boundary
+from app.core.bodies.formats.multipart import first_boundary
 from app.core.search.body_search import BodySearch
 
 LINES = 3_000

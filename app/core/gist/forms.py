@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from urllib.parse import unquote, unquote_plus
 
-from app.core.bodies.formats.multipart_parts import as_text
+from app.core.bodies.formats.multipart import as_text
 from app.core.gist.words import NAMES_MAX, names, with_detail
 from app.core.text import count_of
 

@@ -9,7 +9,7 @@ from functools import partial
 from html import escape, unescape
 from typing import NamedTuple
 
-from app.core.bodies.formats.multipart_parts import HEAD_MAX, Part, boundary_of, decode, part_of
+from app.core.bodies.formats.multipart import HEAD_MAX, Part, boundary_of, decode, part_of
 from app.core.bodies.media_types import CSV, JSON_LINES, TSV, is_json, is_xml, media_type
 from app.core.redaction.in_base64 import PACKED, holds_secrets
 from app.core.redaction.in_form import form_secrets

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from app.core.bodies.formats.multipart_parts import decode
+from app.core.bodies.formats.multipart import decode
 from app.core.redaction.names import binary_may_name_secret
 from app.core.redaction.secret import Find
 

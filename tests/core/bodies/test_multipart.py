@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.format_registry import ranked
-from app.core.bodies.formats.multipart import SHOWN_MAX, writer
-from app.core.bodies.formats.multipart_parts import declared_boundary, split
+from app.core.bodies.formats.multipart import SHOWN_MAX, declared_boundary, split, writer
 from app.core.bodies.lines import WIDTH
 from tests.core.bodies.format_lines import formatted_bytes, read
 

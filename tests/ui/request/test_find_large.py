@@ -15,7 +15,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.search.body_search import BodySearch
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.code.code_view import CodeView
-from app.ui.request.body.find.find_lines import AT_ONCE_MAX
+from app.ui.request.body.find.body_find import AT_ONCE_MAX
 from app.ui.request.tabs.tabs import BODY, RAW
 from tests.ui.requests.page_desk import PageDesk, open_body
 from tests.ui.waiting import settle, until

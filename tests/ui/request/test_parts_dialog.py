@@ -17,8 +17,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.core.bodies.formats import multipart_parts
-from app.core.bodies.formats.multipart_parts import PARTS_MAX, decode, read_parts
+from app.core.bodies.formats import multipart
+from app.core.bodies.formats.multipart import PARTS_MAX, decode, read_parts
 from app.ui.request.body.body_export import file_name, write_body
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.parts_dialog import PartsDialog, of_part
@@ -128,18 +128,18 @@ async def opened(shown: PageDesk, body: bytes, headers: Any) -> tuple[PartsDialo
 
 @pytest.mark.parametrize("encoding", ["base64", "quoted-printable", ""])
 def test_a_long_part_is_undone_as_it_would_be_whole(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(multipart_parts, "STEP", 8)
+    monkeypatch.setattr(multipart, "STEP", 8)
     rnd = random.Random(3)
     for _ in range(500):
         written = bytes(rnd.choice(b"QUJD=\n \r3ab") for _ in range(rnd.randrange(40)))
         sent = {"base64": base64.encodebytes, "quoted-printable": quopri.encodestring}.get(encoding, bytes)
         for data in (written, sent(rnd.randbytes(rnd.randrange(60)))):
-            assert multipart_parts.decode_in_steps(encoding, data) == decode(encoding, data, True), data
+            assert multipart.decode_in_steps(encoding, data) == decode(encoding, data, True), data
 
 
 def test_a_boundary_across_two_steps_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     body = b"".join(part(b"x" * size) for size in range(40)) + b"--b--"
     whole = read_parts(TYPE, body)
-    monkeypatch.setattr(multipart_parts, "STEP", 64)
+    monkeypatch.setattr(multipart, "STEP", 64)
     assert read_parts(TYPE, body) == whole
     assert [len(one.data) for one in whole] == list(range(40))

@@ -14,7 +14,7 @@ from typing import Protocol
 from app.core.bodies.charset import detect
 from app.core.bodies.formats.form import NAMED
 from app.core.bodies.formats.languages import type_of
-from app.core.bodies.formats.multipart_parts import HEAD_MAX, Part, declared_boundary, part_of
+from app.core.bodies.formats.multipart import HEAD_MAX, Part, declared_boundary, part_of
 from app.core.bodies.media_types import media_type
 from app.core.search.readable.notations import (
     ENCODED_WORDS,

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.bodies.formats.multipart_parts import PARTS_MAX, PartContent, read_parts
+from app.core.bodies.formats.multipart import PARTS_MAX, PartContent, read_parts
 from app.core.file_names import safe_name
 from app.core.text import size_text
 from app.ui.request.body.body_bars import NoticesBar

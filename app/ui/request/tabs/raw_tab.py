@@ -13,8 +13,8 @@ from app.core.raw_request import is_chunked
 from app.core.store import CaptureRepository
 from app.core.text import size_text
 from app.ui.request.body.body_source import of_raw
+from app.ui.request.body.find.body_find import LinesFinder
 from app.ui.request.body.find.find_bar import FilterMarks, FindBar
-from app.ui.request.body.find.find_lines import LinesFinder
 from app.ui.request.body.source_pane import SourcePane
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme

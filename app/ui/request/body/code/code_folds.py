@@ -7,8 +7,7 @@ from collections.abc import Iterable
 from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtGui import QTextCursor
 
-from app.ui.request.body.code.code_rows import CodeRows
-from app.ui.request.body.code.searchable_text import utf16
+from app.ui.request.body.code.code_rows import CodeRows, utf16
 
 
 class CodeFolds(QObject):

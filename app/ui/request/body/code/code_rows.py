@@ -2,22 +2,97 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate, islice
+from math import ceil
 
-from PySide6.QtGui import QTextBlock
+from PySide6.QtCore import QPointF
+from PySide6.QtGui import QFontMetricsF, QTextBlock, QTextLine
 from PySide6.QtWidgets import QPlainTextEdit
 
 from app.core.bodies.folding import Folds
 from app.core.bodies.lines import Line
-from app.ui.request.body.code.searchable_text import utf16
+from app.core.search.spellings import Encoding, base64_matches, may_be_encoded, pattern_of
+from app.ui.theme.body_text import BodyTextStyle
+
+MATCHES_MAX = 10_000
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")
+
+
+class SearchableText:
+    """Display lines as one text. Qt counts UTF-16 units and treats a fold as a line break, which the text does not
+    contain.
+    """
+
+    def __init__(self) -> None:
+        self._text, self._begun = "", False
+        self._folds: list[int] = []
+        self._astral: list[int] = []
+
+    def add(self, lines: Iterable[Line]) -> None:
+        """Append these lines."""
+        begin = end = len(self._text)
+        texts: list[str] = []
+        for line in lines:
+            if self._begun and line.folded:
+                self._folds.append(end)
+            text = "\n" + line.text if self._begun and not line.folded else line.text
+            texts.append(text)
+            end += len(text)
+            self._begun = True
+        added = "".join(texts)
+        if not added.isascii():
+            self._astral += [begin + match.start() for match in _ASTRAL.finditer(added)]
+        self._text += added
+
+    def find(
+        self, words: Iterable[str], written: Sequence[Encoding] = (), begin: int = 0
+    ) -> tuple[list[tuple[int, int]], int]:
+        """Qt's start and end positions of each match of a word from the character `begin` on, ignoring case, in the
+        notation `written`; at most `MATCHES_MAX`. And the number of characters searched so far.
+        """
+        text = self._text
+        pattern = pattern_of(words, written if may_be_encoded(text, written) else ())
+        if pattern is None:
+            return [], len(text)
+        found = [match.span() for match in islice(pattern.finditer(text, begin), MATCHES_MAX)]
+        if "mail" in written:
+            encoded = islice(base64_matches(text, pattern), MATCHES_MAX)
+            found = sorted([*found, *(place for place in encoded if place[0] >= begin)])[:MATCHES_MAX]
+        return [(self._position(start), self._position(end, end=True)) for start, end in found], len(text)
+
+    def _position(self, at: int, *, end: bool = False) -> int:
+        folds = bisect_left(self._folds, at) if end else bisect_right(self._folds, at)
+        return at + folds + bisect_left(self._astral, at)
+
+
+def utf16(text: str) -> int:
+    """Its length for Qt."""
+    return len(text) + len(_ASTRAL.findall(text))
+
+
+def qt_spans(line: Line) -> list[tuple[int, int, str]]:
+    """The line's spans as (start, length, kind) in UTF-16 units."""
+    if not _ASTRAL.search(line.text):
+        return [(start, end - start, kind) for start, end, kind in line.spans]
+    at = [0, *accumulate(2 if character > "\uffff" else 1 for character in line.text)]
+    return [(at[start], at[end] - at[start], kind) for start, end, kind in line.spans]
+
+
+def characters(text: str, units: int) -> int:
+    """The number of characters in the first UTF-16 units of `text`."""
+    return len(text.encode("utf-16-le", "surrogatepass")[: 2 * units].decode("utf-16-le", "ignore"))
+
 
 TAB = 4
 """Characters to the next tab stop."""
 
 
 class CodeRows:
-    """The rows of a view. A place is a position as if nothing were folded, in UTF-16 units, as in `searchable_text`."""
+    """The rows of a view. A place is a position as if nothing were folded, in UTF-16 units, as in
+    `SearchableText`."""
 
     def __init__(self, view: QPlainTextEdit) -> None:
         self.view = view
@@ -116,3 +191,75 @@ class CodeRows:
                 return
             yield block.blockNumber(), top
             block = block.next()
+
+
+DEEPEST_SHARE = 0.5
+"""Maximum indentation of a continuation, as a share of the width."""
+ANY_WIDTH = 1e7
+"""Pixels of lines that are not wrapped."""
+TOP = 0.25
+"""Pixels above the first line; they mark a block as laid out here."""
+AROUND = 60
+"""Rows on either side of a target that are laid out before scrolling to it."""
+
+
+class CodeLayout:
+    """Lays out lines of code with a fixed line height, and wraps them at their indentation. Call `lay_out` for the rows
+    about to be shown, then `lay_out_end`.
+
+    Qt's plain-text layout supports neither, and redoes every block without lines. So Qt lays out a block first, which
+    keeps its line count and maximum width, and then it is laid out again here before it is shown.
+    """
+
+    def __init__(self, rows: CodeRows, text: BodyTextStyle) -> None:
+        self._rows, self._text = rows, text
+        self._size_changed = False
+
+    def lay_out(self, block: QTextBlock) -> None:
+        view = self._rows.view
+        view.document().documentLayout().blockBoundingRect(block)
+        layout = block.layout()
+        count = layout.lineCount()
+        if not count or layout.lineAt(0).y() != 0:
+            return
+        columns, continued = self._rows.indent(self._rows.line_of(block.blockNumber()))
+        margin = view.document().documentMargin()
+        wraps = view.lineWrapMode() != QPlainTextEdit.LineWrapMode.NoWrap
+        width = view.viewport().width() - 2 * margin if wraps else ANY_WIDTH
+        indent = min(columns * QFontMetricsF(view.font()).horizontalAdvance(" "), width * DEEPEST_SHARE)
+        layout.beginLayout()
+        number = 0
+        while (line := layout.createLine()).isValid():
+            begin = indent if number or continued else 0.0
+            line.setLineWidth(max(1.0, width - begin))
+            line.setPosition(QPointF(margin + begin, self._top(line, number)))
+            number += 1
+        layout.endLayout()
+        if number != count:
+            block.setLineCount(number)
+        self._size_changed = True
+
+    def lay_out_around(self, row: int) -> None:
+        """Before scrolling to a position, so that it ends up where intended."""
+        view = self._rows.view
+        first = max(0, row - AROUND)
+        for number in range(first, min(view.blockCount(), first + 2 * AROUND)):
+            self.lay_out(view.document().findBlockByNumber(number))
+        self.lay_out_end()
+
+    def lay_out_end(self) -> None:
+        """Qt derives the scroll range from the height of the last page."""
+        view = self._rows.view
+        rows, block = view.viewport().height() // self._text.line_height + 2, view.document().lastBlock()
+        while rows and block.isValid():
+            self.lay_out(block)
+            block, rows = block.previous(), rows - 1
+        if self._size_changed:
+            self._size_changed = False
+            layout = view.document().documentLayout()
+            layout.documentSizeChanged.emit(layout.documentSize())
+
+    def _top(self, line: QTextLine, number: int) -> float:
+        """Makes the block end at its last line: Qt uses the height of the text in it."""
+        height = self._text.line_height
+        return number * height + max(TOP, height - ceil(line.height()))

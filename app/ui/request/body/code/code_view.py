@@ -4,35 +4,231 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QMimeData, QObject, Qt, Signal, Slot
+from PySide6.QtCore import QEvent, QMimeData, QObject, QPointF, QRect, QRectF, Qt, Signal, Slot
 from PySide6.QtGui import (
     QColor,
     QContextMenuEvent,
     QFontMetrics,
+    QMouseEvent,
+    QPainter,
     QPaintEvent,
+    QPolygonF,
     QResizeEvent,
     QTextBlock,
     QTextCharFormat,
     QTextCursor,
+    QTextFormat,
     QTextLayout,
     QTextOption,
     QWheelEvent,
 )
-from PySide6.QtWidgets import QMenu, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QToolTip, QWidget
 
-from app.core.bodies.lines import Line
+from app.core.bodies.lines import Line, position_of_column
 from app.core.search.spellings import Encoding
 from app.ui.commands.text_size_commands import BodyTextCommands
 from app.ui.request.body.code.code_folds import CodeFolds
-from app.ui.request.body.code.code_gutter import CodeGutter
-from app.ui.request.body.code.code_layout import CodeLayout
-from app.ui.request.body.code.code_marks import CodeMarks
-from app.ui.request.body.code.code_rows import TAB, CodeRows
-from app.ui.request.body.code.searchable_text import SearchableText, qt_spans, utf16
+from app.ui.request.body.code.code_rows import TAB, CodeLayout, CodeRows, SearchableText, qt_spans, utf16
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.view_actions import add_view_action
+
+Selection = QTextEdit.ExtraSelection
+NEAR_MATCHES = 200
+
+
+class CodeMarks(QObject):
+    """Positions are counted as if nothing were folded; going to one unfolds it."""
+
+    def __init__(self, rows: CodeRows, folds: CodeFolds, theme: Theme, layout: CodeLayout) -> None:
+        super().__init__(rows.view)
+        self._rows, self._folds, self._theme = rows, folds, theme
+        self._layout = layout
+        self._matches: Sequence[tuple[int, int]] = ()
+        self._current = 0
+        self._wrong: tuple[int, int] | None = None
+        folds.changed.connect(self.refresh)
+
+    def forget(self) -> None:
+        """Other lines are shown."""
+        self._matches, self._current, self._wrong = (), 0, None
+
+    def show(self, matches: Sequence[tuple[int, int]], current: int, *, move: bool) -> None:
+        """Highlight the matches around the current one (-1: none), and scroll to it if `move`."""
+        self._matches, self._current = matches, current
+        moves = bool(matches) and move and current >= 0
+        if moves:
+            self._folds.reveal(self._rows.line_at(matches[current][0]))
+        self.refresh()
+        if moves:
+            self._bring_into_view(matches[current][0])
+
+    def show_wrong(self, number: int, column: int, *, move: bool) -> None:
+        """Highlight the position in the line of this number, if it is shown."""
+        first, after = self._rows.with_number(number)
+        pieces = self._rows.lines[first:after]
+        if pieces:
+            piece, at = position_of_column(pieces, column)
+            start = self._rows.place_of(first + piece, at)
+            self._wrong = (start, start + utf16(pieces[piece].text[at : at + 1]))
+            self.refresh()
+        if move:
+            if self._wrong is not None:
+                self._folds.reveal(self._rows.line_at(self._wrong[0]))
+            view = self._rows.view
+            cursor = self._cursor(*self._wrong) if self._wrong else None
+            if cursor is None:
+                cursor = QTextCursor(view.document())
+                cursor.movePosition(QTextCursor.MoveOperation.End)
+            cursor.setPosition(cursor.selectionStart())
+            self._layout.lay_out_around(cursor.blockNumber())
+            view.setTextCursor(cursor)
+            view.centerCursor()
+            view.setFocus()
+
+    @Slot()
+    def refresh(self) -> None:
+        selections = self._of_wrong()
+        tokens = self._theme.tokens
+        first, last = max(0, self._current - NEAR_MATCHES), min(len(self._matches), self._current + NEAR_MATCHES)
+        for number in range(first, last):
+            if (cursor := self._cursor(*self._matches[number])) is None:
+                continue
+            selection = Selection()
+            selection.cursor = cursor
+            marked = QTextCharFormat()
+            marked.setBackground(QColor(tokens.accent if number == self._current else tokens.warning_soft))
+            marked.setForeground(QColor(tokens.on_accent if number == self._current else tokens.warning))
+            selection.format = marked
+            selections.append(selection)
+        self._rows.view.setExtraSelections(selections)
+
+    def _of_wrong(self) -> list[Selection]:
+        """The line with the error, and the part after it, which may be empty."""
+        place = self._cursor(*self._wrong) if self._wrong else None
+        if place is None:
+            return []
+        line, spot = Selection(), Selection()
+        tokens = self._theme.tokens
+        line.cursor = QTextCursor(self._rows.view.document())
+        line.cursor.setPosition(place.selectionStart())
+        line.format.setBackground(QColor(tokens.danger_soft))
+        line.format.setProperty(QTextFormat.Property.FullWidthSelection, True)
+        spot.cursor = place
+        spot.format.setForeground(QColor(tokens.on_danger))
+        spot.format.setBackground(QColor(tokens.danger))
+        return [line, spot]
+
+    def _cursor(self, start: int, end: int) -> QTextCursor | None:
+        position = self._rows.position(start)
+        if position is None:
+            return None
+        cursor = QTextCursor(self._rows.view.document())
+        cursor.setPosition(position)
+        cursor.setPosition(position + end - start, QTextCursor.MoveMode.KeepAnchor)
+        return cursor
+
+    def _bring_into_view(self, place: int) -> None:
+        cursor, view = self._cursor(place, place), self._rows.view
+        if cursor is None:
+            return
+        self._layout.lay_out_around(cursor.blockNumber())
+        visible = view.viewport().rect().contains(view.cursorRect(cursor))
+        view.setTextCursor(cursor)
+        if not visible:
+            view.centerCursor()
+
+
+ARROWS = 16
+"""Width in pixels of the column with the arrows."""
+GAP = 8
+
+
+class CodeGutter(QWidget):
+    """At the left edge of the view that `rows` belongs to."""
+
+    def __init__(self, rows: CodeRows, folds: CodeFolds, theme: Theme) -> None:
+        super().__init__(rows.view)
+        self._rows, self._folds, self._theme = rows, folds, theme
+        self._hovered = -1
+        self.setMouseTracking(True)
+        rows.view.updateRequest.connect(self._follow)
+
+    def needed_width(self) -> int:
+        """The width in pixels."""
+        digits = max(2, len(str(self._rows.last_number())))
+        arrows = ARROWS if self._folds.possible else 0
+        return GAP + QFontMetrics(self._rows.view.font()).horizontalAdvance("0") * digits + GAP + arrows
+
+    def place(self) -> None:
+        area = self._rows.view.contentsRect()
+        self.setGeometry(QRect(area.left(), area.top(), self.needed_width(), area.height()))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint line numbers, an arrow for continuations, and arrows that fold."""
+        painter, tokens, exposed = QPainter(self), self._theme.tokens, event.rect()
+        painter.fillRect(exposed, QColor(tokens.surface))
+        painter.setFont(self._rows.view.font())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        arrows = ARROWS if self._folds.possible else 0
+        width, height = self.width() - GAP - arrows, self._theme.body_text.line_height
+        metrics = QFontMetrics(self._rows.view.font())
+        above = max(0, height - metrics.height())
+        for row, top in self._rows.visible_rows(exposed.bottom()):
+            line = self._rows.line_of(row)
+            painter.setPen(QColor(tokens.text_faint))
+            text = self._rows.number_text(line)
+            painter.drawText(QRectF(0, top + above, width, metrics.height()), Qt.AlignmentFlag.AlignRight, text)
+            if self._folds.can_fold(line):
+                self._paint_arrow(
+                    painter, tokens, line, QPointF(self.width() - ARROWS / 2 - 2, top + above + metrics.height() / 2)
+                )
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self.update()
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Fold or unfold if there is an arrow."""
+        line = self._line_at(event)
+        if event.button() == Qt.MouseButton.LeftButton and self._folds.can_fold(line):
+            self._folds.toggle(line)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        """Show a hand cursor and a tooltip over an arrow."""
+        line = self._line_at(event)
+        can = self._folds.can_fold(line)
+        self.setCursor(Qt.CursorShape.PointingHandCursor if can else Qt.CursorShape.ArrowCursor)
+        if line != self._hovered:
+            self._hovered = line
+            text = ("Unfold" if self._folds.is_folded(line) else "Fold") if can else ""
+            QToolTip.showText(event.globalPosition().toPoint(), text, self)
+            self.update()
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self._hovered = -1
+        self.update()
+
+    def _line_at(self, event: QMouseEvent) -> int:
+        y = event.position().y()
+        above = [row for row, top in self._rows.visible_rows(int(y)) if top <= y]
+        return self._rows.line_of(above[-1]) if above else -1
+
+    def _paint_arrow(self, painter: QPainter, tokens: Tokens, line: int, middle: QPointF) -> None:
+        folded = self._folds.is_folded(line)
+        strong = folded or line == self._hovered
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(tokens.text_muted if strong else tokens.text_faint))
+        across = [(-2.0, -4.0), (-2.0, 4.0), (3.0, 0.0)] if folded else [(-4.0, -2.0), (4.0, -2.0), (0.0, 3.0)]
+        painter.drawPolygon(QPolygonF([middle + QPointF(x, y) for x, y in across]))
+
+    @Slot(QRect, int)
+    def _follow(self, rect: QRect, dy: int) -> None:
+        if dy:
+            self.scroll(0, dy)
+        else:
+            self.update(0, rect.y(), self.width(), rect.height())
+
 
 FOLD, UNFOLD = "Ctrl+Shift+[", "Ctrl+Shift+]"
 FOLD_ALL, UNFOLD_ALL = "Ctrl+Alt+[", "Ctrl+Alt+]"

@@ -9,8 +9,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from app.core.search.spellings import Encoding
+from app.ui.request.body.code.code_rows import MATCHES_MAX
 from app.ui.request.body.code.code_view import CodeView
-from app.ui.request.body.code.searchable_text import MATCHES_MAX
 from app.ui.request.body.find.finder import Finder
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
