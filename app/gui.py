@@ -41,8 +41,8 @@ from app.ui.tasks import Tasks
 from app.ui.theme.fonts import can_write
 from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
-from app.ui.widgets.open_folder import open_folder
-from app.ui.widgets.question import DialogOption, choose
+from app.ui.widgets.copy_field import open_folder
+from app.ui.widgets.dialog import DialogOption, choose
 
 if TYPE_CHECKING:
     from app.ui.shell.main_window import MainWindow

@@ -149,6 +149,6 @@ async def _palette(book: Book, stripe: Endpoint) -> None:
     palette.field.setText("card declined")
     await book.save("palette-words")
     palette.dismiss()
-    book.window.commands.shortcuts.open()
+    book.window.commands.open_shortcuts()
     await book.save("shortcuts", SIZES)
     book.dialog(ShortcutsDialog).reject()

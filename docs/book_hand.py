@@ -18,7 +18,7 @@ from app.ui.messages import Message
 from app.ui.request.tabs.tabs import BODY
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import DASHBOARD
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from docs import picture_data
 from docs.book import SIZES, Book
 
@@ -136,7 +136,7 @@ async def draw_dialogs(book: Book, stripe: Endpoint) -> None:
         bar.setValue(bar.maximum())
     await book.save("settings-end")
     book.dialog(SettingsDialog).reject()
-    window.about.open()
+    window.open_about()
     await book.save("about")
     book.dialog(AboutDialog).show_licences()
     await book.save("licences")

@@ -10,7 +10,7 @@ from app.core.model import Endpoint
 from app.core.replay.spec import MatchingRequests, OneUrl, OriginalGaps, ReplaySpec, ReplayState
 from app.ui.replay.replay_editor import HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
-from app.ui.replay.replays_dialog import ReplaysDialog
+from app.ui.replay.replay_progress_area import ReplaysDialog
 from docs import picture_data
 from docs.book import SIZES, Book
 
@@ -61,23 +61,22 @@ async def _editor(book: Book) -> None:
 
 async def _many(book: Book) -> None:
     book.page.commands.list.replay.trigger()
-    form = book.dialog(ReplayManyDialog)
-    await book.until("the count", lambda: form.start.text() != "Replay")
+    dialog = book.dialog(ReplayManyDialog)
+    await book.until("the count", lambda: dialog.start.text() != "Replay")
     await book.save("replay-many", WIDE)
-    form.requests.set_current("range")
-    form.requests.activated.emit("range")
-    form.pace.kind.set_current("gaps")
-    form.pace.kind.activated.emit("gaps")
-    form.pace.speed.setText("10")
-    form.pace.longest.setText("2")
+    dialog.form.requests.set_current("range")
+    dialog.form.requests.activated.emit("range")
+    dialog.form.pace.set_current("gaps")
+    dialog.form.pace.activated.emit("gaps")
+    dialog.form["pace.scale"].setText("10")
+    dialog.form["pace.longest_gap_ms"].setText("2")
     for name, share in (("duplicate", "5"), ("drop", "1"), ("delay", "110")):
-        form.faults.shares[name].setText(share)
-        form.faults.shares[name].textEdited.emit(share)
-    form.faults.seed.set_value(7)
+        dialog.form[f"faults.{name}"].setText(share)
+    dialog.form["seed"].set_value(7)
     await asyncio.sleep(0.4)
-    form.resize(form.sizeHint())
+    dialog.resize(dialog.sizeHint())
     await book.save("replay-many-options", WIDE)
-    form.reject()
+    dialog.reject()
 
 
 async def _progress(book: Book, stripe: Endpoint) -> None:

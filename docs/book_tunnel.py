@@ -124,7 +124,7 @@ class Chapter:
             await self.save(f"tunnel-off-{name}")
         programs.list.select("ssh")
         error = FieldError(field="url", message="Public URL must begin with http:// or https://, not “hooks”.")
-        programs.panes["ssh"].form.fields["url"].line.setText("hooks")
+        programs.panes["ssh"].form.fields["url"].editor.setText("hooks")
         refused = InvalidFieldsError([error])
         await book.save("tunnel-errors", SIZES, before=lambda: programs.show_error("ssh", refused))
         programs.panes["ssh"].show_error(InvalidFieldsError([]))
@@ -213,7 +213,7 @@ class Chapter:
         dialog = book.dialog(SettingsDialog)
         await asyncio.sleep(0.3)
         for area in dialog.findChildren(QScrollArea):
-            area.ensureWidgetVisible(dialog.network.row("tunnel_autostart"), 0, 200)
+            area.ensureWidgetVisible(dialog.form.rows["tunnel_autostart"], 0, 200)
         await self.save("settings-tunnel")
         dialog.reject()
 

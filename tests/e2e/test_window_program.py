@@ -51,7 +51,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication
 from app.cli.options import WindowOptions
 from app.gui import run_window
-from app.ui.widgets.question import ChoiceDialog
+from app.ui.widgets.dialog import ChoiceDialog
 
 def look():
     if any(isinstance(widget, ChoiceDialog) and widget.isVisible() for widget in QApplication.topLevelWidgets()):

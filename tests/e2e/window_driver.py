@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.cli.options import WindowOptions
 from app.gui import Ready, run_window
-from app.ui.widgets.question import ChoiceDialog
+from app.ui.widgets.dialog import ChoiceDialog
 
 
 class Driver:

@@ -20,7 +20,7 @@ from app.cli.options import WindowOptions
 from app.core.links import parse_link
 from app.gui import Ready, run_window
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
-from app.ui.widgets.question import ChoiceDialog
+from app.ui.widgets.dialog import ChoiceDialog
 
 
 def say(**told: Any) -> None:

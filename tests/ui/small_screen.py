@@ -29,7 +29,7 @@ from app.ui.requests.filter.saved import NameDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import TUNNEL
-from app.ui.widgets.question import ChoiceDialog, DialogOption, Question
+from app.ui.widgets.dialog import ChoiceDialog, DialogOption, Question
 from tests.deliveries import two_targets
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle, until
@@ -86,7 +86,7 @@ async def show_dialogs(desk: Desk, window: MainWindow, look: Look) -> None:
         await settle()
         look.at(dialog, name)
         dialog.hide()
-    window.commands.shortcuts.open()
+    window.commands.open_shortcuts()
     await settle()
     sheet = QApplication.activeModalWidget()
     assert sheet is not None

@@ -19,13 +19,12 @@ from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.qr.dialog import QrDialog
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
-from app.ui.replay.replay_tracker import ReplayTracker
-from app.ui.replay.replays_dialog import ReplaysDialog
+from app.ui.replay.replay_progress_area import ReplaysDialog, ReplayTracker
 from app.ui.request.body.body_source import BodySource
 from app.ui.request.body.tree_view import TreePlace
 from app.ui.requests.page.own_window import OwnWindow
 from app.ui.requests.selection.selected_requests import selected_requests
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from tests.ui.desk import Desk, open_desk
 from tests.ui.targets_dialogs import A, B, dialog_of
 from tests.ui.waiting import until

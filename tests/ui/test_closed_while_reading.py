@@ -35,9 +35,8 @@ from app.ui.qr.dialog import QrDialog
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
+from app.ui.replay.replay_progress_area import ReplaysDialog, ReplayTracker
 from app.ui.replay.replay_scope import ReplayScope
-from app.ui.replay.replay_tracker import ReplayTracker
-from app.ui.replay.replays_dialog import ReplaysDialog
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import of_capture
 from app.ui.request.body.csv_table import CsvTable
@@ -53,9 +52,7 @@ from app.ui.requests.page.own_window import OwnWindow
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, TUNNEL
-from app.ui.widgets.dialog import Dialog
-from app.ui.widgets.question import ChoiceDialog, Question
-from app.ui.widgets.unsaved import EditDialog
+from app.ui.widgets.dialog import ChoiceDialog, Dialog, EditDialog, Question
 from tests import deliveries, factories
 from tests.stored import store_request
 from tests.support import until

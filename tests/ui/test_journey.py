@@ -23,7 +23,7 @@ from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import REFUSED
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from app.ui.widgets.switch import Switch
 from app.window_session import services_of
 from tests.e2e.senders import Answer, post

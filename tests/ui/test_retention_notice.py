@@ -57,8 +57,8 @@ async def test_settings_say_why_it_waits_and_resume(qtbot: QtBot, desk: Desk, wi
     dialog.open()
     row, button = dialog.storage.size_row, dialog.storage.run_button
     await until(lambda: button.text() == "Resume deleting")
-    assert row.text.text().startswith("The clock is 45 days ahead of the last time Hookline ran.")
-    assert "next run" not in row.text.text()
+    assert row.help_text().startswith("The clock is 45 days ahead of the last time Hookline ran.")
+    assert "next run" not in row.help_text()
     button.click()
     await until(lambda: desk.store.captures.counts(endpoint_id).total == 0)
     await until(lambda: button.text() == "Clean up now")

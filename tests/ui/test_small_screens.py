@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication, QScrollArea, QWidget
 from pytestqt.qtbot import QtBot
 
 from app.core.model import Plan, StorageUse
-from app.ui.dashboard.stats import Stats
+from app.ui.dashboard.page import Stats
 from app.ui.session_stats import SessionStats
 from app.ui.theme.metrics import SPACE_5
 from app.ui.theme.theme import Theme

@@ -17,7 +17,7 @@ from app.core.sizes import GIB, MIB
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from tests import factories
 from tests.ui.desk import Desk, shown
 from tests.ui.endpoint_dialogs import errors_shown, open_dialog
@@ -86,25 +86,24 @@ class TestSettings:
         await fill(desk, await desk.endpoint(), 3)
         dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
         dialog.open()
-        storage = dialog.storage.limit
-        assert storage.limit.text() == "20 GiB"
+        storage, limit = dialog.storage, dialog.form["storage_limit"]
+        assert limit.text() == "20 GiB"
         assert storage.used.text() == "296 KiB of 20 GiB stored"
         assert not storage.reached.isVisibleTo(dialog)
         for typed, told in (("much", "such as 500 MB"), ("3 MiB", "16 MiB to 1024 TiB, not 3 MiB")):
-            storage.limit.clear()
-            QTest.keyClicks(storage.limit, typed)
-            assert told in storage.row("storage_limit").error()
+            limit.clear()
+            QTest.keyClicks(limit, typed)
+            assert told in dialog.form.rows["storage_limit"].error()
             assert not dialog.save_button.isEnabled()
-        storage.limit.clear()
-        QTest.keyClicks(storage.limit, "30 MB")
-        storage.when_full.setCurrentIndex(1)
-        assert storage.row("storage_limit").error() == ""
+        limit.clear()
+        QTest.keyClicks(limit, "30 MB")
+        dialog.form["when_full"].setCurrentIndex(1)
+        assert dialog.form.rows["storage_limit"].error() == ""
         dialog.save_button.click()
         await until(lambda: desk.settings.storage_limit == 30_000_000)
         assert desk.settings.when_full == "stop_capturing"
         await until(lambda: storage.used.text() == "296 KiB of 30 MB stored")
-        storage.limit.clear()
-        storage.limit.textEdited.emit("")
+        limit.clear()
         dialog.save_button.click()
         await until(lambda: desk.settings.storage_limit is None)
         dialog.reject()

@@ -10,9 +10,8 @@ from PySide6.QtTest import QTest
 
 from app.core.tunnel.spec import FoundProgram
 from app.ui.shell.sidebar import TUNNEL
-from app.ui.tunnel.option_form import OptionField
 from app.ui.tunnel.page import TunnelPage
-from app.ui.tunnel.program_pane import ProgramPane
+from app.ui.tunnel.program_pane import OptionField, ProgramPane
 from tests.ui.desk import Desk, open_desk
 from tests.ui.tunnels import FakeTunnels
 from tests.ui.waiting import activate, settle, until
@@ -51,8 +50,8 @@ def field_of(page: TunnelPage, program_id: str, name: str) -> OptionField:
 
 def type_into(field: OptionField, text: str) -> None:
     """Replace its text by typing."""
-    field.line.selectAll()
-    QTest.keyClicks(field.line, text)
+    field.editor.selectAll()
+    QTest.keyClicks(field.editor, text)
 
 
 def called(tunnels: FakeTunnels, *names: str) -> list[tuple[object, ...]]:

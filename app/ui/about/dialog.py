@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import PySide6
-from PySide6.QtCore import QCoreApplication, QEvent, QLocale, QObject, QSize, Qt, Slot, qVersion
+from PySide6.QtCore import QCoreApplication, QEvent, QLocale, QSize, Qt, Slot, qVersion
 from PySide6.QtGui import QAction, QFontInfo, QGuiApplication, QKeyEvent, QKeySequence, QScreen
-from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QLineEdit, QPlainTextEdit, QWidget
 
 from app.core.about import Component, Fact
 from app.core.errors import HooklineError
 from app.core.events import TunnelChanged
 from app.core.tunnel.tunnel import url_mark
-from app.ui.commands.command import Command
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
@@ -28,6 +27,7 @@ from app.ui.widgets.copy_field import CopyField, FolderField
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label, restyle
+from app.ui.widgets.layout import fill, hbox, vbox
 from app.ui.widgets.rows import Column, Rows
 from app.ui.widgets.rows_list import RowsList
 
@@ -112,25 +112,23 @@ class LicencesDialog(Dialog):
         self.text.setPlainText(component.text or "The text of this licence is not included." if component else "")
 
     def _lay_out(self) -> None:
-        left = QVBoxLayout()
-        left.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_3, 0)
-        left.setSpacing(metrics.SPACE_3)
-        left.addWidget(self.search)
-        left.addWidget(self.no_matches)
-        left.addWidget(self.list, 1)
+        left = vbox(
+            self.search,
+            self.no_matches,
+            (self.list, 1),
+            spacing=metrics.SPACE_3,
+            margins=(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_3, 0),
+        )
         QWidget.setTabOrder(self.search, self.list)
         self.search.setFixedWidth(LIST_WIDTH)
         self.list.setFixedWidth(LIST_WIDTH)
-        header = QVBoxLayout()
-        header.setContentsMargins(metrics.SPACE_2, 0, 0, 0)
-        header.setSpacing(2)
-        header.addWidget(self.name)
-        header.addWidget(self.licence)
-        right = QVBoxLayout()
-        right.setContentsMargins(metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_3, 0)
-        right.setSpacing(metrics.SPACE_2)
-        right.addLayout(header)
-        right.addWidget(self.text, 1)
+        header = vbox(self.name, self.licence, spacing=2, margins=(metrics.SPACE_2, 0, 0, 0))
+        right = vbox(
+            header,
+            (self.text, 1),
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_3, 0),
+        )
         self.fill_columns(left, right)
         self.footer.addStretch(1)
         self.footer.addWidget(self.close_button)
@@ -274,14 +272,9 @@ class AboutDialog(Dialog):
 
     def _lay_out(self) -> None:
         self.body.setSpacing(metrics.SPACE_5)
-        self.body.addLayout(self._header())
-        self.body.addWidget(line(self))
-        self.body.addLayout(self._rows())
+        fill(self.body, self._header(), line(self), self._rows())
         self.body.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_5)
-        self.footer.addWidget(self.licences_button)
-        self.footer.addWidget(self.copy_button)
-        self.footer.addWidget(self.status, 1)
-        self.footer.addWidget(self.close_button)
+        fill(self.footer, self.licences_button, self.copy_button, (self.status, 1), self.close_button)
         for first, then in (
             (self.folder.open_button, self.base_url),
             (self.base_url, self.licences_button),
@@ -293,22 +286,15 @@ class AboutDialog(Dialog):
     def _header(self) -> QHBoxLayout:
         badge = QLabel(self)
         badge.setPixmap(mark(MARK))
-        name = QHBoxLayout()
-        name.setSpacing(metrics.SPACE_2)
-        name.addWidget(label("Hookline", "display", self), 0, Qt.AlignmentFlag.AlignBaseline)
         self.version = label(f"Version {self._services.version}", "muted", self)
-        name.addWidget(self.version, 1, Qt.AlignmentFlag.AlignBaseline)
-        words = QVBoxLayout()
-        words.setSpacing(6)
-        words.addLayout(name)
-        words.addWidget(label(SENTENCE, "", self, wrap=True))
-        words.addWidget(label(RIGHTS, "small", self))
+        name = hbox(
+            (label("Hookline", "display", self), 0, Qt.AlignmentFlag.AlignBaseline),
+            (self.version, 1, Qt.AlignmentFlag.AlignBaseline),
+            spacing=metrics.SPACE_2,
+        )
+        words = vbox(name, label(SENTENCE, "", self, wrap=True), label(RIGHTS, "small", self), spacing=6)
         _selectable(self.version)
-        row = QHBoxLayout()
-        row.setSpacing(metrics.SPACE_4)
-        row.addWidget(badge, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(words, 1)
-        return row
+        return hbox((badge, 0, Qt.AlignmentFlag.AlignTop), (words, 1), spacing=metrics.SPACE_4)
 
     def _rows(self) -> QGridLayout:
         self.base_url.setAccessibleName("Capture URLs start with")
@@ -334,26 +320,3 @@ class AboutDialog(Dialog):
 
 def _selectable(words: QLabel) -> None:
     words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-
-
-class AboutOpener(QObject):
-    """`command` opens the dialog; macOS moves it into the application's menu by its role."""
-
-    def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
-        super().__init__(window)
-        self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
-        self._dialog: AboutDialog | None = None
-        self.command = Command("About Hookline", theme, self, run=self.open, icon="info")
-        self.command.setMenuRole(QAction.MenuRole.AboutRole)
-
-    @Slot()
-    def open(self) -> None:
-        """Open it, unless it is open already."""
-        if self._dialog is None:
-            self._dialog = AboutDialog(self._services, self._theme, self._tasks, self._window)
-            self._dialog.finished.connect(self._closed)
-            self._dialog.open()
-
-    @Slot()
-    def _closed(self) -> None:
-        self._dialog = None

@@ -5,13 +5,67 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, IconButton, Kind
 from app.ui.widgets.labels import plain_tooltip
+
+
+class ActionButton(IconButton):
+    """Shows the icon of `command`, which must have one; text and key are in the tooltip."""
+
+    def __init__(self, command: Command, theme: Theme, parent: QWidget) -> None:
+        super().__init__(command.icon_name or "more", command.hint, theme, parent)
+        self.command = command
+        self.clicked.connect(command.trigger)
+        command.changed.connect(self._follow)
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        command = self.command
+        self.setEnabled(command.isEnabled())
+        self.set_name(command.hint)
+        self.setAccessibleDescription(command.reason)
+        if command.reason:
+            self.setToolTip(plain_tooltip(f"{command.hint}\n{command.reason}"))
+        if command.icon_name is not None and (command.icon_name, command.colour) != (self._icon_name, self._colour):
+            self.set_icon_name(command.icon_name, command.colour)
+
+
+class CommandButton(Button):
+    """Has a text of its own; `tooltip` also names it to screen readers."""
+
+    def __init__(
+        self,
+        text: str,
+        command: Command,
+        theme: Theme,
+        parent: QWidget,
+        *,
+        kind: Kind = "secondary",
+        icon: str | None = None,
+        tooltip: str = "",
+    ) -> None:
+        super().__init__(text, theme, parent, kind=kind, icon=icon)
+        self.command, self._tooltip = command, tooltip
+        self.setAccessibleName(tooltip)
+        self.clicked.connect(command.trigger)
+        command.changed.connect(self._follow)
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        self.setEnabled(self.command.isEnabled())
+        self.setToolTip(plain_tooltip(self.command.reason or self._tooltip))
+        self.setAccessibleDescription(self.command.reason)
+
 
 IN_WINDOW = Qt.ShortcutContext.WindowShortcut
 _IN_WIDGET = Qt.ShortcutContext.WidgetWithChildrenShortcut
@@ -129,6 +183,70 @@ class Command(_Action):
     def _show_icon(self) -> None:
         if self.icon_name is not None:
             self.setIcon(self._theme.icon(self.icon_name, self.colour))
+
+
+class Commands(QObject):
+    """Commands with the same place and group; `commands` has them in the order in which they were made."""
+
+    group = CommandGroup.PROGRAM
+    context = _IN_WIDGET
+
+    def __init__(self, theme: Theme, say: Callable[[str], object] | None, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme, self._say = theme, say
+        self.commands: list[Command] = []
+
+    def command(
+        self,
+        text: str,
+        icon: str | None,
+        run: Callable[..., object],
+        unavailable: Callable[..., str | None] | None = None,
+        *keys: str,
+        group: CommandGroup | None = None,
+        **options: Any,
+    ) -> Command:
+        """A further command, with the `options` of `Command`."""
+        command = Command(
+            text,
+            self._theme,
+            self,
+            run=partial(self._run, run),
+            icon=icon,
+            keys=keys,
+            group=group or self.group,
+            context=self.context,
+            unavailable=partial(self._reason, unavailable),
+            say=self._say,
+            **options,
+        )
+        self.commands.append(command)
+        return command
+
+    @Slot()
+    def refresh(self) -> None:
+        for command in self.commands:
+            command.refresh()
+
+    def _run(self, run: Callable[..., object]) -> None:
+        """Overridden where commands are given what they are about."""
+        run()
+
+    def _reason(self, unavailable: Callable[..., str | None] | None) -> str | None:
+        """The same for why they cannot be run."""
+        return unavailable() if unavailable is not None else None
+
+
+def menu_of(parent: QWidget, *groups: Sequence[QAction]) -> QMenu:
+    """A menu with a line between groups; it deletes itself when closed."""
+    menu = QMenu(parent)
+    menu.aboutToHide.connect(menu.deleteLater)
+    menu.setToolTipsVisible(True)
+    for group in filter(None, groups):
+        if menu.actions():
+            menu.addSeparator()
+        menu.addActions(group)
+    return menu
 
 
 @dataclass(frozen=True)

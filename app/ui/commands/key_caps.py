@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeySequence, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -72,17 +72,13 @@ class KeyCaps(QWidget):
         self._key_names, self._theme = key_names, theme
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(spoken_keys([key_names]))
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
         return QSize(key_caps_width(self._key_names), HEIGHT)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         paint_key_caps(QPainter(self), 0.0, self.height() / 2, self._key_names, self._theme.tokens)
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.update()
 
 
 def spoken_keys(alternatives: Sequence[KeyNames]) -> str:

@@ -17,14 +17,14 @@ from PySide6.QtGui import (
     QPaintEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QLabel, QLineEdit, QWidget
 from shiboken6 import isValid
 
-from app.ui.commands.palette_entry import PaletteEntry, PaletteMatch, RecentEntries, find
-from app.ui.commands.palette_rows import ROW, ResultList, ResultModel
+from app.ui.commands.palette_rows import ROW, PaletteEntry, PaletteMatch, RecentEntries, ResultList, ResultModel, find
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
+from app.ui.widgets.layout import hbox, vbox
 
 PLACEHOLDER = "Search commands, endpoints and requests"
 LENGTH_MAX = 2_000
@@ -270,20 +270,15 @@ class Palette(QWidget):
         self.rows.setModel(self.model)
         top_line = QWidget(self.panel)
         top_line.setFixedHeight(HEADER_HEIGHT - 3)
-        top = QHBoxLayout(top_line)
-        top.setContentsMargins(metrics.SPACE_4 + 4, 0, metrics.SPACE_3, 0)
-        top.setSpacing(metrics.SPACE_1)
-        top.addWidget(self._search_icon)
-        top.addWidget(self.field, 1)
-        below = QVBoxLayout()
-        below.setContentsMargins(metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
-        below.addWidget(self.rows)
-        column = QVBoxLayout(self.panel)
-        column.setContentsMargins(1, 1, 1, 1)
-        column.setSpacing(0)
-        column.addWidget(top_line)
-        column.addWidget(line(self.panel))
-        column.addLayout(below)
+        hbox(
+            self._search_icon,
+            (self.field, 1),
+            inside=top_line,
+            spacing=metrics.SPACE_1,
+            margins=(metrics.SPACE_4 + 4, 0, metrics.SPACE_3, 0),
+        )
+        below = vbox(self.rows, margins=metrics.SPACE_2)
+        vbox(top_line, line(self.panel), below, inside=self.panel, spacing=0, margins=1)
 
     @Slot()
     def _restyle(self) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QObject, QSize, Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractSlider, QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractSlider, QFrame, QLineEdit, QScrollArea, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.fuzzy import match
@@ -22,6 +22,7 @@ from app.ui.widgets.card import line
 from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.layout import Space, Stretch, fill, hbox, vbox
 
 
 class ExtraShortcut(Record, frozen=True):
@@ -125,15 +126,13 @@ class ShortcutsDialog(Dialog):
     def _lay_out(self) -> None:
         self._content = QWidget(self)
         self._content.setProperty("transparent", True)
-        columns = QHBoxLayout(self._content)
-        columns.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4)
-        columns.setSpacing(metrics.SPACE_6 + metrics.SPACE_2)
+        columns = hbox(
+            inside=self._content,
+            spacing=metrics.SPACE_6 + metrics.SPACE_2,
+            margins=(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4),
+        )
         for blocks in _balanced(self.blocks):
-            column = QVBoxLayout()
-            column.setSpacing(metrics.SPACE_5)
-            for block in blocks:
-                column.addWidget(block)
-            column.addStretch(1)
+            column = vbox(*blocks, Stretch(), spacing=metrics.SPACE_5)
             columns.addLayout(column, 1)
         self.area = scroll = QScrollArea(self)
         scroll.setWidgetResizable(True)
@@ -141,16 +140,15 @@ class ShortcutsDialog(Dialog):
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(self._content)
         scroll.setAccessibleName("Shortcuts")
-        top = QVBoxLayout()
-        top.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_4)
-        top.setSpacing(metrics.SPACE_2)
-        top.addWidget(self.search)
-        top.addWidget(self.no_matches)
+        top = vbox(
+            self.search,
+            self.no_matches,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_4),
+        )
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)
-        self.body.addLayout(top)
-        self.body.addWidget(line(self))
-        self.body.addWidget(scroll, 1)
+        fill(self.body, top, line(self), (scroll, 1))
         self.footer.addStretch(1)
         self.footer.addWidget(self.close_button)
         QWidget.setTabOrder(self.search, scroll)
@@ -180,11 +178,9 @@ class GroupBlock(QWidget):
         super().__init__(parent)
         self.group, self.shortcuts = group, shortcuts
         self.rows: list[QWidget] = []
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(label(group.value.upper(), "section", self))
-        column.addSpacing(metrics.SPACE_2)
+        column = vbox(
+            label(group.value.upper(), "section", self), Space(metrics.SPACE_2), inside=self, spacing=0, margins=0
+        )
         for shortcut in shortcuts:
             row = _row(shortcut, theme, self)
             self.rows.append(row)
@@ -207,10 +203,7 @@ def _row(one: ShortcutRow, theme: Theme, parent: QWidget) -> QWidget:
     row = QWidget(parent)
     row.setFixedHeight(metrics.ROW_DENSE)
     row.setAccessibleName(f"{one.text}: {spoken_keys(one.keys)}")
-    inside = QHBoxLayout(row)
-    inside.setContentsMargins(0, 0, 0, 0)
-    inside.setSpacing(metrics.SPACE_2)
-    inside.addWidget(ElidedLabel(one.text, "", row), 1)
+    inside = hbox((ElidedLabel(one.text, "", row), 1), inside=row, spacing=metrics.SPACE_2, margins=0)
     for number, keys in enumerate(one.keys):
         if number:
             inside.addWidget(label("to" if one.span else "or", "faint", row))
@@ -223,23 +216,3 @@ def _balanced(blocks: Sequence[GroupBlock]) -> tuple[Sequence[GroupBlock], Seque
     sizes = [len(block.rows) + 2 for block in blocks]
     cut = min(range(len(blocks) + 1), key=lambda at: abs(sum(sizes[:at]) - sum(sizes[at:])))
     return blocks[:cut], blocks[cut:]
-
-
-class ShortcutsOpener(QObject):
-    """The dialog lists the commands that the registry has when it opens."""
-
-    def __init__(self, registry: CommandRegistry, theme: Theme, window: QWidget) -> None:
-        super().__init__(window)
-        self._registry, self._theme, self._window = registry, theme, window
-        self._dialog: ShortcutsDialog | None = None
-
-    @Slot()
-    def open(self) -> None:
-        if self._dialog is None:
-            self._dialog = ShortcutsDialog(self._registry, self._theme, self._window)
-            self._dialog.finished.connect(self._closed)
-            self._dialog.open()
-
-    @Slot()
-    def _closed(self) -> None:
-        self._dialog = None

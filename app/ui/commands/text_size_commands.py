@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtWidgets import QWidget
 
-from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
+from app.ui.commands.command import IN_WINDOW, CommandGroup, Commands
 from app.ui.theme.body_text import LARGEST, SMALLEST
 from app.ui.theme.fonts import BASE
 from app.ui.theme.theme import Theme
 
 
-class BodyTextCommands(QObject):
+class BodyTextCommands(Commands):
+    group = CommandGroup.REQUEST
+    context = IN_WINDOW
+
     def __init__(self, theme: Theme, say: Callable[[str], object] | None, parent: QObject) -> None:
-        super().__init__(parent)
+        super().__init__(theme, say, parent)
         self._text = text = theme.body_text
-        command = partial(Command, theme=theme, parent=self, group=CommandGroup.REQUEST, context=IN_WINDOW, say=say)
-        larger, smaller = ("Ctrl++", "Ctrl+="), ("Ctrl+-",)
-        self.commands = (
-            command("Zoom in", run=text.zoom_in, icon="zoom-in", keys=larger, unavailable=self._largest),
-            command("Zoom out", run=text.zoom_out, icon="zoom-out", keys=smaller, unavailable=self._smallest),
-            command("Reset zoom", run=text.reset_zoom, icon="search", keys=("Ctrl+0",), unavailable=self._usual),
-            command("Wrap long lines", run=text.toggle_wrap, icon="wrap", keys=("Alt+Z",)),
-        )
-        self.commands[-1].setCheckable(True)
-        text.changed.connect(self._refresh)
-        self._refresh()
+        self.command("Zoom in", "zoom-in", text.zoom_in, self._largest, "Ctrl++", "Ctrl+=")
+        self.command("Zoom out", "zoom-out", text.zoom_out, self._smallest, "Ctrl+-")
+        self.command("Reset zoom", "search", text.reset_zoom, self._usual, "Ctrl+0")
+        self.wrap = self.command("Wrap long lines", "wrap", text.toggle_wrap, None, "Alt+Z")
+        self.wrap.setCheckable(True)
+        text.changed.connect(self.refresh)
+        self.refresh()
 
     def add_to(self, window: QWidget) -> None:
         """Make their keys work in `window`."""
@@ -36,10 +34,9 @@ class BodyTextCommands(QObject):
             command.add_to(window)
 
     @Slot()
-    def _refresh(self) -> None:
-        self.commands[-1].setChecked(self._text.wrap)
-        for command in self.commands:
-            command.refresh()
+    def refresh(self) -> None:
+        self.wrap.setChecked(self._text.wrap)
+        super().refresh()
 
     def _largest(self) -> str | None:
         return "The text is already at its largest size." if self._text.size >= LARGEST else None

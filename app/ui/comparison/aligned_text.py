@@ -8,7 +8,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QColor, QContextMenuEvent, QFont, QResizeEvent, QTextCharFormat, QTextCursor, QTextFormat
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QTextEdit, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.comparison.side_by_side import AlignedRow, RowKind
@@ -16,6 +16,7 @@ from app.ui.request.body.code.text_style import TextSize
 from app.ui.theme.theme import Theme
 from app.ui.theme.tokens import Tokens
 from app.ui.widgets.card import line
+from app.ui.widgets.layout import hbox
 
 MARKS = (
     {RowKind.CHANGED: "-", RowKind.FIRST: "-", RowKind.IGNORED: "~"},
@@ -66,12 +67,7 @@ class AlignedText(QWidget):
         self._theme = theme
         self._rows: Sequence[AlignedRow] = ()
         self.sides = (_Side(0, theme, self), _Side(1, theme, self))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addWidget(self.sides[0], 1)
-        row.addWidget(line(self, vertical=True))
-        row.addWidget(self.sides[1], 1)
+        hbox((self.sides[0], 1), line(self, vertical=True), (self.sides[1], 1), inside=self, spacing=0, margins=0)
         for side, other in (self.sides, reversed(self.sides)):
             side.verticalScrollBar().valueChanged.connect(other.verticalScrollBar().setValue)
             side.horizontalScrollBar().valueChanged.connect(other.horizontalScrollBar().setValue)

@@ -10,8 +10,9 @@ from app.core.comparison.response_comparison import IGNORED_HEADERS, IgnoredFiel
 from app.core.rules import headers_error
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import LabeledField
-from app.ui.widgets.unsaved import EditDialog
+from app.ui.widgets.layout import Stretch, fill
 
 WIDTH = 520
 
@@ -35,10 +36,7 @@ class IgnoredDialog(EditDialog):
         self.save.setDefault(True)
         self.body.addWidget(self.headers_field)
         self.body.addWidget(self.paths_field)
-        self.footer.addWidget(self.reset)
-        self.footer.addStretch(1)
-        self.footer.addWidget(self.cancel)
-        self.footer.addWidget(self.save)
+        fill(self.footer, self.reset, Stretch(), self.cancel, self.save)
         self.reset.clicked.connect(self._restore)
         self.cancel.clicked.connect(self.reject)
         self.save.clicked.connect(self._save)

@@ -9,14 +9,12 @@ from PySide6.QtCore import QObject, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QColor, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QHBoxLayout,
     QHeaderView,
     QMenu,
     QSplitter,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -34,6 +32,7 @@ from app.ui.widgets.badge import MethodBadge, Pill, Tone
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.rows import Column, Index, Rows, RowsView
 
 HEADERS_ROWS = 4
@@ -217,15 +216,14 @@ class ResponsesView(QWidget):
         return "same" if pair.first.body == pair.second.body else "no differences"
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_2)
-        top.setSpacing(metrics.SPACE_2)
-        top.addWidget(self.method)
-        top.addWidget(self.request, 1)
-        top.addWidget(self.time)
-        titles = QHBoxLayout()
-        titles.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_4, metrics.SPACE_3)
-        titles.setSpacing(metrics.SPACE_4)
+        top = hbox(
+            self.method,
+            (self.request, 1),
+            self.time,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_2),
+        )
+        titles = hbox(spacing=metrics.SPACE_4, margins=(metrics.SPACE_4, 0, metrics.SPACE_4, metrics.SPACE_3))
         for side in self.sides:
             titles.addWidget(side, 1)
         split = QSplitter(Qt.Orientation.Vertical, self)
@@ -235,13 +233,7 @@ class ResponsesView(QWidget):
         split.addWidget(self._part(self.body_title, (self.previous, self.following), self.body, self.notes))
         split.setStretchFactor(1, 1)
         split.setSizes([36 + (HEADERS_ROWS + 1) * metrics.ROW_DENSE, 400])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(top)
-        column.addLayout(titles)
-        column.addWidget(line(self))
-        column.addWidget(split, 1)
+        vbox(top, titles, line(self), (split, 1), inside=self, spacing=0, margins=0)
 
     def _part(
         self, title: QWidget, buttons: Sequence[QWidget], content: QWidget, notes: QWidget | None = None
@@ -249,16 +241,13 @@ class ResponsesView(QWidget):
         part = QWidget(self)
         part.setProperty("part", "surface")
         part.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        row = QHBoxLayout()
-        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
-        row.setSpacing(0)
-        row.addWidget(title, 1)
-        for button in buttons:
-            row.addWidget(button)
-        column = QVBoxLayout(part)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(row)
+        row = hbox(
+            (title, 1),
+            *buttons,
+            spacing=0,
+            margins=(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1),
+        )
+        column = vbox(row, inside=part, spacing=0, margins=0)
         if notes is not None:
             notes.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_4, metrics.SPACE_2)
             column.addWidget(notes)
@@ -275,13 +264,15 @@ class _SideTitle(QWidget):
         self.status = Pill("", "neutral", self)
         self.url = ElidedLabel("", "", self, Qt.TextElideMode.ElideMiddle)
         self.length = label("", "small", self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(metrics.SPACE_2)
-        row.addWidget(label(name, "muted", self))
-        row.addWidget(self.status)
-        row.addWidget(self.url, 1)
-        row.addWidget(self.length)
+        hbox(
+            label(name, "muted", self),
+            self.status,
+            (self.url, 1),
+            self.length,
+            inside=self,
+            spacing=metrics.SPACE_2,
+            margins=0,
+        )
 
     def show_response(self, response: ComparedResponse, url: str, *, different: bool) -> None:
         """`different`: the other response has another status."""

@@ -4,29 +4,139 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSizePolicy, QStackedLayout, QVBoxLayout, QWidget
 
 from app.core.clock import now_us
-from app.core.model import Endpoint
+from app.core.model import Endpoint, Plan, StorageSize, StorageUse
 from app.core.rules import FREE_ENDPOINTS
-from app.core.text import ago
+from app.core.sizes import exact_size
+from app.core.text import ago, count_of, size_text, use_text
 from app.core.tunnel.tunnel import url_mark
-from app.ui.commands.command_button import CommandButton
+from app.ui.commands.command import CommandButton
 from app.ui.dashboard.row import RowContents
 from app.ui.dashboard.rows import DashboardRows
-from app.ui.dashboard.stats import Stats
 from app.ui.endpoints.endpoint_actions import FIRST_NAME, EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
+from app.ui.session_stats import SessionStats
 from app.ui.tasks import Tasks
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.throttle import Throttle
 from app.ui.widgets.accessible import name_clear_button
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import Card, line
 from app.ui.widgets.empty_state import EmptyState
-from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.labels import ElidedLabel, FittingLabel, label, plain_tooltip, restyle
+from app.ui.widgets.layout import fill, hbox, vbox
+from app.ui.widgets.meter import Meter
+from app.ui.widgets.side_by_side import SideBySide
+
+_CELLS = (
+    ("received", "Received", "since start", "Requests that reached the capture port since this window opened"),
+    (
+        "stored",
+        "Stored",
+        "captured",
+        "Requests captured since this window opened, saved to disk before the sender got a response",
+    ),
+    ("forwarded", "Forwarded", "delivered", "Deliveries that a forward URL accepted"),
+    ("failed", "Failed", "deliveries", "Deliveries that a forward URL did not accept"),
+    ("refused", "Refused", "not stored", "Requests that were not captured; see Refused"),
+)
+
+
+class Stats(SideBySide):
+    """Each `show_*` method updates one part."""
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+        super().__init__(metrics.SPACE_3, parent)
+        self._values = {key: label("0", "title", self) for key, _, _, _ in _CELLS}
+        self._plan = label("", "title", self)
+        self._plan_note = ElidedLabel("", "small", self)
+        self._meter = Meter("Endpoints", theme, self)
+        self._size = label("—", "title", self)
+        self._size_note = FittingLabel("small", self)
+        self._size_meter = Meter("Storage", theme, self)
+        session, figures = QHBoxLayout(), QHBoxLayout()
+        session.addWidget(self._session_card())
+        figures.addWidget(self._figure_card("Endpoints", self._plan, self._plan_note, self._meter), 1)
+        figures.addWidget(self._figure_card("Storage", self._size, self._size_note, self._size_meter), 1)
+        figures.setSpacing(metrics.SPACE_3)
+        self.add_parts((session, 13), (figures, 10))
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+
+    def show_session_stats(self, session_stats: SessionStats) -> None:
+        """The five counts; failures and refusals are coloured once there are any."""
+        for key, _, _, _ in _CELLS:
+            number: int = getattr(session_stats, key)
+            cell = self._values[key]
+            cell.setText(f"{number:,}" if number < 10_000_000 else f"{number // 1_000_000:,}M")
+            alarm = "danger" if key == "failed" and number else None
+            if cell.property("alarm") != alarm:
+                cell.setProperty("alarm", alarm)
+                restyle(cell)
+
+    def show_plan(self, count: int, plan: Plan) -> None:
+        """Show how many endpoints the plan still allows."""
+        free = plan is Plan.FREE
+        self._plan.setText(f"{count} of {FREE_ENDPOINTS}" if free else f"{count}")
+        left = FREE_ENDPOINTS - count
+        note = f"{left} left · Free" if left > 0 else "none left · Free"
+        self._plan_note.setText(note if free else "no limit · Pro")
+        self._meter.set_use(count, FREE_ENDPOINTS if free else 0)
+        self._meter.setVisible(free)
+
+    def show_kept(self, kept: int, use: StorageUse) -> None:
+        """Show how many requests are stored, and how much of the storage limit they use."""
+        limit = "" if use.limit is None else f"of {exact_size(use.limit)} · "
+        figure = use_text(use.used, use.limit).partition(" of ")[0]
+        self._size.setText(figure)
+        count = count_of(kept, "request")
+        stopped = "full, not capturing" if use.capturing_stopped else "full, oldest deleted" if use.reached else count
+        meaning = f"{use_text(use.used, use.limit)} stored, {count}"
+        self._size_note.set_wordings((f"{limit}{stopped}", stopped), meaning)
+        self._size_meter.set_use(use.used, use.limit or 0)
+        self._size_meter.setVisible(use.limit is not None)
+        alarm = "danger" if use.capturing_stopped else None
+        if self._size.property("alarm") != alarm:
+            self._size.setProperty("alarm", alarm)
+            restyle(self._size)
+
+    def show_size(self, size: StorageSize, *, waiting: bool) -> None:
+        """Show the size of the files, and what retention will delete."""
+        then = "kept until the clock is trusted" if waiting else "deleted at the next cleanup"
+        expired = f"{count_of(size.expired, 'request')} past retention, {then}" if size.expired else "Nothing to delete"
+        self._size.setToolTip(plain_tooltip(f"{size_text(size.file_bytes)} on disk, with the search index\n{expired}"))
+
+    def _session_card(self) -> Card:
+        card = Card(self, padding=0)
+        row = hbox(spacing=0)
+        for place, (key, title, note, text) in enumerate(_CELLS):
+            if place:
+                row.addWidget(line(card, vertical=True))
+            cell = QWidget(card)
+            cell.setToolTip(text)
+            column = QVBoxLayout(cell)
+            left = metrics.SPACE_2 if place else metrics.SPACE_3
+            column.setContentsMargins(left, metrics.SPACE_3, metrics.SPACE_1, metrics.SPACE_3)
+            column.setSpacing(metrics.SPACE_1)
+            fill(column, label(title, "small", cell), self._values[key], label(note, "faint", cell))
+            row.addWidget(cell, 1)
+        card.body.addLayout(row)
+        return card
+
+    def _figure_card(self, title: str, figure: QWidget, note: QWidget, meter: QWidget) -> Card:
+        card = Card(self, padding=0)
+        card.body.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4, metrics.SPACE_3)
+        card.body.setSpacing(metrics.SPACE_1)
+        card.body.addWidget(label(title, "small", card))
+        line_of_figure = hbox(figure, (meter, 1), spacing=metrics.SPACE_3)
+        card.body.addLayout(line_of_figure)
+        card.body.addWidget(note)
+        return card
+
 
 CLOCK_MS = 5_000
 MEASURE_MS = 10_000
@@ -119,24 +229,12 @@ class DashboardPage(QWidget):
         name_clear_button(self.filter)
         self.filter.setFixedWidth(220)
         self.filter.setAccessibleName("Filter endpoints")
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(label("Dashboard", "display", self))
-        words.addWidget(self._place)
-        header = QHBoxLayout()
-        header.setSpacing(metrics.SPACE_3)
-        header.addLayout(words, 1)
-        header.addWidget(self.filter)
-        header.addWidget(self.new_button)
+        words = vbox(label("Dashboard", "display", self), self._place, spacing=2)
+        header = hbox((words, 1), self.filter, self.new_button, spacing=metrics.SPACE_3)
         self._body = QStackedLayout()
         self._body.addWidget(self.empty)
         self._body.addWidget(self.rows)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
-        column.setSpacing(metrics.SPACE_4)
-        column.addLayout(header)
-        column.addWidget(self.stats)
-        column.addLayout(self._body, 1)
+        vbox(header, self.stats, (self._body, 1), inside=self, spacing=metrics.SPACE_4, margins=metrics.SPACE_5)
 
     def _first_step(self) -> EmptyState:
         text = (

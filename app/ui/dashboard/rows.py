@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAccessible, QColor, QFont, QPainter, QPaintEvent
-from PySide6.QtWidgets import QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QSizePolicy, QWidget
 
 from app.core.model import Endpoint
 from app.ui.dashboard.row import HEIGHT, Columns, DashboardRow, RowContents
@@ -17,6 +17,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.card import Card
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import vbox
 
 FIRST, BATCH = 12, 6
 """Rows created at once, and in each later turn of the event loop."""
@@ -47,9 +48,7 @@ class DashboardRows(Card):
         self._more.timeout.connect(self._add_batch)
         self._container = QWidget()
         self._container.setProperty("transparent", True)
-        self._list = QVBoxLayout(self._container)
-        self._list.setContentsMargins(0, 0, 0, 0)
-        self._list.setSpacing(0)
+        self._list = vbox(inside=self._container, spacing=0, margins=0)
         self._nothing = label("No endpoints match the filter.", "muted", self._container)
         self._nothing.setContentsMargins(16, 20, 16, 20)
         self._nothing.hide()
@@ -161,7 +160,7 @@ class Heading(QWidget):
         super().__init__(parent)
         self._rows, self._theme = rows, theme
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.update)
 
     def sizeHint(self) -> QSize:
         return QSize(400, _HEADING)
@@ -180,7 +179,3 @@ class Heading(QWidget):
             (columns.activity, "Last hour" if columns.activity.width() else ""),
         ):
             painter.drawText(room, Qt.AlignmentFlag.AlignVCenter, text)
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.update()

@@ -21,12 +21,12 @@ from app.ui.commands.command import IN_WINDOW, Command, CommandGroup
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.endpoints.notification_settings import NotificationSettings
 from app.ui.endpoints.targets.target_actions import TargetActions
-from app.ui.qr.opener import QrOpener
+from app.ui.qr.dialog import QrDialog
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.undo.delete_question import ask_keeping, clear_question, endpoint_question
-from app.ui.widgets.question import ask
+from app.ui.widgets.dialog import ask, open_once, opened
 
 
 class EndpointOrder(QObject):
@@ -69,22 +69,24 @@ FIRST_NAME = "My first endpoint"
 
 
 class EndpointActions(QObject):
-    """`created` carries a new endpoint, `announced` a short notice, `open_requested` the ID of an endpoint to show."""
+    """`created` carries a new endpoint, `announced` a short notice, `open_requested` the ID of an endpoint to show.
+    `tunnel_requested` and `tunnel_page_requested`: the user wants the tunnel started, or its page.
+    """
 
     created = Signal(object)
     announced = Signal(str)
     open_requested = Signal(object)
     compare_requested = Signal(object)
     switch_refused = Signal(object)
+    tunnel_requested = Signal()
+    tunnel_page_requested = Signal()
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(window)
         self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
-        self._dialog: EndpointDialog | None = None
         self._confirming: set[int] = set()
         self.notify = NotificationSettings(services.data_folder, self)
         self.order = EndpointOrder(services, tasks, self)
-        self.qr = QrOpener(services, theme, tasks, window)
         self.targets = TargetActions(services, theme, tasks, window)
         self.targets.announced.connect(self.announced)
         self.new = Command(
@@ -110,10 +112,11 @@ class EndpointActions(QObject):
     def create_with_slug(self, slug: str) -> None:
         """Open the form for a new endpoint with this slug."""
         self.new.run()
-        if self._dialog is not None and self._dialog.form.url_section is not None:
-            self._dialog.form["slug"].setText(slug)
-            self._dialog.form.reveal("slug")
-            self._dialog.form["name"].setFocus()
+        dialog = opened(self._window, EndpointDialog)
+        if dialog is not None and dialog.form.url_section is not None:
+            dialog.form["slug"].setText(slug)
+            dialog.form.reveal("slug")
+            dialog.form["name"].setFocus()
 
     @Slot()
     def create_first(self) -> None:
@@ -130,8 +133,8 @@ class EndpointActions(QObject):
     def edit_limit(self, endpoint: Endpoint) -> None:
         """Open the form for `endpoint` at its storage limit."""
         self.edit(endpoint)
-        if self._dialog is not None:
-            self._dialog.form.reveal("storage_limit")
+        if (dialog := opened(self._window, EndpointDialog)) is not None:
+            dialog.form.reveal("storage_limit")
 
     @Slot(object)
     def delete(self, endpoint: Endpoint) -> None:
@@ -155,6 +158,20 @@ class EndpointActions(QObject):
     def note_copied(self, endpoint: Endpoint) -> None:
         """Its capture URL was copied: if the tunnel's URL changes, the user is reminded of it."""
         self._tasks.start(self._services.tunnels.copied(endpoint.id), "note a copied URL")
+
+    def show_qr(self, endpoint: Endpoint) -> None:
+        """Show the QR code of its capture URL, in place of another one's."""
+        self.close_qr()
+        dialog = QrDialog(self._services, self._theme, self._tasks, self._window, endpoint)
+        dialog.tunnel_requested.connect(self.tunnel_requested)
+        dialog.page_requested.connect(self.tunnel_page_requested)
+        dialog.open()
+
+    @Slot()
+    def close_qr(self) -> None:
+        """Close the QR code, if it is open."""
+        if (dialog := opened(self._window, QrDialog)) is not None:
+            dialog.reject()
 
     @Slot(object)
     def copy_link(self, endpoint: Endpoint) -> None:
@@ -203,13 +220,12 @@ class EndpointActions(QObject):
         self._open(None)
 
     def _open(self, endpoint: Endpoint | None) -> None:
-        if self._dialog is not None:
-            self._dialog.raise_()
-            return
-        self._dialog = EndpointDialog(self._services, self._theme, self._tasks, self._window, endpoint)
-        self._dialog.saved.connect(self._saved)
-        self._dialog.finished.connect(self._closed)
-        self._dialog.open()
+        def new() -> EndpointDialog:
+            dialog = EndpointDialog(self._services, self._theme, self._tasks, self._window, endpoint)
+            dialog.saved.connect(self._saved)
+            return dialog
+
+        open_once(self._window, EndpointDialog, new)
 
     @Slot(object, bool)
     def _saved(self, endpoint: Endpoint, created: bool) -> None:
@@ -217,10 +233,6 @@ class EndpointActions(QObject):
             self.created.emit(endpoint)
         else:
             self.announced.emit(f"Saved “{endpoint.name}”.")
-
-    @Slot()
-    def _closed(self) -> None:
-        self._dialog = None
 
     async def _create_first(self) -> None:
         self.created.emit(await self._services.store.endpoints.create(EndpointDraft(name=FIRST_NAME)))

@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Endpoint
-from app.ui.commands.command import Command, CommandGroup
+from app.ui.commands.command import Command, CommandGroup, Commands
 from app.ui.comparison.choice import compare_refusal
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.notification_settings import NotifyMenu
@@ -22,8 +22,10 @@ TARGETS_KEY = "Ctrl+T"
 NO_ENDPOINT = "No endpoint is shown."
 
 
-class EndpointCommands(QObject):
+class EndpointCommands(Commands):
     """`endpoint` returns the endpoint they apply to, as it is now; call `refresh` when that has changed."""
+
+    group = CommandGroup.ENDPOINT
 
     def __init__(
         self,
@@ -33,30 +35,28 @@ class EndpointCommands(QObject):
         theme: Theme,
         parent: QObject,
     ) -> None:
-        super().__init__(parent)
-        self._endpoint, self._services, self._actions, self._theme = endpoint, services, actions, theme
-        self.open = self._command("Open", "all", actions.open, name="Open endpoint")
-        self.edit = self._command("Edit…", "edit", actions.edit, name="Edit endpoint…")
-        self.copy_url = self._command("Copy URL", "copy", actions.copy_url, name="Copy endpoint URL")
-        self.show_qr = self._command("QR code…", "qr", actions.qr.open, name="Show QR code")
-        self.copy_curl = self._command("Copy sample curl command", "code", actions.copy_curl)
-        self.copy_link = self._command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
-        self.send_test = self._command("Send test request", "send", actions.send_test)
-        self.compare = self._command(
-            "Compare targets…", "compare", actions.compare, unavailable=compare_refusal, always_listed=True
-        )
-        self.switch = self._command("Switch off", "pause", actions.toggle, name="Switch endpoint off")
-        self.targets = self._command("Targets…", "targets", actions.targets.edit, name="Edit targets…")
+        super().__init__(theme, None, parent)
+        self._endpoint, self._services, self._actions = endpoint, services, actions
+        self.open = self.command("Open", "all", actions.open, name="Open endpoint")
+        self.edit = self.command("Edit…", "edit", actions.edit, name="Edit endpoint…")
+        self.targets = self.command("Targets…", "targets", actions.targets.edit, name="Edit targets…")
+        self.copy_url = self.command("Copy URL", "copy", actions.copy_url, name="Copy endpoint URL")
+        self.show_qr = self.command("QR code…", "qr", actions.show_qr, name="Show QR code")
+        self.copy_curl = self.command("Copy sample curl command", "code", actions.copy_curl)
+        self.copy_link = self.command("Copy link", "link", actions.copy_link, name="Copy link to endpoint")
+        self.send_test = self.command("Send test request", "send", actions.send_test)
+        self.compare = self.command("Compare targets…", "compare", actions.compare, compare_refusal, always_listed=True)
+        self.switch = self.command("Switch off", "pause", actions.toggle, name="Switch endpoint off")
         pause, resume = "Pause forwarding", "Resume forwarding"
-        self.pause_forwarding = self._command(pause, "paused", actions.targets.pause, unavailable=pause_refusal)
-        self.resume_forwarding = self._command(resume, "play", actions.targets.resume, unavailable=resume_refusal)
-        self.mark_read = self._command("Mark all as read", "read", actions.mark_all_read, unavailable=self._none_unread)
-        self.clear = self._command("Delete all requests…", "delete", actions.clear, unavailable=self._is_empty)
+        self.pause_forwarding = self.command(pause, "paused", actions.targets.pause, pause_refusal)
+        self.resume_forwarding = self.command(resume, "play", actions.targets.resume, resume_refusal)
+        self.mark_read = self.command("Mark all as read", "read", actions.mark_all_read, self._none_unread)
+        self.clear = self.command("Delete all requests…", "delete", actions.clear, self._is_empty)
         move_up, move_down = partial(self._move, -1), partial(self._move, 1)
         up, down = "Move up\tAlt+Up", "Move down\tAlt+Down"
-        self.up = self._command(up, "up", move_up, name="Move endpoint up", unavailable=self._is_first)
-        self.down = self._command(down, "down", move_down, name="Move endpoint down", unavailable=self._is_last)
-        self.delete = self._command("Delete endpoint…", "delete", actions.delete)
+        self.up = self.command(up, "up", move_up, self._is_first, name="Move endpoint up")
+        self.down = self.command(down, "down", move_down, self._is_last, name="Move endpoint down")
+        self.delete = self.command("Delete endpoint…", "delete", actions.delete)
         self.refresh()
 
     @Slot()
@@ -71,14 +71,9 @@ class EndpointCommands(QObject):
         self.targets.setShortcuts([QKeySequence(TARGETS_KEY)])
         self.targets.add_to(page)
 
-    def for_palette(self) -> tuple[Command, ...]:
+    def for_palette(self) -> list[Command]:
         """All but `open`: the palette opens every endpoint by its name."""
-        copies = (self.copy_url, self.show_qr, self.copy_curl, self.copy_link)
-        return (
-            *(self.edit, self.targets, *copies, self.send_test, self.compare, self.switch),
-            *(self.pause_forwarding, self.resume_forwarding),
-            *(self.mark_read, self.clear, self.up, self.down, self.delete),
-        )
+        return [command for command in self.commands if command is not self.open]
 
     @Slot()
     def refresh(self) -> None:
@@ -87,43 +82,20 @@ class EndpointCommands(QObject):
             self.switch.show_as("Switch off", "pause", name="Switch endpoint off")
         else:
             self.switch.show_as("Switch on", "play", name="Switch endpoint on")
-        for command in (self.open, *self.for_palette()):
-            command.refresh()
+        super().refresh()
         # In menus, of the two only what can be done now.
         self.resume_forwarding.setVisible(not self.resume_forwarding.reason)
         self.pause_forwarding.setVisible(not self.pause_forwarding.reason or bool(self.resume_forwarding.reason))
 
-    def _command(
-        self,
-        text: str,
-        icon: str,
-        action: Callable[[Endpoint], object],
-        *,
-        name: str = "",
-        unavailable: Callable[[Endpoint], str | None] | None = None,
-        always_listed: bool = False,
-    ) -> Command:
-        def run() -> None:
-            if (endpoint := self._endpoint()) is not None:
-                action(endpoint)
+    def _run(self, run: Callable[[Endpoint], object]) -> None:
+        if (endpoint := self._endpoint()) is not None:
+            run(endpoint)
 
-        def reason() -> str | None:
-            endpoint = self._endpoint()
-            if endpoint is None:
-                return NO_ENDPOINT
-            return unavailable(endpoint) if unavailable is not None else None
-
-        return Command(
-            text,
-            self._theme,
-            self,
-            run=run,
-            icon=icon,
-            group=CommandGroup.ENDPOINT,
-            name=name,
-            unavailable=reason,
-            always_listed=always_listed,
-        )
+    def _reason(self, unavailable: Callable[[Endpoint], str | None] | None) -> str | None:
+        endpoint = self._endpoint()
+        if endpoint is None:
+            return NO_ENDPOINT
+        return unavailable(endpoint) if unavailable is not None else None
 
     def _move(self, by: int, endpoint: Endpoint) -> None:
         self._actions.order.move_by(endpoint.id, by)

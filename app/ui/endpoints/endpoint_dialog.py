@@ -6,7 +6,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.events import Subscriptions, TunnelChanged
@@ -22,10 +22,11 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
 from app.ui.widgets.copy_field import CopyField
+from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fit_screen import FormScroll, bounded, fit
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import Stretch, fill, vbox
 from app.ui.widgets.storage_limit import confirm_storage_limit
-from app.ui.widgets.unsaved import EditDialog
 
 WIDTH = 600
 RETENTION_WAITS = "Requests older than this are deleted once the clock is trusted; see Settings."
@@ -237,9 +238,7 @@ class EndpointDialog(EditDialog):
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)
         if self._endpoint is not None:
-            inset = QVBoxLayout()
-            inset.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_4)
-            inset.addWidget(self.url)
+            inset = vbox(self.url, margins=(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_4))
             self.body.addLayout(inset)
         else:
             assert self.form.url_section is not None
@@ -247,10 +246,7 @@ class EndpointDialog(EditDialog):
         self.body.addWidget(line(self))
         self.body.addWidget(scroll, 1)
         self.problem.setVisible(False)
-        self.footer.addWidget(self.problem, 1)
-        self.footer.addStretch(0)
-        self.footer.addWidget(self.cancel)
-        self.footer.addWidget(self.submit_button)
+        fill(self.footer, (self.problem, 1), Stretch(0), self.cancel, self.submit_button)
 
 
 def _preview(draft: EndpointDraft, slug: str) -> Endpoint:

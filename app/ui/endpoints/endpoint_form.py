@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QSlider, QVBoxLayout, QWidget
 
 from app.core.fields import fields_of
 from app.core.model import Auth, EndpointDraft
@@ -19,8 +19,9 @@ from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.number_field import NumberField
-from app.ui.widgets.text_fields import HeaderLines, SizeField, TextArea, TextField
+from app.ui.widgets.text_fields import HeaderLines, TextArea, TextField
 
 _RETENTION = fields_of(EndpointDraft)["retention_days"]
 
@@ -40,11 +41,7 @@ class RetentionControl(QWidget):
         self.days.setFixedWidth(104)
         self.slider.valueChanged.connect(self._slid)
         self.days.changed.connect(self._typed)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(metrics.SPACE_4)
-        row.addWidget(self.slider, 1)
-        row.addWidget(self.days)
+        hbox((self.slider, 1), self.days, inside=self, spacing=metrics.SPACE_4, margins=0)
         self.setFocusProxy(self.days)
 
     def value(self) -> int:
@@ -115,11 +112,7 @@ class _BodyField(QWidget):
         self.default = QCheckBox("Default body with the request’s ID", self)
         self.text = TextArea(88, self)
         self.text.setAccessibleName("Response body")
-        area = QVBoxLayout(self)
-        area.setContentsMargins(0, 0, 0, 0)
-        area.setSpacing(metrics.SPACE_2)
-        area.addWidget(self.default)
-        area.addWidget(self.text)
+        vbox(self.default, self.text, inside=self, spacing=metrics.SPACE_2, margins=0)
         self.default.toggled.connect(self.text.setHidden)
         self.default.toggled.connect(self.changed)
         self.text.changed.connect(self.changed)
@@ -154,9 +147,11 @@ class EndpointForm(Form):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, with_slug: bool) -> None:
         super().__init__(EndpointDraft, parent)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4)
-        column.setSpacing(metrics.SPACE_4)
+        column = vbox(
+            inside=self,
+            spacing=metrics.SPACE_4,
+            margins=(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4),
+        )
         self._add_usual(column)
         slug = ", slug" if with_slug else ""
         self.more_button = Button(
@@ -168,9 +163,7 @@ class EndpointForm(Form):
         self.more_button.toggled.connect(self.show_more)
         column.addWidget(self.more_button, 0, Qt.AlignmentFlag.AlignLeft)
         self._more = QWidget(self)
-        more = QVBoxLayout(self._more)
-        more.setContentsMargins(0, 0, 0, 0)
-        more.setSpacing(metrics.SPACE_4)
+        more = vbox(inside=self._more, spacing=metrics.SPACE_4, margins=0)
         self.url_section = self._url() if with_slug else None
         for section in (
             self._storage(),
@@ -249,12 +242,11 @@ class EndpointForm(Form):
     def _storage(self) -> Section:
         section = Section("Storage", self)
         least = exact_size(self.declared("storage_limit").bounds[0])
-        limit = SizeField("Storage limit", self)
         section.side_by_side(
-            self.add("storage_limit", limit, optional=True, help_text=f"{least} or more, such as 500 MB."),
+            self.add("storage_limit", optional=True, help_text=f"{least} or more, such as 500 MB."),
             self.add("when_full", ChoiceField(_WHEN_FULL, self), help_text="Starred requests are deleted too."),
         )
-        limit.changed.connect(self._fit_limit)
+        self["storage_limit"].changed.connect(self._fit_limit)
         return section
 
     def _response(self) -> Section:
@@ -285,10 +277,7 @@ class EndpointForm(Form):
         section.add(self.add("forward.timeout_ms", title="Timeout", help_text=text, step=500))
         self.targets = Button("Targets…", theme, self, icon="targets")
         self._targets_text = label("", "faint", self, wrap=True)
-        row = QHBoxLayout()
-        row.setSpacing(metrics.SPACE_3)
-        row.addWidget(self.targets)
-        row.addWidget(self._targets_text, 1)
+        row = hbox(self.targets, (self._targets_text, 1), spacing=metrics.SPACE_3)
         section.column.addLayout(row)
         self.targets.setVisible(with_targets)
         self._targets_text.setVisible(with_targets)

@@ -1,29 +1,109 @@
-"""The dialog with the QR code of an endpoint's capture URL."""
+"""The QR code of an endpoint's capture URL, and the dialog that shows it."""
 
 from __future__ import annotations
 
+from io import BytesIO
 from ipaddress import ip_address
 from pathlib import Path
+from typing import Literal
 from urllib.parse import urlsplit
 
-from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QRect, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent
+from PySide6.QtWidgets import QDialog, QFileDialog, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.errors import HooklineError
 from app.core.events import EndpointRemoved, SettingsChanged, Subscriptions, TunnelChanged
 from app.core.model import Endpoint
 from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
-from app.ui.qr.code import QrCode, file_of, kind_of
 from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import NoticeBox
 from app.ui.widgets.copy_field import CopyField
-from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.dialog import Dialog, result_of
 from app.ui.widgets.labels import ElidedLabel, label
-from app.ui.widgets.notice_box import NoticeBox
-from app.ui.widgets.question import result_of
+from app.ui.widgets.layout import Stretch, fill, hbox
+
+QUIET_ZONE = 4
+"""Light modules on each side; ISO/IEC 18004 asks for four."""
+SIDE = 248
+"""The widget's side in device-independent pixels."""
+FILE_SCALE = 12
+"""Pixels of a module in a saved picture."""
+LIGHT, DARK = "#ffffff", "#000000"
+
+Modules = tuple[tuple[bool, ...], ...]
+"""Rows from top to bottom, True is dark; without the quiet zone."""
+
+
+def modules_of(text: str) -> Modules:
+    """Error correction M: it can be read with 15 % of it damaged."""
+    import segno  # start-up time: few sessions show a QR code
+
+    code = segno.make(text, error="m", micro=False, boost_error=False)
+    return tuple(tuple(bool(module) for module in row) for row in code.matrix)
+
+
+def file_of(text: str, kind: Literal["png", "svg"]) -> bytes:
+    """The picture of `modules_of(text)` with its quiet zone."""
+    import segno  # start-up time, as above
+
+    out = BytesIO()
+    code = segno.make(text, error="m", micro=False, boost_error=False)
+    code.save(out, kind=kind, scale=FILE_SCALE, border=QUIET_ZONE, light=LIGHT, dark=DARK)
+    return out.getvalue()
+
+
+def kind_of(path: Path) -> Literal["png", "svg"]:
+    """The kind of picture for a file's name."""
+    return "svg" if path.suffix.lower() == ".svg" else "png"
+
+
+class QrCode(QWidget):
+    """Dark on light in every theme, because many scanners read nothing else. Each module is a whole number of the
+    screen's pixels, so that all edges are sharp.
+    """
+
+    accessible_role = QAccessible.Role.Graphic
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.modules: Modules = ()
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+
+    def show_text(self, text: str) -> None:
+        self.modules = modules_of(text)
+        self.setAccessibleName("QR code")
+        self.setAccessibleDescription(text)
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(SIDE, SIDE)
+
+    def module_pixels(self) -> int:
+        """The side of a module in pixels of the screen."""
+        across = len(self.modules) + 2 * QUIET_ZONE
+        return max(1, int(self.width() * self.devicePixelRatioF()) // across)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(QColor(LIGHT))
+        painter.drawRoundedRect(self.rect(), 8, 8)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        ratio, side = self.devicePixelRatioF(), self.module_pixels()
+        start = (int(self.width() * ratio) - side * len(self.modules)) // 2
+        painter.scale(1 / ratio, 1 / ratio)
+        dark = QColor(DARK)
+        for y, row in enumerate(self.modules):
+            for x, module in enumerate(row):
+                if module:
+                    painter.fillRect(QRect(start + x * side, start + y * side, side, side), dark)
+
 
 WIDTH = 500
 SCROLL_BAR = 12
@@ -178,14 +258,6 @@ class QrDialog(Dialog):
             self.reject()
 
     def _lay_out(self) -> None:
-        middle = QHBoxLayout()
-        middle.addStretch(1)
-        middle.addWidget(self.code, 0, Qt.AlignmentFlag.AlignCenter)
-        middle.addStretch(1)
-        self.body.addWidget(self.name)
-        self.body.addLayout(middle)
-        self.body.addWidget(self.url)
-        self.body.addWidget(self.warning)
-        self.footer.addWidget(self.status, 1)
-        self.footer.addWidget(self.save_button)
-        self.footer.addWidget(self.close_button)
+        middle = hbox(Stretch(), (self.code, 0, Qt.AlignmentFlag.AlignCenter), Stretch())
+        fill(self.body, self.name, middle, self.url, self.warning)
+        fill(self.footer, (self.status, 1), self.save_button, self.close_button)

@@ -6,20 +6,22 @@ from collections.abc import Callable, Sequence
 from functools import partial
 
 from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QPainter, QResizeEvent, QShowEvent
+from PySide6.QtGui import QGuiApplication, QPainter, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QHeaderView,
+    QMenu,
     QSplitter,
     QStackedLayout,
-    QVBoxLayout,
     QWidget,
 )
 
+from app.core.curl import curl_of_refused
 from app.core.model import REFUSED_RAW_MAX, Endpoint, Refusal
+from app.core.raw_request import slug_of
+from app.core.rules import create_refusal, slug_error
 from app.core.text import clock_time, count_of, exact_time, size_text, source_text
+from app.ui.commands.command import Commands, menu_of
 from app.ui.qt_events import QtEvents
-from app.ui.refused.commands import RefusedCommands
 from app.ui.request.body.body_pane import BodyPane
 from app.ui.request.body.body_source import of_bytes
 from app.ui.services import Services
@@ -32,7 +34,129 @@ from app.ui.widgets.card import Card
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.rows import NONE, Column, Rows, RowsView, badge_place
+
+
+class RefusedCommands(Commands):
+    """Commands on what `selected` returns. `open_requested` carries an endpoint's ID, `create_requested`
+    a slug."""
+
+    raw_requested = Signal()
+    copy_requested = Signal()
+    open_requested = Signal(object)
+    create_requested = Signal(str)
+    announced = Signal(str)
+
+    def __init__(self, services: Services, theme: Theme, parent: QWidget) -> None:
+        super().__init__(theme, None, parent)
+        self._say = self.announced.emit
+        self._services, self._window = services, parent
+        self.selected: Callable[[], Sequence[Refusal]] = tuple
+        self.show_raw = self.command("Show as received\tEnter", "text", self.raw_requested.emit)
+        self.copy_target = self.command("Copy target", "copy", self._copy_target, _no_target)
+        self.copy_source = self.command("Copy source address", "copy", self._copy_source)
+        self.copy_curl = self.command("Copy as curl", "code", self._copy_curl, self._no_curl)
+        self.copy_row = self.command("Copy row", "copy", self.copy_requested.emit, None, "Ctrl+C")
+        self.open = self.command("Open endpoint", "hook", self._open, self._no_endpoint)
+        self.create = self.command("Create endpoint with this slug…", "add", self._create, self._plan_is_full)
+
+    def endpoint_of(self, refusal: Refusal) -> Endpoint | None:
+        """The endpoint that has the slug of the request now, if any."""
+        slug = slug_of(refusal.target)
+        return self._services.store.endpoints.by_slug(slug) if slug else None
+
+    def menu(self, selected: Sequence[Refusal]) -> QMenu:
+        """It deletes itself when closed."""
+        self.refresh_for(selected)
+        if len(selected) != 1:
+            return menu_of(self._window, [self.copy_row])
+        copies = [self.copy_target, self.copy_source, self.copy_curl, self.copy_row]
+        last = self.create if self.create.isVisible() else self.open
+        return menu_of(self._window, [self.show_raw], copies, [last])
+
+    def show_menu(self, selected: Sequence[Refusal], place: QPoint) -> None:
+        """Pop it up at `place` (global)."""
+        if selected:
+            self.menu(selected).popup(place)
+
+    def refresh_for(self, selected: Sequence[Refusal]) -> None:
+        """Name and enable the commands for these."""
+        self.copy_row.setText("Copy row" if len(selected) == 1 else f"Copy {len(selected)} rows")
+        if len(selected) != 1:
+            return
+        self.create.setVisible(self._free_slug(selected[0]) is not None)
+        self.refresh()
+
+    def copy(self, text: str, message: str) -> None:
+        """Copy it, and show `message`."""
+        QGuiApplication.clipboard().setText(text)
+        self.announced.emit(message)
+
+    def _reason(self, unavailable: Callable[[Refusal], str | None] | None) -> str | None:
+        only = self._only()
+        return unavailable(only) if unavailable is not None and only is not None else None
+
+    def _no_curl(self, refusal: Refusal) -> str | None:
+        return None if self._curl_of(refusal) is not None else "This request cannot be sent again as received."
+
+    def _no_endpoint(self, refusal: Refusal) -> str | None:
+        return None if self.endpoint_of(refusal) is not None else "No endpoint has this slug."
+
+    def _plan_is_full(self, refusal: Refusal) -> str | None:
+        return create_refusal(self._services.store.account.plan, len(self._services.store.endpoints.all()))
+
+    def _only(self) -> Refusal | None:
+        selected = self.selected()
+        return selected[0] if len(selected) == 1 else None
+
+    def _free_slug(self, refusal: Refusal) -> str | None:
+        """The slug in its target, if valid and unused."""
+        slug = slug_of(refusal.target)
+        usable = slug and slug_error(slug) is None and self._services.store.endpoints.by_slug(slug) is None
+        return slug if usable else None
+
+    def _curl_of(self, refusal: Refusal) -> str | None:
+        if self._services.listening() is None:
+            return None
+        base = self._services.about.base_url.rstrip("/")
+        return curl_of_refused(refusal, self._services.refused.raw(refusal.id), base)
+
+    @Slot()
+    def _copy_target(self) -> None:
+        if (only := self._only()) is not None:
+            self.copy(only.target, "Copied the target.")
+
+    @Slot()
+    def _copy_source(self) -> None:
+        if (only := self._only()) is not None:
+            self.copy(only.source_address, "Copied the source address.")
+
+    @Slot()
+    def _copy_curl(self) -> None:
+        only = self._only()
+        command = self._curl_of(only) if only is not None else None
+        if command is not None:
+            self.copy(command, "Copied as curl.")
+
+    @Slot()
+    def _open(self) -> None:
+        only = self._only()
+        endpoint = self.endpoint_of(only) if only is not None else None
+        if endpoint is not None:
+            self.open_requested.emit(endpoint.id)
+
+    @Slot()
+    def _create(self) -> None:
+        only = self._only()
+        slug = self._free_slug(only) if only is not None else None
+        if slug is not None:
+            self.create_requested.emit(slug)
+
+
+def _no_target(refusal: Refusal) -> str | None:
+    return None if refusal.target else "This request has no target."
+
 
 RAW_HEIGHT = 280
 ROW = 36
@@ -128,11 +252,7 @@ class RawPane(Card):
         self._view: BodyPane | None = None
         self.reason = label("", "strong", self, wrap=True)
         self.caption = ElidedLabel("", "muted", self)
-        top = QVBoxLayout()
-        top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0)
-        top.setSpacing(2)
-        top.addWidget(self.reason)
-        top.addWidget(self.caption)
+        top = vbox(self.reason, self.caption, spacing=2, margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, 0))
         self.body.addLayout(top)
 
     @property
@@ -307,17 +427,14 @@ class RefusedPage(QWidget):
         return table
 
     def _lay_out(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(label("Refused", "display", self))
-        words.addWidget(
+        words = vbox(
+            label("Refused", "display", self),
             ElidedLabel(
                 "Requests that were not stored, and why. The newest 1,000, until Hookline quits.", "muted", self
-            )
+            ),
+            spacing=2,
         )
-        header_row = QHBoxLayout()
-        header_row.addLayout(words, 1)
-        header_row.addWidget(self.clear_button)
+        header_row = hbox((words, 1), self.clear_button)
         card = Card(self, padding=1)
         card.body.addWidget(self.table)
         split = QSplitter(Qt.Orientation.Vertical, self)
@@ -331,8 +448,4 @@ class RefusedPage(QWidget):
         self._body = QStackedLayout()
         self._body.addWidget(self.empty)
         self._body.addWidget(split)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
-        column.setSpacing(metrics.SPACE_4)
-        column.addLayout(header_row)
-        column.addLayout(self._body, 1)
+        vbox(header_row, (self._body, 1), inside=self, spacing=metrics.SPACE_4, margins=metrics.SPACE_5)

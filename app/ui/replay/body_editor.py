@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QStackedWidget, QWidget
 
 from app.core.bodies.media_types import is_json, media_type
 from app.core.errors import HooklineError
 from app.core.sizes import exact_size
 from app.core.text import count_of
-from app.ui.replay.body_text import EditableText
+from app.ui.replay.editable_request import EditableText
 from app.ui.replay.text_edit import TextEdit
 from app.ui.request.body.body_source import BodySource, of_bytes
 from app.ui.request.body.code.text_style import WrapButton
@@ -21,6 +21,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import FittingLabel, label
+from app.ui.widgets.layout import hbox, vbox
 
 FILE_MAX = 16 * 1024 * 1024
 BAR_HEIGHT = 28
@@ -52,21 +53,13 @@ class BodyEditor(QWidget):
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.edit)
         self._pages.addWidget(self.hex)
-        bar = QHBoxLayout()
-        bar.setSpacing(metrics.SPACE_1)
-        bar.addWidget(self.facts, 1)
+        bar = hbox((self.facts, 1), spacing=metrics.SPACE_1)
         for button in (self.choose, self.reset):
             button.setProperty("compact", True)
         for control in (self.wrap, self.choose, self.reset):
             control.setFixedHeight(BAR_HEIGHT)
             bar.addWidget(control)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(metrics.SPACE_2)
-        column.addLayout(bar)
-        column.addWidget(self._pages, 1)
-        column.addWidget(self._error)
-        column.addWidget(self.note)
+        vbox(bar, (self._pages, 1), self._error, self.note, inside=self, spacing=metrics.SPACE_2, margins=0)
         self.edit.textChanged.connect(self._edited)
         self.choose.clicked.connect(self._choose_file)
         self.reset.clicked.connect(self._reset)

@@ -6,7 +6,7 @@ from typing import Any
 
 from PySide6.QtCore import QObject, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QHeaderView, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStackedWidget, QWidget
 
 from app.core.record import Headers
 from app.ui.replay.text_edit import TextEdit
@@ -15,6 +15,7 @@ from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.rows import Column, Index, Rows, RowsView
 from app.ui.widgets.segmented import Segmented
 from app.ui.widgets.text_fields import header_lines, parse_headers
@@ -73,20 +74,12 @@ class HeadersEditor(QWidget):
         self._pages = QStackedWidget(self)
         self._pages.addWidget(self.table)
         self._pages.addWidget(self.text)
-        bar = QHBoxLayout()
-        bar.setSpacing(metrics.SPACE_1)
-        bar.addWidget(self.views)
-        bar.addStretch(1)
+        bar = hbox(self.views, Stretch(), spacing=metrics.SPACE_1)
         for button in (self.add, self.remove, self.reset):
             button.setProperty("compact", True)
             button.setFixedHeight(BAR_HEIGHT)
             bar.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(metrics.SPACE_2)
-        column.addLayout(bar)
-        column.addWidget(self._pages, 1)
-        column.addWidget(self._error)
+        vbox(bar, (self._pages, 1), self._error, inside=self, spacing=metrics.SPACE_2, margins=0)
         self.views.set_current(TABLE)
         self._connect()
 

@@ -13,17 +13,16 @@ from app.core.errors import HooklineError
 from app.core.model import DeliveryState, Summary
 from app.core.replay.spec import ChosenRequests, ReplaySpec
 from app.core.text import count_of
-from app.ui.replay.destination_field import URL
 from app.ui.replay.editable_request import load_request
 from app.ui.replay.replay_editor import ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
 from app.ui.replay.replay_scope import ReplayScope
 from app.ui.replay.replay_text import INCOMPLETE_LEFT_OUT, attempt_text
-from app.ui.replay.single_replay import ReplayResult, replay_and_wait
+from app.ui.replay.response_pane import ReplayResult, replay_and_wait
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
-from app.ui.widgets.question import ask
+from app.ui.widgets.dialog import ask
 from app.ui.widgets.toast import Toast
 
 NO_TARGET = "This endpoint has no target that is switched on: choose another URL."
@@ -75,7 +74,7 @@ class ReplayActions:
         dialog = ReplayManyDialog(scope, self._services, self._theme, self._tasks, self._over)
         dialog.open()
         if say:
-            dialog.destination.select(URL)
+            dialog.form.select_url()
 
     def _targets(self, endpoint_id: int) -> int:
         endpoint = self._services.store.endpoints.by_id(endpoint_id)

@@ -6,14 +6,12 @@ from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QLineEdit,
     QPushButton,
     QSizePolicy,
     QSplitter,
     QStackedWidget,
     QTabBar,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,12 +27,10 @@ from app.core.replay.spec import (
     replay_errors,
 )
 from app.ui.replay.body_editor import BodyEditor
-from app.ui.replay.body_text import EditableText
-from app.ui.replay.editable_request import EditableRequest, destinations
+from app.ui.replay.editable_request import EditableRequest, EditableText, destinations
 from app.ui.replay.headers_editor import HeadersEditor
 from app.ui.replay.replay_text import attempt_text
-from app.ui.replay.response_pane import ResponsePane
-from app.ui.replay.single_replay import replay_and_wait
+from app.ui.replay.response_pane import ResponsePane, replay_and_wait
 from app.ui.replay.text_edit import TextEdit
 from app.ui.request.body.hex_widget import HexWidget
 from app.ui.services import Services
@@ -43,12 +39,13 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.dialog import EditDialog
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, plain_tooltip
+from app.ui.widgets.layout import Stretch, fill, hbox, vbox
 from app.ui.widgets.text_fields import header_lines
-from app.ui.widgets.unsaved import EditDialog
 
 SIZE = QSize(1180, 800)
 LEAST_HEIGHT = 280
@@ -200,27 +197,17 @@ class ReplayEditor(EditDialog):
         destination = LabeledField("Send to", self.destination, self)
         self.destination.setFixedWidth(200)
         self.fields = {"edit.method": method, "edit.url": url, "destination": destination}
-        first = QHBoxLayout()
-        first.setSpacing(metrics.SPACE_3)
         top = Qt.AlignmentFlag.AlignTop
-        first.addWidget(destination, 0, top)
-        first.addWidget(method, 0, top)
-        first.addWidget(url, 1, top)
+        first = hbox((destination, 0, top), (method, 0, top), (url, 1, top), spacing=metrics.SPACE_3)
         for field in (destination, method, url):
             field.title.setFixedHeight(BAR_HEIGHT)
         self.reset_line.setProperty("compact", True)
         url.header.addWidget(self.reset_line)
-        bar = QHBoxLayout()
-        bar.addWidget(self.tabs, 1)
-        bar.addWidget(self.show_original)
+        bar = hbox((self.tabs, 1), self.show_original)
         for editor, original in ((self.headers, self.original_headers), (self.body_editor, self.original_body)):
             self._pages.addWidget(self._beside(editor, original))
         content = QWidget(self)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(metrics.SPACE_2)
-        column.addLayout(bar)
-        column.addWidget(self._pages, 1)
+        vbox(bar, (self._pages, 1), inside=content, spacing=metrics.SPACE_2, margins=0)
         split = QSplitter(Qt.Orientation.Vertical, self)
         split.setChildrenCollapsible(False)
         split.setProperty("part", "gap")
@@ -234,21 +221,13 @@ class ReplayEditor(EditDialog):
         self.body.addLayout(first)
         self.body.addWidget(split, 1)
         self.problem.hide()
-        self.footer.addWidget(self.many)
-        self.footer.addWidget(self.problem, 1)
-        self.footer.addStretch(0)
-        self.footer.addWidget(self.close_button)
-        self.footer.addWidget(self.send)
+        fill(self.footer, self.many, (self.problem, 1), Stretch(0), self.close_button, self.send)
 
     def _beside(self, editor: QWidget, original: QWidget) -> QSplitter:
         holder = QWidget(self)
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(metrics.SPACE_3, 0, 0, 0)
-        column.setSpacing(metrics.SPACE_2)
         title = label("Original", "strong", holder)
         title.setFixedHeight(BAR_HEIGHT)
-        column.addWidget(title)
-        column.addWidget(original, 1)
+        vbox(title, (original, 1), inside=holder, spacing=metrics.SPACE_2, margins=(metrics.SPACE_3, 0, 0, 0))
         split = QSplitter(self)
         split.setChildrenCollapsible(False)
         split.setProperty("part", "gap")

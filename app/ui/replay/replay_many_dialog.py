@@ -6,17 +6,16 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
-from PySide6.QtWidgets import QCheckBox, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from app.core.bodies.escape import escape
-from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.replay.spec import MatchingRequests, OneUrl, OwnTargets, ReplaySpec, replay_errors
+from app.core.rules import FieldError
 from app.core.search.query import QueryError
 from app.core.text import count_of
-from app.ui.replay.destination_field import URL, DestinationField
-from app.ui.replay.replay_scope import ALL, MATCHING, RANGE, SELECTED, ReplayScope, count_requests
-from app.ui.replay.replay_sections import FaultsSection, PaceSection, TimesField, section
+from app.ui.replay.replay_form import URL, ReplayForm
+from app.ui.replay.replay_scope import ReplayScope, count_requests
 from app.ui.replay.replay_text import NO_URL, plan_text
 from app.ui.services import Services
 from app.ui.tasks import Latest, Tasks
@@ -28,12 +27,11 @@ from app.ui.widgets.dialog import Dialog
 from app.ui.widgets.fit_screen import fit
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
-from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.layout import Stretch, fill, vbox
 
 WIDTH = 680
 COUNT_AFTER_MS = 150
 """Typing a time counts once."""
-_DAY_US = 24 * 3_600_000_000
 
 
 class ReplayManyDialog(Dialog):
@@ -48,18 +46,9 @@ class ReplayManyDialog(Dialog):
         self._scope, self._services, self._tasks = scope, services, tasks
         self._counting = Latest(self, tasks, "replay: count requests")
         self._count: int | None = None
-        self._count_problem = ""
-        self._refused: dict[str, str] = {}
+        self._count_problem = self._failure = ""
         self._busy = False
-        self.requests = self._requests_field()
-        end = scope.received_before or now_us() + 1_000_000
-        self.times = TimesField(scope.received_after or end - _DAY_US, end, self)
-        self.incomplete = QCheckBox("Also send incomplete requests", self)
-        self.incomplete.setToolTip("Those whose sender disconnected before the end of the body")
-        self.destination = DestinationField(services.store.endpoints.all(), "Their targets", self._targets(), self)
-        self.pace = PaceSection(self)
-        self.faults = FaultsSection(theme, self)
-        self.fields = {**self.times.fields, **self.destination.fields, **self.pace.fields, **self.faults.fields}
+        self.form = ReplayForm(scope, services, self._targets(), theme, self)
         self.plan = label("", "", self, wrap=True)
         self.problem = label("", "error", self, wrap=True)
         self.cancel = Button("Cancel", theme, self)
@@ -69,30 +58,15 @@ class ReplayManyDialog(Dialog):
         self._delay.setInterval(COUNT_AFTER_MS)
         self._lay_out()
         self._connect()
-        self._show_times()
         self._recount()
         order_tabs(self)
         self.resize(self.sizeHint())
-        if self.destination.kind.current() == URL:
-            self.destination.url.setFocus()
+        if self.form.destination.current() == URL:
+            self.form["destination.url"].setFocus()
 
     def sizeHint(self) -> QSize:
         """As high as the form, within the screen."""
         return self.sized_for(WIDTH)
-
-    def spec(self) -> ReplaySpec:
-        """As the form says now."""
-        kind = self.requests.current() or ALL
-        return ReplaySpec(
-            source=self._scope.source(kind, self.times.value()),
-            destination=self.destination.value(),
-            pace=self.pace.value(),
-            concurrency=self.pace.concurrency.value(),
-            times=self.pace.times.value(),
-            faults=self.faults.value(),
-            seed=self.faults.seed.value(),
-            incomplete=self.incomplete.isChecked(),
-        )
 
     @Slot()
     def submit(self) -> None:
@@ -103,7 +77,7 @@ class ReplayManyDialog(Dialog):
         if self.start.isEnabled():
             self._busy = True
             self.start.set_refusal("Starting…")
-            self._tasks.start(self._start(self.spec()), "start replay")
+            self._tasks.start(self._start(self.form.spec()), "start replay")
 
     def event(self, event: QEvent) -> bool:
         """Fields or sentences may have appeared."""
@@ -124,21 +98,6 @@ class ReplayManyDialog(Dialog):
         self._counting.stop()
         super().done(result)
 
-    def _requests_field(self) -> Segmented:
-        scope = self._scope
-        endpoint = self._services.store.endpoints.by_id(scope.endpoint_id) if scope.endpoint_id is not None else None
-        name = escape(endpoint.name) if endpoint is not None else ""
-        everything = f"All of “{name[:24]}{'…' if len(name) > 24 else ''}”" if endpoint else "All requests"
-        selected = f"Selected ({len(scope.ids):,})"
-        kinds = ((SELECTED, selected), (MATCHING, "Shown in the list"), (ALL, everything), (RANGE, "Time range"))
-        field = Segmented(kinds, self)
-        field.setAccessibleName("Requests")
-        field.set_option_visible(SELECTED, bool(scope.ids))
-        field.set_option_visible(MATCHING, scope.narrowed)
-        field.explain(MATCHING, "All requests that the list shows with its filter and time range")
-        field.set_current(SELECTED if len(scope.ids) > 1 else MATCHING if scope.narrowed else ALL)
-        return field
-
     def _targets(self) -> list[str]:
         """The targets, switched on, of the endpoints that may be concerned."""
         endpoints = list(self._services.store.endpoints.all())
@@ -147,58 +106,35 @@ class ReplayManyDialog(Dialog):
         return [target.url for endpoint in endpoints for target in endpoint.targets if target.active]
 
     def _lay_out(self) -> None:
-        self.body.addWidget(section("Requests", self))
-        self.body.addWidget(self.requests, 0, Qt.AlignmentFlag.AlignLeft)
-        self.body.addWidget(self.times)
-        self.body.addWidget(self.incomplete)
-        self.body.addWidget(section("Destination", self))
-        self.body.addWidget(self.destination)
-        self.body.addWidget(self.pace)
-        self.body.addWidget(self.faults)
-        self.body.addStretch(1)
+        self.body.addWidget(self.form)
         card = Card(self, padding=metrics.SPACE_3)
         card.body.addWidget(self.plan)
-        inset = QVBoxLayout()
-        inset.setContentsMargins(metrics.SPACE_5, metrics.SPACE_3, metrics.SPACE_5, metrics.SPACE_3)
-        inset.addWidget(card)
+        inset = vbox(card, margins=(metrics.SPACE_5, metrics.SPACE_3, metrics.SPACE_5, metrics.SPACE_3))
         column = self.layout()
         assert isinstance(column, QVBoxLayout)
         column.insertWidget(column.count() - 1, line(self))
         column.insertLayout(column.count() - 1, inset)
-        self.footer.addWidget(self.problem, 1)
-        self.footer.addStretch(0)
-        self.footer.addWidget(self.cancel)
-        self.footer.addWidget(self.start)
+        fill(self.footer, (self.problem, 1), Stretch(0), self.cancel, self.start)
         self.problem.hide()
 
     def _connect(self) -> None:
-        self.requests.activated.connect(self._source_changed)
-        self.times.changed.connect(self._source_changed)
         self._delay.timeout.connect(self._recount)
-        for part in (self.destination, self.pace, self.faults):
-            part.changed.connect(self._edited)
+        self.form.changed.connect(self._edited)
         self.cancel.clicked.connect(self.reject)
         self.start.clicked.connect(self.submit)
         QShortcut(QKeySequence("Ctrl+Return"), self, self.submit)
 
-    @Slot()
-    def _source_changed(self) -> None:
-        self._show_times()
-        self._count = None
-        self._delay.start()
-        self._edited()
-
-    @Slot()
-    def _edited(self) -> None:
-        self._refused.clear()
+    @Slot(str)
+    def _edited(self, path: str) -> None:
+        self._failure = ""
+        if path.startswith("source"):
+            self._count = None
+            self._delay.start()
         self._refresh()
-
-    def _show_times(self) -> None:
-        self.times.setVisible(self.requests.current() == RANGE)
 
     @Slot()
     def _recount(self) -> None:
-        self._counting.run(partial(self._read_count, self.spec()))
+        self._counting.run(partial(self._read_count, self.form.spec()))
 
     async def _read_count(self, spec: ReplaySpec) -> None:
         services, problem, count = self._services, "", None
@@ -214,35 +150,31 @@ class ReplayManyDialog(Dialog):
         self._count, self._count_problem = count, problem
         self._refresh()
 
-    def _errors(self, spec: ReplaySpec) -> dict[str, str]:
-        """By field; one of a field that has no number comes first."""
-        typed = {**self.pace.problems(), **self.faults.problems()}
-        errors = {path: message for path, message in typed.items() if message}
-        for error in replay_errors(spec, self._services.own_bases()):
-            errors.setdefault(error.field, error.message)
+    def _errors(self, spec: ReplaySpec) -> list[FieldError]:
+        own = []
         if spec.destination == OneUrl(url=""):
-            errors["destination.url"] = NO_URL
+            own.append(FieldError(field="destination.url", message=NO_URL))
         if isinstance(spec.destination, OwnTargets) and not self._targets():
-            errors["destination"] = "There is no target that is switched on. Choose another URL."
-        return errors | self._refused
+            text = "There is no target that is switched on. Choose another URL."
+            own.append(FieldError(field="destination", message=text))
+        return self.form.errors_with([*own, *replay_errors(spec, self._services.own_bases())])
 
     def _refresh(self, *, show_all: bool = False) -> None:
-        spec = self.spec()
+        spec = self.form.spec()
         errors = self._errors(spec)
-        for path, field in self.fields.items():
-            empty = path == "destination.url" and not self.destination.url.text() and not show_all
-            field.set_error(errors.get(path) if field.isVisibleTo(self) and not empty else None)
+        empty = None if show_all or self.form["destination.url"].text() else "destination.url"
+        self.form.show_errors(error for error in errors if error.field != empty)
         self.plan.setText(self._plan(spec))
-        other = [text for path, text in errors.items() if path not in self.fields]
-        self.problem.setText(self._count_problem or " ".join(other))
+        other = [error.message for error in errors if error.field not in self.form.fields]
+        self.problem.setText(self._count_problem or self._failure or " ".join(other))
         self.problem.setVisible(bool(self.problem.text()))
         nothing = "There are no such requests." if self._count == 0 else None
-        first = next((text for path, text in errors.items() if path), None)
+        first = errors[0].message if errors else None
         reason = "Starting…" if self._busy else self._count_problem or first or nothing
         self.start.set_refusal(reason)
         self.start.setText("Replay" if not self._count else f"Replay {count_of(self._count, 'request')}")
         if show_all and errors:
-            self._reveal(next(iter(errors)))
+            self._reveal(errors[0].field)
 
     def _grow(self) -> None:
         """Make room for what appeared, within the screen."""
@@ -252,11 +184,9 @@ class ReplayManyDialog(Dialog):
             fit(self)
 
     def _reveal(self, path: str) -> None:
-        if path in self.fields:
-            self.content_area.ensureWidgetVisible(self.fields[path])
-            self.fields[path].control.setFocus()
-        elif self.destination.kind.current() != URL:
-            self.destination.kind.setFocus()
+        self.form.reveal(path)
+        if path not in self.form.fields and self.form.destination.current() != URL:
+            self.form.destination.setFocus()
 
     def _plan(self, spec: ReplaySpec) -> str:
         text = plan_text(spec, self._which(spec), self._count, self._targets_text())
@@ -285,9 +215,9 @@ class ReplayManyDialog(Dialog):
         except HooklineError as error:
             self._busy = False
             if isinstance(error, InvalidFieldsError):
-                self._refused = {broken.field: broken.message for broken in error.errors}
+                self.form.refused.update({broken.field: broken.message for broken in error.errors})
             else:
-                self._refused = {"": str(error)}
+                self._failure = str(error)
             self._refresh(show_all=True)
             return
         self.started.emit(replay)

@@ -1,20 +1,23 @@
-"""What came back for each send of the editor: the last one is shown, earlier ones can be chosen."""
+"""Sends one request, and shows what came back: the last response, or an earlier one that is chosen."""
 
 from __future__ import annotations
 
+import asyncio
 from functools import partial
 
 from PySide6.QtCore import Slot
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
 from app.core.bodies.formats.hex_dump import ROW, hex_rows, row_text
 from app.core.bodies.media_types import is_json, media_type
-from app.core.delivery import Attempt
+from app.core.delivery import Attempt, Delivery
+from app.core.events import ReplayChanged
+from app.core.record import Record
+from app.core.replay.spec import ChosenRequests, Replay, ReplaySpec
 from app.core.text import clock_time, count_of, ms_text
-from app.ui.replay.body_text import EditableText, editable_text
+from app.ui.replay.editable_request import EditableText, editable_text
 from app.ui.replay.replay_text import attempt_text
-from app.ui.replay.single_replay import SendResult
 from app.ui.replay.text_edit import TextEdit
 from app.ui.request.header import response_tone
 from app.ui.services import Services
@@ -24,7 +27,49 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Pill
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.text_fields import header_lines
+
+
+class SendResult(Record, frozen=True):
+    """A delivery of the replay, with its last attempt."""
+
+    delivery: Delivery
+    attempt: Attempt
+
+
+class ReplayResult(Record, frozen=True):
+    """An ended replay of one request: `sends` has one result for each target."""
+
+    replay: Replay
+    sends: tuple[SendResult, ...]
+
+
+async def replay_and_wait(spec: ReplaySpec, services: Services) -> ReplayResult:
+    """`spec` must be of one request. Raises InvalidFieldsError or StorageUnavailableError."""
+    assert isinstance(spec.source, ChosenRequests)
+    ended: dict[str, Replay] = {}
+    changed = asyncio.Event()
+
+    def follow(event: ReplayChanged) -> None:
+        if event.replay.ended:
+            ended[event.replay.id] = event.replay
+            changed.set()
+
+    subscription = services.bus.subscribe(ReplayChanged, follow)
+    try:
+        replay = await services.replays.start(spec)
+        while replay.id not in ended:
+            await changed.wait()
+            changed.clear()
+    finally:
+        subscription.end()
+    deliveries = await services.store.deliveries.of_capture(spec.source.ids[0])
+    own = [delivery for delivery in deliveries if delivery.replay_id == replay.id]
+    attempts = await services.store.deliveries.last_attempts([delivery.id for delivery in own])
+    sends = tuple(SendResult(delivery=one, attempt=attempts[one.id]) for one in own if one.id in attempts)
+    return ReplayResult(replay=ended[replay.id], sends=sends)
+
 
 BODY_MAX = 64 * 1024
 """Bytes of the body shown here; the Deliveries tab has all that is stored."""
@@ -44,17 +89,8 @@ class ResponsePane(QWidget):
         self.sends = ChoiceField((), self)
         self.sends.setAccessibleName("Sends of this request")
         self.text = TextEdit("Response", theme, self, read_only=True)
-        row = QHBoxLayout()
-        row.setSpacing(metrics.SPACE_2)
-        row.addWidget(label("Response", "strong", self))
-        row.addWidget(self.state)
-        row.addWidget(self.facts, 1)
-        row.addWidget(self.sends)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, metrics.SPACE_3, 0, 0)
-        column.setSpacing(metrics.SPACE_2)
-        column.addLayout(row)
-        column.addWidget(self.text, 1)
+        row = hbox(label("Response", "strong", self), self.state, (self.facts, 1), self.sends, spacing=metrics.SPACE_2)
+        vbox(row, (self.text, 1), inside=self, spacing=metrics.SPACE_2, margins=(0, metrics.SPACE_3, 0, 0))
         self.sends.currentIndexChanged.connect(self._show)
         self.hide()
 

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 from typing import TypeVar
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QWidget
 
 from app.core.bodies.body_reader import BodyReader
 from app.core.bodies.media_types import media_type
@@ -35,6 +35,7 @@ from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.card import line
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.focus import order_tabs
+from app.ui.widgets.layout import vbox
 
 BY_SOMEONE = "This request was deleted."
 WITH_ENDPOINT = "This request was deleted with its endpoint."
@@ -325,20 +326,20 @@ class RequestPane(QFrame):
         bar.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_1, 0)  # A tab has a focus ring with space for it.
         bar.addWidget(self.tabs, 1)
         content = QWidget(self)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.deleted_bar)
-        column.addWidget(self.damaged_bar)
-        column.addWidget(self.header)
-        column.addLayout(bar)
-        column.addWidget(line(content))
-        column.addWidget(self._pages, 1)
+        vbox(
+            self.deleted_bar,
+            self.damaged_bar,
+            self.header,
+            bar,
+            line(content),
+            (self._pages, 1),
+            inside=content,
+            spacing=0,
+            margins=0,
+        )
         self._stack.addWidget(self.placeholder)
         self._stack.addWidget(content)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._stack)
+        vbox(self._stack, inside=self, margins=0)
 
     async def _load(self, capture_id: str, mark_read: bool) -> None:
         capture = await self._services.store.captures.get(capture_id)

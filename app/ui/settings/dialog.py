@@ -3,61 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
 
+from msgspec.structs import replace
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError, PortInUseError
+from app.core.fields import fields_of
 from app.core.model import Plan
-from app.core.settings import Settings, check, field_of, override_text
+from app.core.rules import FREE_ENDPOINTS, FieldError, plan_refusal
+from app.core.settings import check, override_text
 from app.core.sizes import exact_size
+from app.core.text import count_of
 from app.ui.about.dialog import AboutDialog
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.services import Services
-from app.ui.settings.account import AccountSection
-from app.ui.settings.network import NetworkSection
-from app.ui.settings.section import SettingsRow, SettingsSection
-from app.ui.settings.storage import WHEN_FULL, StorageSettings
-from app.ui.settings.window import WindowSection
+from app.ui.settings.rows import SavedSettings, SettingsForm, SettingsSection, saved_settings
+from app.ui.settings.storage import WHEN_FULL, StorageSection
+from app.ui.settings.window import WindowForm
 from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.tunnel.words import is_usable
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
+from app.ui.widgets.dialog import EditDialog
+from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.fit_screen import FormScroll, bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.layout import fill, vbox
 from app.ui.widgets.storage_limit import confirm_storage_limit
-from app.ui.widgets.unsaved import EditDialog
+from app.ui.widgets.switch import Switch
 
+if TYPE_CHECKING:
+    from app.server.tunnel.service import TunnelService
+
+NONE = "None"
+PROGRAM_TEXT = "The program that Hookline starts. Its options are on the Tunnel page."
+NO_PROGRAM = "Choose a tunnel program first."
 _DETAILED_MAX = 2
 """Above this number of changes only names are listed."""
 
 
-def changes_text(old: Settings, new: Settings, old_plan: Plan, new_plan: Plan, kept: Collection[str] = ()) -> str:
+def changes_text(old: SavedSettings, new: SavedSettings, kept: Collection[str] = ()) -> str:
     """`Saved. Capture port: 9000.` `kept` are settings that were saved with the value they had."""
     changed = {
-        field_of(key).title: _value(key, getattr(new, key))
-        for key in Settings.__struct_fields__
+        declared.title: _value(key, getattr(new, key))
+        for key, declared in fields_of(SavedSettings).items()
         if key in kept or getattr(old, key) != getattr(new, key)
     }
-    if old_plan is not new_plan:
-        changed["Plan"] = new_plan.value.capitalize()
     if len(changed) > _DETAILED_MAX:
         return f"Saved {len(changed)} settings: {', '.join(changed)}."
     return " ".join(("Saved.", *(f"{title}: {value}." for title, value in changed.items())))
 
 
-def _value(key: str, value: object) -> str:
+def _value(key: str, value: Any) -> str:
     if value is None:
         return "none" if key in ("base_url", "tunnel_program") else "no limit"
     if isinstance(value, bool):
         return "on" if value else "off"
-    if field_of(key).unit == "bytes":
-        assert isinstance(value, int)
+    if key == "plan":
+        return str(value.capitalize())
+    if fields_of(SavedSettings)[key].unit == "bytes":
         return exact_size(value)
-    return dict(WHEN_FULL)[value] if key == "when_full" else str(value)  # type: ignore[index]
+    return WHEN_FULL[value] if key == "when_full" else str(value)
+
+
+class TunnelProgramField(ChoiceField):
+    """The programs of this computer, listed as soon as they are found, and the chosen one in any case."""
+
+    def __init__(self, tunnels: TunnelService, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__({None: NONE}, parent)
+        self._tunnels = tunnels
+        tasks.start(self._load(), "read the tunnel programs", self)
+
+    def set_value(self, value: str | None) -> None:
+        if value not in self.choices:
+            self.set_choices({**self.choices, value: str(value)})
+        super().set_value(value)
+
+    async def _load(self) -> None:
+        found = await self._tunnels.programs()
+        chosen = self.value()
+        listed = [one for one in found if is_usable(one) or one.program.id == chosen]
+        names: dict[str | None, str] = {None: NONE}
+        for one in listed:
+            names[one.program.id] = one.program.name + ("" if is_usable(one) else " (not installed)")
+        names.setdefault(chosen, f"{chosen} (unknown)")
+        self.set_choices(names)
 
 
 class SettingsDialog(EditDialog):
@@ -73,10 +109,14 @@ class SettingsDialog(EditDialog):
         self._busy = False
         self._focused: QWidget | None = None
         """The widget with the focus when saving began: fields that are disabled meanwhile lose it."""
-        self.window_section = WindowSection(services, theme, tasks, self, desktop=desktop)
-        self.network = NetworkSection(services, theme, tasks, self)
-        self.account = AccountSection(services, self)
-        self.storage = StorageSettings(services, theme, tasks, self)
+        self.window_form = WindowForm(services, theme, tasks, self, desktop=desktop)
+        self.form = SettingsForm(self)
+        self.network = self._network_section()
+        plans = {Plan.FREE: f"Free: up to {FREE_ENDPOINTS} endpoints", Plan.PRO: "Pro: unlimited endpoints"}
+        self.account = SettingsSection("Account", self.form, self.form.row("plan", ChoiceField(plans, self.form)))
+        self.storage = StorageSection(self.form, services, theme, tasks)
+        self.form.load(saved_settings(services))
+        self.form.touched.update(self.form.fields)  # a change of one port may be wrong for the other
         self.status = label("", "error", self, wrap=True)
         self.about_button = Button(f"About Hookline {services.version}", theme, self, kind="link")
         self.about_button.align_left()
@@ -87,23 +127,13 @@ class SettingsDialog(EditDialog):
         self.about_button.clicked.connect(self.show_about)
         self.close_button.clicked.connect(self.reject)
         self.save_button.clicked.connect(self.save)
-        for section in (self.network, self.account, self.storage):
-            section.changed.connect(self._edited)
-        for row in self._rows().values():
-            row.keep_changed.connect(self._edited)
+        self.form.changed.connect(self._edited)
+        self.form.keep_changed.connect(self._edited)
         self._refresh()
         self.resize(self.sizeHint())
 
     def sizeHint(self) -> QSize:
         return bounded(self, QSize(640, 720))
-
-    def edited(self) -> Settings:
-        """The current settings with the values of the fields."""
-        return self.storage.value(self.network.value(self._services.settings()))
-
-    def kept(self) -> list[str]:
-        """The settings of this run alone that the user chose to keep."""
-        return [key for key, row in self._rows().items() if row.keep_box.isChecked()]
 
     def has_changes(self) -> bool:
         """Whether any field differs from the current settings, valid or not."""
@@ -115,20 +145,20 @@ class SettingsDialog(EditDialog):
 
     def discard(self) -> None:
         """Restore what took effect at once."""
-        self.window_section.restore()
+        self.window_form.restore()
 
     @Slot()
     def save(self) -> None:
         """Save the values of the fields, or focus the first invalid one."""
-        broken = next((row for row in self._rows().values() if row.error()), None)
-        if broken is not None and not self._busy:
-            self._area.ensureWidgetVisible(broken)
-            broken.control.setFocus()
+        self._refresh()
+        errors = self._errors()
+        if errors and not self._busy:
+            self.form.reveal(errors[0].field)
         elif self.save_button.isEnabled():
             self._focused = self.focusWidget()
             self._busy = True
             self._refresh()
-            self._tasks.start(self._save(self.edited(), self.account.value(), self.kept()), "apply settings")
+            self._tasks.start(self._save(self._edited_settings(), self.form.kept()), "apply settings")
 
     @Slot()
     def show_about(self) -> None:
@@ -142,28 +172,26 @@ class SettingsDialog(EditDialog):
         else:
             super().keyPressEvent(event)
 
-    async def _save(self, edited: Settings, plan: Plan, kept: Collection[str]) -> None:
-        old, old_plan = self._services.settings(), self._services.store.account.plan
+    async def _save(self, edited: SavedSettings, kept: Collection[str]) -> None:
+        old = saved_settings(self._services)
         with unless_cancelled(self._saving_ended):
             try:
                 use = self._services.store.limits.use()
                 if not await confirm_storage_limit(self, self.theme, use, edited.storage_limit, edited.when_full):
                     return
-                settings = edited if edited != old or kept else None
-                await self._tasks.complete(self._apply(settings, kept, plan), self)
+                await self._tasks.complete(self._apply(old, edited, kept), self)
             except HooklineError as error:
                 self._show_failure(error, edited)
             else:
-                self.window_section.keep()
-                self._say(changes_text(old, edited, old_plan, plan, kept), "success")
-                self.storage.limit.show_use(self._services.store.limits.use())
+                self.window_form.keep()
+                self._say(changes_text(old, edited, kept), "success")
+                self.storage.show_use()
 
-    async def _apply(self, settings: Settings | None, kept: Collection[str], plan: Plan) -> None:
-        """With None the settings stay."""
-        if settings is not None:
-            await self._services.apply_settings(settings, kept)
-        if plan is not self._services.store.account.plan:
-            await self._services.store.account.set_plan(plan)
+    async def _apply(self, old: SavedSettings, edited: SavedSettings, kept: Collection[str]) -> None:
+        if edited.settings() != old.settings() or kept:
+            await self._services.apply_settings(edited.settings(), kept)
+        if edited.plan is not old.plan:
+            await self._services.store.account.set_plan(edited.plan)
 
     def _saving_ended(self) -> None:
         self._busy = False
@@ -171,15 +199,15 @@ class SettingsDialog(EditDialog):
         if self._focused is not None:
             self._focused.setFocus()
 
-    def _show_failure(self, error: HooklineError, edited: Settings) -> None:
+    def _show_failure(self, error: HooklineError, edited: SavedSettings) -> None:
         if isinstance(error, InvalidFieldsError):
-            self.network.refuse({broken.field: broken.message for broken in error.errors})
+            self.form.refused.update({broken.field: broken.message for broken in error.errors})
         elif isinstance(error, PortInUseError):
             field = "api_port" if error.port == edited.api_port != edited.port else "port"
             by = f" by {error.holder}" if error.holder else ""
-            self.network.refuse({field: f"Port {error.port} is already in use{by}. Choose another port."})
+            self.form.refused[field] = f"Port {error.port} is already in use{by}. Choose another port."
         elif isinstance(error, PlanLimitError):
-            self.account.refuse(str(error))
+            self.form.refused["plan"] = str(error)
         else:
             self._say(str(error), "error")
 
@@ -189,16 +217,23 @@ class SettingsDialog(EditDialog):
         self.status.setText(text)
         self.save_button.setAccessibleDescription(text)
 
-    def _differs(self) -> bool:
-        return (
-            self.edited() != self._services.settings()
-            or bool(self.kept())
-            or self.account.has_changes()
-            or any(any(section.problems().values()) for section in (self.network, self.storage))
-        )
+    def _edited_settings(self) -> SavedSettings:
+        """Those in force with the values of the fields. Without a tunnel program nothing is said of its start."""
+        now = saved_settings(self._services)
+        edited = self.form.filled(now)
+        return edited if edited.tunnel_program is not None else replace(edited, tunnel_autostart=now.tunnel_autostart)
 
-    def _rows(self) -> dict[str, SettingsRow]:
-        return {**self.network.rows, **self.account.rows, **self.storage.rows}
+    def _differs(self) -> bool:
+        changed = self._edited_settings() != saved_settings(self._services)
+        return changed or bool(self.form.kept() or self.form.problems())
+
+    def _errors(self) -> list[FieldError]:
+        edited = self._edited_settings()
+        errors = check(edited)
+        refusal = plan_refusal(edited.plan, len(self._services.store.endpoints.all()))
+        if refusal is not None and edited.plan is not self._services.store.account.plan:
+            errors.append(FieldError(field="plan", message=refusal))
+        return self.form.errors_with(errors)
 
     @Slot()
     def _edited(self) -> None:
@@ -207,42 +242,59 @@ class SettingsDialog(EditDialog):
 
     @Slot()
     def _refresh(self) -> None:
-        self._show_overrides()
-        errors: dict[str, str | None] = {error.field: error.message for error in check(self.edited())}
-        for section in (self.network, self.account, self.storage):
-            errors.update({key: message for key, message in section.problems().items() if message})
-        for key, row in self._rows().items():
-            row.set_error(errors.get(key))
-        self.account.refresh()
+        now, edited, errors = saved_settings(self._services), self._edited_settings(), self._errors()
+        overridden = self._services.overridden()
+        for key, row in self.form.rows.items():
+            # While the field has the value of this run alone, the saved one is said below it.
+            is_shown = key in overridden and getattr(edited, key) == getattr(now, key)
+            saved = overridden.get(key)
+            row.set_override(override_text(None if saved is None else _value(key, saved)) if is_shown else "")
+        self.form.show_errors(errors)
+        in_use = f"{count_of(len(self._services.store.endpoints.all()), 'endpoint')} in use."
+        is_new = edited.plan is not now.plan
+        self.form.rows["plan"].set_help(f"{in_use} The plan changes when you save." if is_new else in_use)
+        has_program = edited.tunnel_program is not None
+        autostart = self.form.rows["tunnel_autostart"]
+        autostart.control.setEnabled(has_program)
+        autostart.control.setAccessibleDescription(autostart.help_text() if has_program else NO_PROGRAM)
         self.save_button.setEnabled(not self._busy and not errors and self._differs())
         for section in (self.network, self.account):
             section.setEnabled(not self._busy)
 
-    def _show_overrides(self) -> None:
-        """Say below each field which value is saved, while it has the one of this run alone."""
-        now, edited, overridden = self._services.settings(), self.edited(), self._services.overridden()
-        for key, row in self._rows().items():
-            is_shown = key in overridden and getattr(edited, key) == getattr(now, key)
-            saved = overridden.get(key)
-            row.set_override(override_text(None if saved is None else _value(key, saved)) if is_shown else None)
+    def _network_section(self) -> SettingsSection:
+        """Where senders and scripts reach Hookline, and how much they may send."""
+        form = self.form
+        program = TunnelProgramField(self._services.tunnels, self._tasks, form)
+        autostart = Switch(form.declared("tunnel_autostart").title, self.theme, form)
+        return SettingsSection(
+            "Network",
+            form,
+            form.row("port"),
+            form.row("host"),
+            form.row("base_url", placeholder="https://hooks.example.com"),
+            form.row("tunnel_program", program, text=PROGRAM_TEXT),
+            form.row("tunnel_autostart", autostart, width=0),
+            form.row("api_port"),
+            form.row("body_limit"),
+        )
 
     def _lay_out(self) -> None:
         inside = QWidget(self)
         inside.setProperty("transparent", True)
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
-        column.setSpacing(metrics.SPACE_5)
-        sections: list[SettingsSection] = [self.window_section, self.network, self.account, self.storage]
-        for place, section in enumerate(sections):
-            if place:
-                column.addWidget(line(inside))
-            column.addWidget(section)
-        column.addWidget(self.about_button, 0, Qt.AlignmentFlag.AlignLeft)
-        self._area = FormScroll(inside, self)
+        fields = vbox(inside=self.form, spacing=metrics.SPACE_5, margins=0)
+        for section in (self.network, self.account, self.storage):
+            fields.addWidget(line(self.form))
+            fields.addWidget(section)
+        vbox(
+            self.window_form,
+            self.form,
+            (self.about_button, 0, Qt.AlignmentFlag.AlignLeft),
+            inside=inside,
+            spacing=metrics.SPACE_5,
+            margins=metrics.SPACE_5,
+        )
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)
         self.body.addWidget(line(self))
-        self.body.addWidget(self._area, 1)
-        self.footer.addWidget(self.status, 1)
-        self.footer.addWidget(self.close_button)
-        self.footer.addWidget(self.save_button)
+        self.body.addWidget(FormScroll(inside, self), 1)
+        fill(self.footer, (self.status, 1), self.close_button, self.save_button)

@@ -1,146 +1,318 @@
-"""The storage settings: limit and size, what retention will free, when it runs next or why it waits, the disk reserve,
-and where the data folder is.
-"""
+"""The storage settings: limits and size, what retention will free, when it runs next or why it waits, and backups."""
 
 from __future__ import annotations
 
-from msgspec.structs import replace
-from PySide6.QtCore import QTimer, Signal, Slot
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from collections.abc import Mapping
+from datetime import date
+from pathlib import Path
 
+from msgspec.structs import replace
+from PySide6.QtCore import QStandardPaths, QTimer, Slot
+from PySide6.QtWidgets import QDialog, QFileDialog, QProgressBar, QVBoxLayout, QWidget
+
+from app.core.backup import Backup, BackupContents, contents_text, damaged_text, progress_text, start_text
 from app.core.clock import now_us
 from app.core.clock_problem import ClockProblem
-from app.core.model import PurgeReport, StorageSize, StorageUse, WhenFull
-from app.core.settings import TOTAL_LIMIT_MIN, Settings, field_of
-from app.core.sizes import MIB, exact_size
+from app.core.errors import HooklineError
+from app.core.model import PurgeReport, StorageSize, WhenFull
+from app.core.settings import TOTAL_LIMIT_MIN, field_of
+from app.core.sizes import exact_size
 from app.core.text import count_of, limit_text, size_text, until, use_text
 from app.ui.retention_notice import RESUME
 from app.ui.services import Services
-from app.ui.settings.backup import BackupRows
-from app.ui.settings.section import SettingsRow, SettingsSection, mib_field, whole_mib
+from app.ui.settings.rows import SettingsForm, SettingsRow, SettingsSection
 from app.ui.tasks import Tasks, unless_cancelled
+from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.tunnel.words import RUNNING
 from app.ui.widgets.buttons import Button
-from app.ui.widgets.copy_field import FolderField
+from app.ui.widgets.copy_field import FolderField, open_folder
+from app.ui.widgets.dialog import ask, result_of
 from app.ui.widgets.fields import ChoiceField
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.meter import Meter
-from app.ui.widgets.text_fields import SizeField
 
-WHEN_FULL: tuple[tuple[WhenFull, str], ...] = (
-    ("delete_oldest", "Delete oldest requests"),
-    ("stop_capturing", "Stop capturing"),
+BACKUP_TEXT = "Write all endpoints and requests to one file. Hookline keeps capturing."
+RESTORE_TEXT = (
+    "Replace all endpoints and requests with those in a backup. Hookline restarts, and keeps the old database."
 )
+FILES = "Hookline backups (*.db);;All files (*)"
+FOLLOW_MS = 100
+_STEPS = 1_000
+
+
+class JobProgress(QWidget):
+    """What is being done, how far it is, and a button that cancels it."""
+
+    def __init__(self, name: str, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.bar = QProgressBar(self)
+        self.bar.setTextVisible(False)
+        self.bar.setRange(0, _STEPS)
+        self.bar.setAccessibleName(f"{name} progress")
+        self.text = label("", "small", self)
+        self.cancel = Button("Cancel", theme, self, kind="ghost")
+        self.cancel.setAccessibleName(f"Cancel: {name}")
+        words = vbox(self.bar, self.text, spacing=6)
+        hbox((words, 1), self.cancel, inside=self, spacing=metrics.SPACE_3, margins=0)
+        self.hide()
+
+    def show_step(self, step: str, done: int, total: int) -> None:
+        """A check tells nothing of how far it is."""
+        if step == "checking" or not total:
+            self.bar.setRange(0, 0)
+        else:
+            self.bar.setRange(0, _STEPS)
+            self.bar.setValue(round(done / total * _STEPS))
+        self.text.setText(progress_text(step, done, total))
+        self.show()
+
+
+class BackupRows(QWidget):
+    """The rows of the storage settings about backups. A backup goes on when the dialog is closed."""
+
+    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services, self._theme, self._tasks = services, theme, tasks
+        self.back_up = Button("Back up…", theme, self)
+        self.restore = Button("Restore…", theme, self)
+        self.backup_row = SettingsRow("Backup", BACKUP_TEXT, self.back_up, self, width=0)
+        self.restore_row = SettingsRow("Restore", RESTORE_TEXT, self.restore, self, width=0)
+        self.backup_progress = JobProgress("Backup", theme, self)
+        self.restore_progress = JobProgress("Restore", theme, self)
+        self.result = label("", "success", self, wrap=True)
+        self.show_button = Button("Show in folder", theme, self, kind="link", icon="folder")
+        self._lay_out()
+        self._timer = QTimer(self)
+        self._timer.setInterval(FOLLOW_MS)
+        self._timer.timeout.connect(self._follow)
+        self.back_up.clicked.connect(self._ask_for_target)
+        self.restore.clicked.connect(self._ask_for_backup)
+        self.backup_progress.cancel.clicked.connect(self._cancel_backup)
+        self.restore_progress.cancel.clicked.connect(self._cancel_restore)
+        self.show_button.clicked.connect(self._show_in_folder)
+        if services.store.backups.latest is not None and services.store.backups.latest.state == "running":
+            self._start_following()
+
+    def _lay_out(self) -> None:
+        done = hbox((self.result, 1), self.show_button, spacing=metrics.SPACE_3)
+        vbox(
+            self.backup_row,
+            self.backup_progress,
+            done,
+            self.restore_row,
+            self.restore_progress,
+            inside=self,
+            spacing=metrics.SPACE_4,
+            margins=0,
+        )
+        self.result.hide()
+        self.show_button.hide()
+
+    # -- backup ---------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _ask_for_target(self) -> None:
+        self._tasks.start(self._back_up(), "back up")
+
+    async def _back_up(self) -> None:
+        path = await choose_target(self)
+        if path is None:
+            return
+        self._tell(None)
+        try:
+            # The file dialog has asked before it replaces a file.
+            await self._tasks.complete(self._services.store.backups.start(path, overwrite=True), self)
+        except HooklineError as error:
+            self.backup_row.set_error(str(error))
+        else:
+            self._start_following()
+
+    def _start_following(self) -> None:
+        self._timer.start()
+        self._follow()
+
+    @Slot()
+    def _follow(self) -> None:
+        backup = self._services.store.backups.latest
+        if backup is not None and backup.state == "running":
+            self.back_up.set_refusal("A backup is being written.")
+            self.backup_progress.show_step(backup.step, backup.done_bytes, backup.total_bytes)
+            return
+        self._timer.stop()
+        self.back_up.set_refusal(None)
+        self.backup_progress.hide()
+        self._tell(backup)
+
+    def _tell(self, backup: Backup | None) -> None:
+        """What became of the backup."""
+        done = backup is not None and backup.state == "done"
+        self.backup_row.set_error(backup.problem if backup is not None else None)
+        self.result.setText(_result_text(backup) if backup is not None and done else "")
+        self.result.setVisible(done)
+        self.show_button.setVisible(done)
+
+    @Slot()
+    def _cancel_backup(self) -> None:
+        self._tasks.start(self._services.store.backups.cancel(), "cancel the backup")
+
+    @Slot()
+    def _show_in_folder(self) -> None:
+        backup = self._services.store.backups.latest
+        if backup is not None:
+            self.backup_row.set_error(open_folder(Path(backup.path).parent))
+
+    # -- restore --------------------------------------------------------------------------------------------------
+
+    @Slot()
+    def _ask_for_backup(self) -> None:
+        self._tasks.start(self._restore(), "restore a backup", self)
+
+    async def _restore(self) -> None:
+        file = await choose_backup(self)
+        if file is None:
+            return
+        self.restore_row.set_error(None)
+        self.restore.set_refusal("A backup is being checked.")
+        follow = QTimer(self)
+        follow.timeout.connect(self._follow_restore)
+        follow.start(FOLLOW_MS)
+        self._follow_restore()
+        contents = None
+        with unless_cancelled(self._checked, follow):
+            try:
+                contents = await self._services.restores.stage(file)
+            except HooklineError as error:
+                self.restore_row.set_error(str(error))
+        if contents is not None:
+            await self._confirm(file, contents)
+
+    def _checked(self, follow: QTimer) -> None:
+        follow.stop()
+        follow.deleteLater()
+        self.restore_progress.hide()
+        self.restore.set_refusal(None)
+
+    async def _confirm(self, file: Path, contents: BackupContents) -> None:
+        """Restart with the staged backup if the user agrees."""
+        agreed = False
+        tunnel_stops = self._services.tunnels.tunnel.state in RUNNING and not self._services.settings().tunnel_autostart
+        text = question_text(file, contents, tunnel_stops=tunnel_stops)
+        try:
+            agreed = await ask(self, self._theme, "Restore this backup?", text, "Restore and restart")
+        finally:
+            if not agreed:
+                await self._services.restores.discard()
+        if agreed:
+            self._services.restart_restored()
+
+    @Slot()
+    def _follow_restore(self) -> None:
+        self.restore_progress.show_step(*self._services.restores.progress)
+
+    @Slot()
+    def _cancel_restore(self) -> None:
+        self._services.restores.cancel()
+
+
+def question_text(file: Path, contents: BackupContents, *, tunnel_stops: bool) -> str:
+    """`tunnel_stops`: it runs, and does not start with Hookline."""
+    parts = (
+        f"{file.name} holds {contents_text(contents)}.",
+        damaged_text(contents.damaged_bodies),
+        start_text(contents),
+        "The current database is kept in the data folder, with everything captured since the backup.",
+        "The tunnel stops. Start it again after the restart." if tunnel_stops else "",
+    )
+    return " ".join(filter(None, parts))
+
+
+def _result_text(backup: Backup) -> str:
+    return f"Backed up to {backup.path} ({size_text(backup.size)}). {damaged_text(backup.damaged_bodies)}".rstrip()
+
+
+async def choose_target(over: QWidget) -> Path | None:
+    """The file to write; None if the user cancelled."""
+    name = f"hookline-{date.today().isoformat()}.db"  # noqa: DTZ011 - the user's own day
+    dialog = QFileDialog(over, "Back up as", str(_documents() / name), FILES)
+    dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+    dialog.setFileMode(QFileDialog.FileMode.AnyFile)
+    dialog.setDefaultSuffix("db")
+    return await _chosen(dialog)
+
+
+async def choose_backup(over: QWidget) -> Path | None:
+    """The file to restore; None if the user cancelled."""
+    dialog = QFileDialog(over, "Restore a backup", str(_documents()), FILES)
+    dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+    return await _chosen(dialog)
+
+
+async def _chosen(dialog: QFileDialog) -> Path | None:
+    accepted = await result_of(dialog) == QDialog.DialogCode.Accepted
+    dialog.deleteLater()
+    return Path(dialog.selectedFiles()[0]) if accepted else None
+
+
+def _documents() -> Path:
+    place = QStandardPaths.writableLocation(QStandardPaths.StandardLocation.DocumentsLocation)
+    return Path(place) if place and Path(place).is_dir() else Path.home()
+
+
+WHEN_FULL: Mapping[WhenFull, str] = {
+    "delete_oldest": "Delete oldest requests",
+    "stop_capturing": "Stop capturing",
+}
 COUNTED = "Counts bodies, headers and targets. Responses of targets and the search index take extra space."
+REFRESH_MS = 10_000
+RUN = "Clean up now"
 
 
-class StorageLimitRows(QWidget):
-    """How much is stored, the limit, and what happens at the limit. `changed` follows each edit."""
+class StorageSection(SettingsSection):
+    """Figures refresh while the dialog is open."""
 
-    changed = Signal()
-
-    def __init__(self, settings: Settings, theme: Theme, section: SettingsSection) -> None:
-        super().__init__(section)
+    def __init__(self, form: SettingsForm, services: Services, theme: Theme, tasks: Tasks) -> None:
+        super().__init__("Storage", form)
+        self._services, self._tasks = services, tasks
         self.used = label("", "strong", self)
         self.meter = Meter("Storage", theme, self)
         self.reached = label("", "error", self, wrap=True)
-        use = QVBoxLayout(self)
-        use.setContentsMargins(0, 0, 0, 0)
-        use.setSpacing(6)
-        use.addWidget(self.used)
-        use.addWidget(self.meter)
-        use.addWidget(self.reached)
-        use.addWidget(label(COUNTED, "small", self, wrap=True))
-        section.column.addWidget(self)
-        self.limit = SizeField("Storage limit", section)
-        self.when_full = ChoiceField([text for _, text in WHEN_FULL], section)
+        self.run_button = Button(RUN, theme, self)
+        self.run_button.clicked.connect(self.run_now)
+        self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
+        self.response_row = form.row("response_limit", step=64)
+        self.folder = FolderField(services.data_folder, theme, self)
+        self.backup = BackupRows(services, theme, tasks, self)
+        counted, title = label(COUNTED, "small", self, wrap=True), label("Data folder", "strong", self)
+        self.column.addLayout(_close_together(self.used, self.meter, self.reached, counted))
         least = f"{exact_size(TOTAL_LIMIT_MIN)} or more"
-        self._rows: dict[str, SettingsRow] = {
-            "storage_limit": section.add_declared("storage_limit", self.limit, f"{least}, such as 20 GiB."),
-            "when_full": section.add_declared("when_full", self.when_full),
-        }
-        self.limit.set_value(settings.storage_limit)
-        self.when_full.setCurrentIndex([key for key, _ in WHEN_FULL].index(settings.when_full))
-        self.limit.textEdited.connect(self._edited)
-        self.when_full.currentIndexChanged.connect(self._edited)
+        for row in (
+            form.row("storage_limit", example=f"{least}, such as 20 GiB."),
+            form.row("when_full", ChoiceField(WHEN_FULL, form)),
+            self.response_row,
+            self.size_row,
+            form.row("disk_reserve", step=16),
+        ):
+            self.column.addWidget(row)
+        self.column.addLayout(_close_together(title, self.folder))
+        self.column.addWidget(self.backup)
+        self.show_use()
+        self._timer = QTimer(self)
+        self._timer.setInterval(REFRESH_MS)
+        self._timer.timeout.connect(self._measure)
+        self._timer.start()
+        QTimer.singleShot(0, self, self._measure)
 
-    def value(self, current: Settings) -> Settings:
-        """`current` with the values of the fields; an invalid size leaves the limit unchanged."""
-        limit = current.storage_limit if self.limit.problem() else self.limit.value()
-        return replace(current, storage_limit=limit, when_full=WHEN_FULL[self.when_full.currentIndex()][0])
-
-    def row(self, key: str) -> SettingsRow:
-        return self._rows[key]
-
-    def show_use(self, use: StorageUse) -> None:
+    def show_use(self) -> None:
+        use = self._services.store.limits.use()
         self.used.setText(f"{use_text(use.used, use.limit)} stored")
         self.meter.set_use(use.used, use.limit or 0)
         self.meter.setVisible(use.limit is not None)
         self.reached.setText(limit_text(None, use)[0] if use.reached else "")
         self.reached.setVisible(use.reached)
-
-    @Slot()
-    def _edited(self) -> None:
-        self.changed.emit()
-
-
-REFRESH_MS = 10_000
-RUN = "Clean up now"
-
-
-class StorageSettings(SettingsSection):
-    """Figures refresh while the dialog is open; `changed` follows each edit of a field."""
-
-    changed = Signal()
-
-    def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget) -> None:
-        super().__init__("Storage", parent)
-        self._services, self._tasks = services, tasks
-        self.run_button = Button(RUN, theme, self)
-        self.run_button.clicked.connect(self.run_now)
-        self.size_row = SettingsRow("Measuring…", "", self.run_button, self, width=0)
-        self.limit = StorageLimitRows(services.settings(), theme, self)
-        self.limit.changed.connect(self.changed)
-        self.responses = mib_field("response_limit", self, step=64)
-        self.responses.set_value(whole_mib(services.settings().response_limit))
-        self.responses.changed.connect(self.changed)
-        self.response_row = self.add_declared("response_limit", self.responses)
-        self._show_responses()
-        self.column.addWidget(self.size_row)
-        self.reserve = mib_field("disk_reserve", self, step=16)
-        self.reserve.set_value(whole_mib(services.settings().disk_reserve))
-        self.reserve.changed.connect(self.changed)
-        self.add_declared("disk_reserve", self.reserve, f"{self.reserve.range_text()}.")
-        self.folder = FolderField(services.data_folder, theme, self)
-        place = QVBoxLayout()
-        place.setSpacing(6)
-        place.addWidget(label("Data folder", "strong", self))
-        place.addWidget(self.folder)
-        self.column.addLayout(place)
-        self.backup = BackupRows(services, theme, tasks, self)
-        self.column.addWidget(self.backup)
-        self.limit.show_use(services.store.limits.use())
-        self._timer = QTimer(self)
-        self._timer.setInterval(REFRESH_MS)
-        self._timer.timeout.connect(self._measure)
-        self._timer.start()
-        QTimer.singleShot(0, self._measure)
-
-    def value(self, current: Settings) -> Settings:
-        """`current` with the values of the fields; a size that is not in whole MiB is kept until it is changed."""
-        edited = self.limit.value(current)
-        for key, field in (("disk_reserve", self.reserve), ("response_limit", self.responses)):
-            if field.value() != whole_mib(getattr(current, key)):
-                edited = replace(edited, **{key: field.value() * MIB})
-        return edited
-
-    def problems(self) -> dict[str, str | None]:
-        """An invalid size, or one out of range."""
-        return {
-            "storage_limit": self.limit.limit.problem(),
-            "disk_reserve": self.reserve.problem(),
-            "response_limit": self.responses.problem(),
-        }
+        used = size_text(self._services.store.limits.use_of_responses().used)
+        self.response_row.set_help(f"{field_of('response_limit').help} {used} used.")
 
     @Slot()
     def run_now(self) -> None:
@@ -163,19 +335,18 @@ class StorageSettings(SettingsSection):
             await self._services.store.retention.resume()
         await self._services.store.retention.purge()
 
-    def _show_responses(self) -> None:
-        used = size_text(self._services.store.limits.use_of_responses().used)
-        self.response_row.text.setText(f"{field_of('response_limit').help} {used} used.")
-
     async def _show_size(self) -> None:
         size = await self._services.store.retention.size()
-        self._show_responses()
-        self.limit.show_use(self._services.store.limits.use())
+        self.show_use()
         retention = self._services.store.retention
         self.run_button.setText(RUN if retention.problem is None else RESUME)
         self.size_row.title.setText(f"{size_text(size.file_bytes)} on disk")
         words = storage_text(size, retention.last_report, retention.next_run_at, now_us(), problem=retention.problem)
-        self.size_row.text.setText(words)
+        self.size_row.set_help(words)
+
+
+def _close_together(*widgets: QWidget) -> QVBoxLayout:
+    return vbox(*widgets, spacing=6)
 
 
 def storage_text(

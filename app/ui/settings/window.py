@@ -4,62 +4,28 @@ undone when changes are discarded.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 from PySide6.QtCore import Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.errors import HooklineError
-from app.core.settings import Settings, field_of
+from app.core.settings import Settings
 from app.ui.desktop.desktop_integration import Desktop
 from app.ui.endpoints.notification_settings import MENU
 from app.ui.services import Services
-from app.ui.settings.section import SettingsRow, SettingsSection
+from app.ui.settings.rows import SettingsForm, SettingsRow, SettingsSection, saved_settings
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Choice, Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.fields import ChoiceField
-from app.ui.widgets.labels import plain_tooltip
+from app.ui.widgets.layout import vbox
 from app.ui.widgets.switch import Switch
 
 if TYPE_CHECKING:
     from app.system.autostart.autostart import Autostart
-
-_CLOSE_CHOICES: tuple[tuple[Literal["quit", "tray"], str], ...] = (
-    ("quit", "Quit"),
-    ("tray", "Keep running in the tray"),
-)
-
-
-class ClosingRow(SettingsRow):
-    """What closing the window does. Takes effect at once; disabled with the reason while there is no tray."""
-
-    def __init__(self, services: Services, tasks: Tasks, desktop: Desktop, parent: QWidget) -> None:
-        self.choice = ChoiceField([text for _, text in _CLOSE_CHOICES], parent)
-        declared = field_of("on_close")
-        super().__init__(declared.title, "", self.choice, parent)
-        self._services, self._tasks, self._desktop = services, tasks, desktop
-        self._text = declared.help
-        self.choice.setCurrentIndex([key for key, _ in _CLOSE_CHOICES].index(services.settings().on_close))
-        self.choice.currentIndexChanged.connect(self._selection_changed)
-        desktop.tray_changed.connect(self._refresh)
-        self._refresh()
-
-    @Slot()
-    def _refresh(self) -> None:
-        reason = self._desktop.tray_unavailable()
-        self.choice.setEnabled(reason is None)
-        self.choice.setAccessibleDescription(reason or "")
-        self.text.setText(reason or self._text)
-
-    @Slot(int)
-    def _selection_changed(self, place: int) -> None:
-        self._tasks.start(self._save(_CLOSE_CHOICES[place][0]), "save what closing does")
-
-    async def _save(self, choice: Literal["quit", "tray"]) -> None:
-        await self._services.apply_settings(replace(self._services.settings(), on_close=choice))
-
 
 NOTIFICATIONS_TEXT = f"Choose when to be notified with “{MENU}” in an endpoint’s menu."
 
@@ -82,7 +48,7 @@ class NotificationsRow(SettingsRow):
     def _refresh(self) -> None:
         reason = self._desktop.notifier.unavailable_reason()
         self.button.set_refusal(reason)
-        self.text.setText(reason or NOTIFICATIONS_TEXT)
+        self.set_help(reason or NOTIFICATIONS_TEXT)
 
 
 START_TITLE = "Start Hookline when I sign in"
@@ -145,9 +111,7 @@ class StartRow(SettingsRow):
         if self._kept is None:
             self._kept = on
         self.set_error(problem)
-        self.text.setText(reason or (_instead(other) if other else START_TEXT))
-        self.text.setToolTip(plain_tooltip(other or ""))
-        self.switch.setAccessibleDescription(problem or self.text.text())
+        self.set_help(reason or (_instead(other) if other else START_TEXT), other or "")
 
     def _state(self) -> tuple[str | None, bool, str | None]:
         autostart = self._autostart
@@ -160,29 +124,29 @@ def _instead(command: str) -> str:
     return f"Another command starts at sign-in: {shortened}. Switch this on to start this Hookline instead."
 
 
-_THEME_CHOICES: tuple[tuple[Choice, str], ...] = (("system", "Match system"), ("light", "Light"), ("dark", "Dark"))
+_THEMES: Mapping[Choice, str] = {"system": "Match system", "light": "Light", "dark": "Dark"}
+_ON_CLOSE = {"quit": "Quit", "tray": "Keep running in the tray"}
 
 
-class WindowSection(SettingsSection):
+class WindowForm(SettingsForm):
     """Theme and start at sign-in; with a `desktop` also what closing does, and notifications."""
 
     def __init__(
         self, services: Services, theme: Theme, tasks: Tasks, parent: QWidget, *, desktop: Desktop | None = None
     ) -> None:
-        super().__init__("Window", parent, "These settings take effect at once.")
-        self._services, self._theme, self._tasks = services, theme, tasks
-        self.choice = ChoiceField([text for _, text in _THEME_CHOICES], self)
-        self.choice.setCurrentIndex([key for key, _ in _THEME_CHOICES].index(services.settings().theme))
-        self.choice.currentIndexChanged.connect(self._selection_changed)
-        self.add_declared("theme", self.choice)
+        super().__init__(parent)
+        self._services, self._theme, self._tasks, self._desktop = services, theme, tasks, desktop
         self.start = StartRow(services.autostart, theme, tasks, self)
-        self.column.addWidget(self.start)
+        rows = [self.row("theme", ChoiceField(_THEMES, self)), self.start]
         if desktop is not None:
-            self.closing = ClosingRow(services, tasks, desktop, self)
             self.notifications = NotificationsRow(theme, desktop, self)
-            self.column.addWidget(self.closing)
-            self.column.addWidget(self.notifications)
+            rows += [self.row("on_close", ChoiceField(_ON_CLOSE, self)), self.notifications]
+            desktop.tray_changed.connect(self._follow_tray)
+            self._follow_tray()
+        vbox(SettingsSection("Window", self, *rows, text="These settings take effect at once."), inside=self, margins=0)
+        self.load(saved_settings(services))
         self.keep()
+        self.changed.connect(self._apply)
 
     def keep(self) -> None:
         """`restore` returns to the current settings."""
@@ -198,12 +162,21 @@ class WindowSection(SettingsSection):
             self._tasks.start(self._save(edited), "restore the theme and what closing does")
         self.start.restore()
 
-    @Slot(int)
-    def _selection_changed(self, place: int) -> None:
-        choice = _THEME_CHOICES[place][0]
-        self._theme.set_choice(choice)
-        edited: Settings = replace(self._services.settings(), theme=choice)
-        self._tasks.start(self._save(edited), "save the theme")
+    @Slot()
+    def _follow_tray(self) -> None:
+        """Without a tray there is nothing to choose, and the reason is said."""
+        assert self._desktop is not None
+        reason = self._desktop.tray_unavailable()
+        self["on_close"].setEnabled(reason is None)
+        self.fields["on_close"].set_help(reason or self.declared("on_close").help)
+
+    @Slot(str)
+    def _apply(self, key: str) -> None:
+        value = self[key].value()
+        if key == "theme":
+            self._theme.set_choice(value)
+        edited: Settings = replace(self._services.settings(), **{key: value})
+        self._tasks.start(self._save(edited), f"save {key}")
 
     async def _save(self, edited: Settings) -> None:
         await self._services.apply_settings(edited)

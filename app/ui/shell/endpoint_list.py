@@ -6,13 +6,14 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QRectF, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QAccessible, QColor, QKeyEvent, QPainter, QPaintEvent, QPen, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QScrollArea, QWidget
 
 from app.core.model import Endpoint
 from app.ui.shell.sidebar_rows import EndpointRow, SidebarRow
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import hbox, vbox
 
 _LINE_HEIGHT, _RING_RADIUS = 8, 2.5
 
@@ -67,9 +68,7 @@ class EndpointFilter(QWidget):
         self.line.addAction(theme.icon("filter"), QLineEdit.ActionPosition.LeadingPosition)
         self.line.textChanged.connect(self.changed)
         self.line.installEventFilter(self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2)
-        row.addWidget(self.line)
+        hbox(self.line, inside=self, margins=(metrics.SPACE_3, 0, metrics.SPACE_3, metrics.SPACE_2))
 
     def offer(self, endpoints: int) -> None:
         """Shown with many endpoints, or while it holds text; filters nothing while hidden."""
@@ -127,9 +126,9 @@ class EndpointList(QScrollArea):
         self._container = EndpointContainer(self)
         self._container.setProperty("transparent", True)
         self._container.setAccessibleName("Endpoints")
-        self._list = QVBoxLayout(self._container)
-        self._list.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
-        self._list.setSpacing(2)
+        self._list = vbox(
+            inside=self._container, spacing=2, margins=(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
+        )
         self.none = label(NO_ENDPOINTS, "faint", self._container, wrap=True)
         self.none.setContentsMargins(10, 4, 10, 0)
         self._list.addWidget(self.none)

@@ -1,4 +1,4 @@
-"""The main window: sidebar, pages and message bar."""
+"""The main window: sidebar, pages and message bar, and what is stored of it in `window.ini`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,17 @@ import dataclasses
 import sys
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, Slot
 from PySide6.QtGui import QCloseEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMainWindow, QSplitter, QStackedWidget, QWidget
 
+from app.core.activity import Span
 from app.core.model import Endpoint
-from app.ui.about.dialog import AboutOpener
-from app.ui.comparison.opener import ComparisonOpener
+from app.ui.about.dialog import AboutDialog
+from app.ui.comparison.choice import compare_refusal
+from app.ui.comparison.dialog import ComparisonDialog
 from app.ui.dashboard.page import DashboardPage
 from app.ui.deliveries.page import DeliveriesPage
 from app.ui.desktop.desktop_integration import Desktop
@@ -25,13 +28,13 @@ from app.ui.pause import Pause
 from app.ui.qt_events import QtEvents
 from app.ui.refused.page import RefusedPage
 from app.ui.replay.replay_progress_area import ReplayProgressArea
+from app.ui.requests.activity.chart import ActivityStrip
 from app.ui.requests.page.requests_page import RequestsPage
 from app.ui.retention_notice import RetentionNotice
 from app.ui.services import Services
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.sidebar import ALL_DELIVERIES, ALL_REQUESTS, DASHBOARD, MINIMUM_WIDTH, REFUSED, TUNNEL, Sidebar
 from app.ui.shell.window_commands import WindowCommands
-from app.ui.shell.window_state import WindowState
 from app.ui.tasks import Tasks
 from app.ui.theme.icons import app_icon
 from app.ui.theme.metrics import SIDEBAR_WIDTH
@@ -39,11 +42,57 @@ from app.ui.theme.theme import Theme
 from app.ui.tunnel.area import TunnelArea
 from app.ui.undo.pending_delete import DeleteChanged, PendingDelete
 from app.ui.undo.undo_bar import UndoBar
+from app.ui.widgets.dialog import confirm_discard, open_once
 from app.ui.widgets.error_bar import ErrorBar
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.focus import focus_first, order_tabs
+from app.ui.widgets.layout import vbox
+from app.ui.widgets.stored_geometry import StoredGeometry
 from app.ui.widgets.toast import Toast
-from app.ui.widgets.unsaved import confirm_discard
+
+FIRST_SIZE = (1280, 800)
+
+
+class WindowState:
+    """Splitters are stored by their object names; those without one are not stored."""
+
+    def __init__(self, folder: Path) -> None:
+        self._file = QSettings(str(folder / "window.ini"), QSettings.Format.IniFormat)
+        self.geometry = StoredGeometry(self._file, "window")
+
+    def restore(self, window: QMainWindow) -> None:
+        """Restore the window within the screen; the first time it gets a default size."""
+        self.geometry.restore(window, QSize(*FIRST_SIZE))
+        self.geometry.fit(window)
+        for splitter in _named(window):
+            state = self._file.value(f"splitter/{splitter.objectName()}", QByteArray(), type=QByteArray)
+            if isinstance(state, QByteArray) and not state.isEmpty():
+                splitter.restoreState(state)
+        for strip in window.findChildren(ActivityStrip):
+            strip.set_open(bool(self._file.value("activity/open", True, type=bool)))
+            span = str(self._file.value("activity/span", Span.HOUR.value, type=str))
+            strip.set_span(Span(span) if span in set(Span) else Span.HOUR)
+
+    def page(self) -> tuple[str, str | None]:
+        """The page shown last, and the slug if it was an endpoint's; ("", None) the first time."""
+        name, _, slug = str(self._file.value("window/page", "", type=str)).partition("/")
+        return name, slug or None
+
+    def save(self, window: QMainWindow, page: str, slug: str | None) -> None:
+        """Store the window's state and the page it shows."""
+        self._file.setValue("window/page", f"{page}/{slug}" if slug else page)
+        self.geometry.save(window)
+        for splitter in _named(window):
+            self._file.setValue(f"splitter/{splitter.objectName()}", splitter.saveState())
+        for strip in window.findChildren(ActivityStrip):
+            self._file.setValue("activity/open", strip.open)
+            self._file.setValue("activity/span", strip.source.span.value)
+        self._file.sync()
+
+
+def _named(window: QMainWindow) -> list[QSplitter]:
+    return [splitter for splitter in window.findChildren(QSplitter) if splitter.objectName()]
+
 
 MINIMUM = (860, 400)
 """Smaller than the free space of any screen; pages that need more scroll."""
@@ -70,7 +119,6 @@ class MainWindow(QMainWindow):
         """The deleted endpoint whose page was shown until then; undo shows it again."""
         self._narrowed: tuple[int, int] | None = None
         """The widths of the sidebar before and since it was narrowed on a small screen."""
-        self._settings: SettingsDialog | None = None
         self.setWindowIcon(app_icon())
         self.setMinimumSize(*MINIMUM)
         self.qt_events = QtEvents(services.bus, tasks.messages, self)
@@ -82,8 +130,6 @@ class MainWindow(QMainWindow):
         history = self.qt_events.load_history(services.store.activity, endpoints)
         tasks.start(history, "dashboard: the last hour", self)
         self.endpoint_actions = EndpointActions(services, theme, tasks, self)
-        self.about = AboutOpener(services, theme, tasks, self)
-        self.comparison = ComparisonOpener(services, theme, tasks, self)
         actions = self.endpoint_actions
         self.endpoint_menus = menus = EndpointMenus(services, actions, theme, self)
         self.sidebar = Sidebar(services, theme, self.qt_events, actions=actions, menus=menus, parent=self)
@@ -107,7 +153,6 @@ class MainWindow(QMainWindow):
             tasks,
             actions=self.endpoint_actions,
             page=self.requests,
-            about=self.about,
             window=self,
         )
         self.commands.registry.add(self.undo_bar.command, *self.replays.commands, self.deliveries.commands.retry_all)
@@ -160,10 +205,20 @@ class MainWindow(QMainWindow):
     @Slot()
     def open_settings(self) -> None:
         """Open the settings, once."""
-        if self._settings is None:
-            self._settings = SettingsDialog(self._services, self._theme, self._tasks, self, self.desktop)
-            self._settings.finished.connect(self._settings_closed)
-            self._settings.open()
+        new = partial(SettingsDialog, self._services, self._theme, self._tasks, self, self.desktop)
+        open_once(self, SettingsDialog, new)
+
+    @Slot()
+    def open_about(self) -> None:
+        open_once(self, AboutDialog, partial(AboutDialog, self._services, self._theme, self._tasks, self))
+
+    @Slot(object)
+    def compare(self, endpoint: Endpoint) -> None:
+        """Compare its targets, in one dialog per endpoint."""
+        current = self._services.store.endpoints.by_id(endpoint.id)
+        if current is not None and compare_refusal(current) is None:
+            new = partial(ComparisonDialog, current, self._services, self._theme, self._tasks, self)
+            open_once(self, ComparisonDialog, new, str(current.id))
 
     @Slot()
     def bring_to_front(self) -> None:
@@ -177,7 +232,8 @@ class MainWindow(QMainWindow):
         """Save the window's state and unsubscribe from events. Call it before the window is deleted."""
         self._save_window_state()
         self.desktop.stop()
-        self.comparison.stop()
+        for dialog in self.findChildren(ComparisonDialog):
+            dialog.reject()
         self.qt_events.stop()
         self._deletes.end()
         self.replays.stop()
@@ -263,14 +319,16 @@ class MainWindow(QMainWindow):
         for page in self._page_widgets.values():
             self.pages.addWidget(page)
         right = QWidget(self)
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.error_bar)
-        column.addWidget(self.tunnel.bar)
-        column.addWidget(Scrolling(self.pages, PAGE_MINIMUM, right), 1)
-        column.addWidget(self.replays.bar)
-        column.addWidget(self.undo_bar)
+        vbox(
+            self.error_bar,
+            self.tunnel.bar,
+            (Scrolling(self.pages, PAGE_MINIMUM, right), 1),
+            self.replays.bar,
+            self.undo_bar,
+            inside=right,
+            spacing=0,
+            margins=0,
+        )
         frame = QSplitter(Qt.Orientation.Horizontal, self)
         frame.setObjectName("frame")
         frame.setChildrenCollapsible(False)
@@ -306,12 +364,13 @@ class MainWindow(QMainWindow):
         self.sidebar.endpoint_selected.connect(self.show_endpoint)
         self.sidebar.endpoint_entered.connect(self.enter_endpoint)
         self.sidebar.settings_requested.connect(self.open_settings)
-        self.sidebar.about_requested.connect(self.about.open)
-        self.sidebar.shortcuts_requested.connect(self.commands.shortcuts.open)
+        self.sidebar.about_requested.connect(self.open_about)
+        self.sidebar.shortcuts_requested.connect(self.commands.open_shortcuts)
         self.sidebar.palette_requested.connect(self.commands.palette.open)
         self.commands.page_requested.connect(self.enter_page)
         self.commands.endpoint_requested.connect(self.enter_endpoint)
         self.commands.settings_requested.connect(self.open_settings)
+        self.commands.about_requested.connect(self.open_about)
         self.commands.quit_requested.connect(self.quit)
         if sys.platform == "darwin":
             self.menuBar().addMenu("Hookline").addActions(self.commands.in_menu)
@@ -325,10 +384,10 @@ class MainWindow(QMainWindow):
         actions.created.connect(self._endpoint_created)
         actions.open_requested.connect(self.enter_endpoint)
         actions.announced.connect(self._say)
-        actions.compare_requested.connect(self.comparison.open)
-        actions.qr.tunnel_requested.connect(self.tunnel.actions.start)
-        actions.qr.page_requested.connect(self.tunnel.page_requested)
-        self.tunnel.page_requested.connect(actions.qr.close)  # it would hide half of the page
+        actions.compare_requested.connect(self.compare)
+        actions.tunnel_requested.connect(self.tunnel.actions.start)
+        actions.tunnel_page_requested.connect(self.tunnel.page_requested)
+        self.tunnel.page_requested.connect(actions.close_qr)  # it would hide half of the page
         self.tunnel.page_requested.connect(partial(self.show_page, TUNNEL))
         self.tunnel.actions.announced.connect(self._say)
         self.tunnel.notices.notice_ready.connect(self.desktop.show_in_background)
@@ -341,7 +400,7 @@ class MainWindow(QMainWindow):
         self.qt_events.settings_changed.connect(self._follow_theme)
         self.qt_events.limit_change_requested.connect(self._change_limit)
         self.qt_events.endpoints_changed.connect(self.commands.refresh)
-        self.qt_events.endpoints_changed.connect(self.comparison.follow_endpoints)
+        self.qt_events.endpoints_changed.connect(self._follow_compared)
 
     @Slot(object)
     def _endpoint_created(self, endpoint: Endpoint) -> None:
@@ -380,5 +439,6 @@ class MainWindow(QMainWindow):
         self._theme.set_choice(self._services.settings().theme)
 
     @Slot()
-    def _settings_closed(self) -> None:
-        self._settings = None
+    def _follow_compared(self) -> None:
+        for dialog in self.findChildren(ComparisonDialog):
+            dialog.follow_endpoint()

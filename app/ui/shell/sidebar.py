@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QWidget
 
 from app.core.model import Plan
 from app.core.rules import FREE_ENDPOINTS
 from app.core.text import count_of
-from app.ui.commands.command_button import ActionButton
+from app.ui.commands.command import ActionButton
 from app.ui.endpoints.endpoint_actions import EndpointActions
 from app.ui.endpoints.endpoint_commands import EndpointMenus
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.shell.endpoint_list import EndpointFilter, EndpointList
-from app.ui.shell.sidebar_rows import EndpointRow, NavRow, SidebarRow
-from app.ui.shell.tunnel_row import TunnelRow
+from app.ui.shell.sidebar_rows import EndpointRow, NavRow, SidebarRow, TunnelRow
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark
 from app.ui.theme.theme import Theme
@@ -24,6 +23,7 @@ from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, label
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.meter import Meter
 
 
@@ -36,7 +36,7 @@ class StatusDot(QWidget):
         super().__init__(parent)
         self._theme, self._on = theme, False
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.update)
 
     def set_on(self, on: bool) -> None:
         self._on = on
@@ -56,10 +56,6 @@ class StatusDot(QWidget):
         else:
             painter.setPen(QPen(QColor(tokens.danger), 1.5))
         painter.drawEllipse(QRectF(self.rect()).adjusted(1, 1, -1, -1))
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.update()
 
 
 DASHBOARD, ALL_REQUESTS, ALL_DELIVERIES, REFUSED, TUNNEL = "dashboard", "all", "deliveries", "refused", "tunnel"
@@ -181,56 +177,46 @@ class Sidebar(QFrame):
         row.step.connect(self._step)
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(self._header())
-        pages = QVBoxLayout()
-        pages.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2)
-        pages.setSpacing(2)
-        for row in self._pages.values():
-            pages.addWidget(row)
-        column.addLayout(pages)
-        column.addLayout(self._endpoints_header())
-        column.addWidget(self.filter)
-        column.addWidget(self.list, 1)
-        column.addWidget(line(self))
-        tunnel = QVBoxLayout()
-        tunnel.setContentsMargins(metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2, 0)
-        tunnel.addWidget(self.tunnel)
-        column.addLayout(tunnel)
-        column.addLayout(self._footer())
+        pages = vbox(*self._pages.values(), spacing=2, margins=(metrics.SPACE_2, 0, metrics.SPACE_2, metrics.SPACE_2))
+        tunnel = vbox(self.tunnel, margins=(metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2, 0))
+        vbox(
+            self._header(),
+            pages,
+            self._endpoints_header(),
+            self.filter,
+            (self.list, 1),
+            line(self),
+            tunnel,
+            self._footer(),
+            inside=self,
+            spacing=0,
+            margins=0,
+        )
 
     def _header(self) -> QHBoxLayout:
         badge = QLabel(self)
         badge.setPixmap(mark(32))
         self._dot = StatusDot(self._theme, self)
         self.listening = FittingLabel("small", self)
-        state = QHBoxLayout()
-        state.setSpacing(6)
-        state.addWidget(self._dot)
-        state.addWidget(self.listening, 1)
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(label("Hookline", "heading", self))
-        words.addLayout(state)
-        row = QHBoxLayout()
-        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4)
-        row.setSpacing(10)
-        row.addWidget(badge)
-        row.addLayout(words, 1)
+        state = hbox(self._dot, (self.listening, 1), spacing=6)
+        words = vbox(label("Hookline", "heading", self), state, spacing=0)
         self.palette_button = IconButton("search", "Find anything (Ctrl+K)", self._theme, self)
         self.palette_button.clicked.connect(self.palette_requested)
-        row.addWidget(self.palette_button)
-        return row
+        return hbox(
+            badge,
+            (words, 1),
+            self.palette_button,
+            spacing=10,
+            margins=(metrics.SPACE_4, metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_4),
+        )
 
     def _endpoints_header(self) -> QHBoxLayout:
         self.add_button = ActionButton(self._actions.new, self._theme, self)
-        row = QHBoxLayout()
-        row.setContentsMargins(metrics.SPACE_4 + 2, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_1)
-        row.addWidget(label("ENDPOINTS", "section", self), 1)
-        row.addWidget(self.add_button)
-        return row
+        return hbox(
+            (label("ENDPOINTS", "section", self), 1),
+            self.add_button,
+            margins=(metrics.SPACE_4 + 2, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_1),
+        )
 
     def _footer(self) -> QHBoxLayout:
         self._plan = ElidedLabel("", "small", self)
@@ -241,21 +227,14 @@ class Sidebar(QFrame):
         self.about_button.clicked.connect(self.about_requested)
         self.keys_button = IconButton("keyboard", "Keyboard shortcuts (F1)", self._theme, self)
         self.keys_button.clicked.connect(self.shortcuts_requested)
-        words = QVBoxLayout()
-        words.setSpacing(6)
-        words.addWidget(self._plan)
-        words.addWidget(self._meter)
-        row = QHBoxLayout()
-        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3)
-        row.setSpacing(metrics.SPACE_1)
-        row.addLayout(words, 1)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(0)
-        buttons.addWidget(self.keys_button)
-        buttons.addWidget(self.about_button)
-        buttons.addWidget(self.settings_button)
-        row.addLayout(buttons)
-        return row
+        words = vbox(self._plan, self._meter, spacing=6)
+        buttons = hbox(self.keys_button, self.about_button, self.settings_button, spacing=0)
+        return hbox(
+            (words, 1),
+            buttons,
+            spacing=metrics.SPACE_1,
+            margins=(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3),
+        )
 
     @Slot()
     def _refresh_counts(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Coroutine, Mapping
 from typing import Any
 
 from msgspec.structs import replace
@@ -13,14 +13,14 @@ from app.core.errors import InvalidFieldsError, NotFoundError
 from app.core.model import Endpoint
 from app.core.settings import Settings
 from app.core.tunnel.tunnel import CONNECTED, TunnelState, url_mark
-from app.ui.commands.command import Command
+from app.ui.commands.command import Commands
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.tunnel.words import RUNNING, probed_text
 
 
-class TunnelActions(QObject):
+class TunnelActions(Commands):
     """`changed` follows when `busy` or `checking` changed. `page_requested`: the user has to choose or complete
     something on the page. `refused` carries a program's ID and the error that kept it from being saved or started.
     """
@@ -32,22 +32,16 @@ class TunnelActions(QObject):
     refused = Signal(str, object)
 
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, parent: QObject) -> None:
-        super().__init__(parent)
-        self._services, self._tunnels, self._tasks, self._theme = services, services.tunnels, tasks, theme
+        super().__init__(theme, None, parent)
+        self._say = self.announced.emit
+        self._services, self._tunnels, self._tasks = services, services.tunnels, tasks
         self.busy = False
         """Whether a program is being saved, started or stopped."""
         self.checking = False
-        self.start_command = self._command("Start tunnel", "play", self.start, self._is_running)
-        self.stop_command = self._command("Stop tunnel", "stop", self.stop, self._is_off)
-        self.check_command = self._command("Check tunnel", "retry", self.check, self._cannot_check)
-        self.commands = (self.start_command, self.stop_command, self.check_command)
+        self.start_command = self.command("Start tunnel", "play", self.start, self._is_running)
+        self.stop_command = self.command("Stop tunnel", "stop", self.stop, self._is_off)
+        self.check_command = self.command("Check tunnel", "retry", self.check, self._cannot_check)
         self.refresh()
-
-    @Slot()
-    def refresh(self) -> None:
-        """The tunnel changed."""
-        for command in self.commands:
-            command.refresh()
 
     def program_id(self) -> str | None:
         """The program that `start` starts."""
@@ -147,9 +141,6 @@ class TunnelActions(QObject):
     def _set_busy(self, busy: bool) -> None:
         self.busy = busy
         self.changed.emit()
-
-    def _command(self, text: str, icon: str, run: Callable[[], None], unavailable: Callable[[], str | None]) -> Command:
-        return Command(text, self._theme, self, run=run, icon=icon, unavailable=unavailable, say=self.announced.emit)
 
     def _is_running(self) -> str | None:
         state = self._tunnels.tunnel.state

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSizePolicy, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
@@ -20,6 +20,7 @@ from app.ui.tunnel.actions import TunnelActions
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.card import Card
 from app.ui.widgets.labels import ElidedLabel, restyle
+from app.ui.widgets.layout import hbox, vbox
 
 ROW = 40
 ROWS_MAX = 4
@@ -55,13 +56,7 @@ class OutdatedRow(QWidget):
         self.done.setAccessibleName(f"Done: the provider has the new URL of {name}")
         for button in (self.copy, self.done):
             button.setProperty("compact", True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(metrics.SPACE_2)
-        row.addWidget(self.name)
-        row.addWidget(self.facts, 1)
-        row.addWidget(self.copy)
-        row.addWidget(self.done)
+        hbox(self.name, (self.facts, 1), self.copy, self.done, inside=self, spacing=metrics.SPACE_2, margins=0)
         self.name.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.copy.clicked.connect(self._copy)
         self.done.clicked.connect(self._done)
@@ -92,9 +87,7 @@ class OutdatedRows(QWidget):
         self._shown: tuple[object, ...] | None = None
         self.count = 0
         self.rows: list[OutdatedRow] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = vbox(inside=self, spacing=0, margins=0)
         self._clock = QTimer(self)
         self._clock.setInterval(TICK_MS)
         self._clock.timeout.connect(self._show_ages)
@@ -175,10 +168,7 @@ class OutdatedCard(Card):
         self.title = ElidedLabel("", "strong", self)
         self.rows = OutdatedRows(services, actions, theme, self)
         self._area = _Rows(self.rows, self)
-        top = QHBoxLayout()
-        top.setSpacing(metrics.SPACE_2)
-        top.addWidget(self._icon)
-        top.addWidget(self.title, 1)
+        top = hbox(self._icon, (self.title, 1), spacing=metrics.SPACE_2)
         self.body.addLayout(top)
         self.advice = ElidedLabel("", "muted", self)
         self.body.addWidget(self.advice)
@@ -220,26 +210,22 @@ class OutdatedBar(QFrame):
         self.more = Button("", theme, self, kind="link")
         self.more.align_left()
         self.dismiss = IconButton("close", "Dismiss", theme, self)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self.title)
         self.advice = ElidedLabel("", "muted", self)
-        words.addWidget(self.advice)
-        top = QHBoxLayout()
-        top.setSpacing(metrics.SPACE_3)
-        top.addWidget(self._icon)
-        top.addLayout(words, 1)
-        top.addWidget(self.dismiss, 0, Qt.AlignmentFlag.AlignTop)
-        below = QVBoxLayout()
-        below.setContentsMargins(18 + metrics.SPACE_3, 0, 28 + metrics.SPACE_3, 0)
-        below.setSpacing(0)
-        below.addWidget(self.rows)
-        below.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2)
-        column.setSpacing(metrics.SPACE_1)
-        column.addLayout(top)
-        column.addLayout(below)
+        words = vbox(self.title, self.advice, spacing=2)
+        top = hbox(self._icon, (words, 1), (self.dismiss, 0, Qt.AlignmentFlag.AlignTop), spacing=metrics.SPACE_3)
+        below = vbox(
+            self.rows,
+            (self.more, 0, Qt.AlignmentFlag.AlignLeft),
+            spacing=0,
+            margins=(18 + metrics.SPACE_3, 0, 28 + metrics.SPACE_3, 0),
+        )
+        vbox(
+            top,
+            below,
+            inside=self,
+            spacing=metrics.SPACE_1,
+            margins=(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
+        )
         self.dismiss.clicked.connect(self._dismiss)
         self.more.clicked.connect(self.page_requested)
         theme.changed.connect(self._recolour)

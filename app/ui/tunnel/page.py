@@ -4,15 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from PySide6.QtCore import QObject, QSize, Qt, QTimer, Slot
-from PySide6.QtGui import QGuiApplication, QHideEvent, QKeySequence, QResizeEvent, QShowEvent, QTextCursor
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QPlainTextEdit, QStackedLayout, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import (
+    QAccessible,
+    QAccessibleAnnouncementEvent,
+    QGuiApplication,
+    QHideEvent,
+    QKeySequence,
+    QResizeEvent,
+    QShowEvent,
+    QTextCursor,
+)
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QLabel,
+    QPlainTextEdit,
+    QProgressBar,
+    QStackedLayout,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
+from app.core.settings import field_of
 from app.core.text import count_of, exact_time, span_text
 from app.core.tunnel.spec import FoundProgram, TunnelProgram
-from app.core.tunnel.tunnel import Tunnel, TunnelState, TunnelUrl
+from app.core.tunnel.tunnel import CONNECTED, Tunnel, TunnelState, TunnelUrl
 from app.ui.qt_events import QtEvents
 from app.ui.services import Services
 from app.ui.tasks import Tasks
@@ -22,15 +41,160 @@ from app.ui.theme.theme import Theme
 from app.ui.tunnel.actions import TunnelActions
 from app.ui.tunnel.outdated import OutdatedCard
 from app.ui.tunnel.programs_view import ProgramsView
-from app.ui.tunnel.status_card import StatusCard
-from app.ui.tunnel.words import moment
-from app.ui.widgets.card import Card, line
-from app.ui.widgets.copy_field import CopyButton
+from app.ui.tunnel.words import RUNNING, facts_of, mark_of, moment, probe_text, shown, title_of
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import Card, NoticeBox, NoticeTone, line
+from app.ui.widgets.copy_field import CopyButton, CopyField
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.layout import Space, fill, hbox, vbox
 from app.ui.widgets.rows import Column, Rows, RowsView
+from app.ui.widgets.switch import Switch
 from app.ui.widgets.view_actions import add_view_action
+
+ICON = 28
+_BUSY = frozenset({TunnelState.STARTING, TunnelState.CHECKING})
+_WARNED = CONNECTED | {TunnelState.STARTING}
+AUTOSTART = field_of("tunnel_autostart").title
+_USE_URL = "Your endpoints’ URLs now begin with it. Give providers an endpoint’s URL, not this one."
+_NO_PROGRAM = "Start a program below; it can then be started with Hookline."
+
+
+class StatusCard(Card):
+    """Call `show_tunnel` when the tunnel, the time, the settings or the actions changed."""
+
+    output_requested = Signal()
+    focus_left = Signal()
+    """The button with the focus is gone, and no other took its place."""
+
+    def __init__(self, services: Services, actions: TunnelActions, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._services, self._actions, self._theme = services, actions, theme
+        self._mark: tuple[str, str] | None = None
+        self._announced: TunnelState | None = None
+        self._icon = QLabel(self)
+        self._icon.setFixedSize(ICON, ICON)
+        self.title = ElidedLabel("", "title", self)
+        self.facts = ElidedLabel("", "muted", self)
+        self.output = Button("Show output", theme, self, kind="ghost", icon="terminal")
+        self.check = Button("Check now", theme, self, icon="retry")
+        self.again = Button("Start again", theme, self, kind="primary", icon="play")
+        self.stop = Button("Stop", theme, self, icon="stop")
+        self.progress = QProgressBar(self)
+        self.progress.setRange(0, 0)
+        self.progress.setTextVisible(False)
+        self.progress.setAccessibleName("Starting the tunnel")
+        self.url = CopyField("", theme, self, what="tunnel URL")
+        self.url.setAccessibleName("Tunnel URL")
+        self.probe = ElidedLabel("", "small", self)
+        self.problem = NoticeBox("danger", theme, self)
+        self.warning = NoticeBox("warning", theme, self)
+        self.hint = ElidedLabel("", "small", self)
+        self.autostart = Switch(AUTOSTART, theme, self)
+        self.autostart_text = ElidedLabel("", "small", self)
+        self._lay_out()
+        self.output.clicked.connect(self.output_requested)
+        self.check.clicked.connect(actions.check)
+        self.again.clicked.connect(actions.start)
+        self.stop.clicked.connect(actions.stop)
+        self.autostart.clicked.connect(actions.set_autostart)
+        theme.changed.connect(self._recolour)
+
+    def show_tunnel(self, tunnel: Tunnel, program: TunnelProgram | None, names: dict[str, str], now_us: int) -> None:
+        """`program` is the tunnel's, None until the catalogue is read; `names` are those of all programs."""
+        state = tunnel.state
+        name = program.name if program is not None else tunnel.program or "the tunnel"
+        self._show_mark(mark_of(tunnel))
+        self.title.setText(title_of(tunnel, name, now_us))
+        facts = facts_of(tunnel, name, now_us) if state is not TunnelState.OFF else self._reach()
+        self.facts.setText(facts)
+        self.facts.setVisible(bool(facts))
+        connected = state in CONNECTED
+        since = f"\nUp since {exact_time(tunnel.up_since)}" if tunnel.up_since is not None else ""
+        self.facts.set_meaning(facts + since)
+        self.progress.setVisible(state in _BUSY)
+        self.url.setVisible(tunnel.url is not None and (connected or state is TunnelState.RESTARTING))
+        if tunnel.url is not None and tunnel.url != self.url.text():
+            self.url.set_text(tunnel.url)
+        self.probe.setText(probe_text(tunnel.probe, now_us))
+        self.probe.setVisible(connected)
+        tone: NoticeTone = "danger" if state is TunnelState.FAILED else "warning"
+        self.problem.show_text(shown(tunnel.reason or "") if state is not TunnelState.OFF else "", tone)
+        self.warning.show_text(shown("\n".join(program.warnings)) if program is not None and state in _WARNED else "")
+        self.hint.setText(self._hint(tunnel))
+        self.hint.setVisible(bool(self.hint.text()))
+        self._show_buttons(tunnel)
+        self._show_autostart(names)
+        self._announce(tunnel)
+
+    def _show_buttons(self, tunnel: Tunnel) -> None:
+        buttons, state = (self.stop, self.again, self.check, self.output), tunnel.state
+        had_focus = any(button.hasFocus() for button in buttons)
+        self.check.setVisible(state in CONNECTED)
+        # Disabled meanwhile, it would lose the focus.
+        self.check.setText("Checking…" if self._actions.checking else "Check now")
+        self.stop.setVisible(state in RUNNING)
+        self.again.setVisible(state is TunnelState.FAILED)
+        self.output.setVisible(bool(tunnel.output) and state in (TunnelState.FAILED, TunnelState.UNREACHABLE))
+        if had_focus and not any(button.hasFocus() for button in buttons):
+            left = next((button for button in buttons if not button.isHidden()), None)
+            if left is not None:
+                left.setFocus()
+            else:
+                self.focus_left.emit()
+
+    def _show_autostart(self, names: dict[str, str]) -> None:
+        settings = self._services.settings()
+        program = self._actions.program_id()
+        self.autostart.setEnabled(program is not None)
+        if self.autostart.isChecked() != settings.tunnel_autostart:
+            self.autostart.setChecked(settings.tunnel_autostart)
+        text = f"With this program: {names.get(program, program)}." if program else _NO_PROGRAM
+        self.autostart_text.setText(text)
+        self.autostart.setAccessibleDescription(text)
+
+    def _reach(self) -> str:
+        """Where the endpoints are reached without a tunnel."""
+        return f"Capture URLs begin with {self._services.about.base_url}"
+
+    def _hint(self, tunnel: Tunnel) -> str:
+        if tunnel.state not in CONNECTED:
+            return ""
+        base = self._services.settings().base_url
+        return f"{_USE_URL} Without the tunnel they begin with {base}." if base else _USE_URL
+
+    def _show_mark(self, mark: tuple[str, str]) -> None:
+        if mark != self._mark:
+            self._mark = mark
+            self._recolour()
+
+    @Slot()
+    def _recolour(self) -> None:
+        if self._mark is not None:
+            self._icon.setPixmap(self._theme.pixmap(*self._mark, ICON, self.devicePixelRatioF()))
+
+    def _announce(self, tunnel: Tunnel) -> None:
+        """Tell screen readers each new state, not each second."""
+        if self._announced not in (None, tunnel.state):
+            text = f"{self.title.text()}. {shown(tunnel.reason or '')}".strip()
+            QAccessible.updateAccessibility(QAccessibleAnnouncementEvent(self, text))
+        self._announced = tunnel.state
+
+    def _lay_out(self) -> None:
+        words = vbox(self.title, self.facts, spacing=2)
+        top = hbox(
+            (self._icon, 0, Qt.AlignmentFlag.AlignTop), Space(metrics.SPACE_1), (words, 1), spacing=metrics.SPACE_2
+        )
+        for button in (self.output, self.check, self.again, self.stop):
+            top.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+        starts = vbox(label(AUTOSTART, "strong", self), self.autostart_text, spacing=2)
+        bottom = hbox((starts, 1), self.autostart, spacing=metrics.SPACE_5)
+        self.body.setSpacing(metrics.SPACE_3)
+        self.body.addLayout(top)
+        below = vbox(self.probe, self.hint, spacing=metrics.SPACE_1)
+        fill(self.body, self.progress, self.url, below, self.problem, self.warning, line(self), bottom)
+
 
 TICK_MS = 1_000
 TABS_HEIGHT = 300
@@ -63,21 +227,15 @@ class OutputView(QWidget):
         self.caption = ElidedLabel("", "small", self)
         self.copy = CopyButton("", "output", theme, self)
         empty = EmptyState("terminal", "No output yet", NO_OUTPUT, theme, self)
-        top = QHBoxLayout()
-        top.setContentsMargins(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
-        top.addWidget(self.caption, 1)
-        top.addWidget(self.copy)
+        top = hbox(
+            (self.caption, 1), self.copy, margins=(metrics.SPACE_4, metrics.SPACE_1, metrics.SPACE_3, metrics.SPACE_1)
+        )
         inside = QVBoxLayout()
         margin = int(self.text.document().documentMargin())
         inside.setContentsMargins(metrics.SPACE_4 - margin, metrics.SPACE_2, 0, metrics.SPACE_2)
         inside.addWidget(self.text)
         shown = QWidget(self)
-        column = QVBoxLayout(shown)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(top)
-        column.addWidget(line(shown))
-        column.addLayout(inside, 1)
+        vbox(top, line(shown), (inside, 1), inside=shown, spacing=0, margins=0)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(empty)
         self._stack.addWidget(shown)
@@ -114,9 +272,7 @@ class HistoryView(QWidget):
         self.table = _Table(self._rows, self)
         self._empty = EmptyState("link", "No URLs yet", NO_URLS, theme, self)
         holder = QWidget(self)
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.table)
+        vbox(self.table, inside=holder, margins=0)
         self._stack = QStackedLayout(self)
         self._stack.addWidget(self._empty)
         self._stack.addWidget(holder)
@@ -289,20 +445,17 @@ class TunnelPage(QWidget):
         content.setProperty("transparent", True)
         card = Card(content, padding=1)
         card.body.addWidget(self.tabs)
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(label("Tunnel", "display", self))
-        words.addWidget(ElidedLabel(SUBTITLE, "muted", self))
-        column = QVBoxLayout(content)
-        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
-        column.setSpacing(metrics.SPACE_4)
-        column.addLayout(words)
-        column.addWidget(self.status)
-        column.addWidget(self.outdated)
-        column.addWidget(card, 1)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(Scrolling(content, LEAST, self))
+        words = vbox(label("Tunnel", "display", self), ElidedLabel(SUBTITLE, "muted", self), spacing=2)
+        vbox(
+            words,
+            self.status,
+            self.outdated,
+            (card, 1),
+            inside=content,
+            spacing=metrics.SPACE_4,
+            margins=metrics.SPACE_5,
+        )
+        vbox(Scrolling(content, LEAST, self), inside=self, margins=0)
 
 
 class _Tabs(QTabWidget):

@@ -2,33 +2,195 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, QUrl, Signal, Slot
 from PySide6.QtGui import QDesktopServices
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from app.core.errors import HooklineError, InvalidFieldsError
 from app.core.rules import FieldError
-from app.core.tunnel.spec import FoundProgram, install_text, is_ssh
+from app.core.tunnel.options import saved_after
+from app.core.tunnel.spec import FoundProgram, TunnelOption, TunnelProgram, install_text, is_ssh
 from app.core.tunnel.tunnel import Tunnel
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
 from app.ui.theme.theme import Theme
-from app.ui.tunnel.option_form import OptionForm
 from app.ui.tunnel.words import RUNNING, is_usable, shown
 from app.ui.widgets.badge import Pill
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.card import NoticeBox
 from app.ui.widgets.copy_field import CopyButton
+from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.fit_screen import FormScroll
 from app.ui.widgets.labels import ElidedLabel, label
-from app.ui.widgets.notice_box import NoticeBox
+from app.ui.widgets.layout import Stretch, hbox, vbox
+from app.ui.widgets.text_fields import TextField
 
 CONTENT_WIDTH = 560
 """The most, in pixels."""
 ERROR_ROOM = 48
 """Pixels below a field for an error that was just shown."""
 NOT_OPENED = "No program found to open websites."
+
+
+SAVED, REMOVED = "Saved. Type to replace it.", "Removed when you save or start."
+NOT_SET, MORE = "Not set", "More options"
+
+
+class OptionField(LabeledField):
+    """One option. A secret is never shown: a saved one can be replaced or removed, and `value` is None for one that was
+    left as it is.
+    """
+
+    changed = Signal(str)
+
+    def __init__(self, option: TunnelOption, theme: Theme, parent: QWidget) -> None:
+        self.option = option
+        self.editor = self._editor()
+        super().__init__(option.label, self.editor, parent, help_text=shown(option.help), optional=not option.required)
+        self._saved, self._secret_saved, self._removed = option.default, False, False
+        self.remove = Button("Remove", theme, self, kind="link")
+        self.remove.setAccessibleName(f"Remove the saved {option.label}")
+        self.remove.hide()
+        self.header.addWidget(self.remove)
+        self.editor.changed.connect(self._edited)
+        self.remove.clicked.connect(self._remove)
+
+    def load(self, saved: str | None, *, secret_saved: bool) -> None:
+        """Show what is saved."""
+        self._saved = self.option.default if saved is None else saved
+        self._secret_saved, self._removed = secret_saved, False
+        self.editor.blockSignals(True)
+        if isinstance(self.editor, ChoiceField):
+            choices = self.editor.choices
+            self.editor.set_value(self._saved if self._saved in choices else next(iter(choices)))
+        else:
+            self.editor.set_value("" if self.option.secret else self._saved)
+        self.editor.blockSignals(False)
+        self._show_secret()
+
+    def value(self) -> str | None:
+        text: str = self.editor.value()
+        return None if self.option.secret and not text and not self._removed else text
+
+    def has_changes(self) -> bool:
+        """Whether it differs from what is saved."""
+        value = self.value()
+        return value is not None if self.option.secret else value != self._saved
+
+    def is_missing(self) -> bool:
+        """Whether it is required and has no value."""
+        value = self.value()
+        return self.option.required and not (self._secret_saved if value is None else value)
+
+    def _editor(self) -> ChoiceField | TextField:
+        option = self.option
+        if option.choices:
+            unset = {"": NOT_SET} if not option.required and not option.default else {}
+            return ChoiceField(unset | {text: text or NOT_SET for text in option.choices})
+        line = TextField(placeholder=option.placeholder)
+        if option.secret:
+            line.setEchoMode(QLineEdit.EchoMode.Password)
+        return line
+
+    def _show_secret(self) -> None:
+        if self.option.secret and isinstance(self.editor, TextField):
+            kept = self._secret_saved and not self._removed
+            self.remove.setVisible(kept)
+            self.editor.setPlaceholderText("••••••••" if kept else self.option.placeholder)
+            state = REMOVED if self._removed else SAVED if kept else ""
+            self.set_help(" ".join(filter(None, (state, shown(self.option.help)))))
+
+    @Slot()
+    def _edited(self) -> None:
+        self._removed = self._removed and not self.editor.value()
+        self._show_secret()
+        self.changed.emit(self.option.name)
+
+    @Slot()
+    def _remove(self) -> None:
+        self._removed = True
+        self.editor.clear()
+        self.editor.setFocus()
+        self._edited()
+
+
+class OptionForm(QWidget):
+    """`changed` follows each edit."""
+
+    changed = Signal()
+
+    def __init__(self, program: TunnelProgram, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._program = program
+        self.fields = {option.name: OptionField(option, theme, self) for option in program.options}
+        column = vbox(inside=self, spacing=metrics.SPACE_4, margins=0)
+        for field in self.fields.values():
+            column.addWidget(field)
+            field.changed.connect(self._edited)
+        self._advanced = [field for field in self.fields.values() if field.option.advanced]
+        self.more = Button(MORE, theme, self, kind="link")
+        self.more.clicked.connect(self._ask_for_more)
+        column.addWidget(self.more, 0, Qt.AlignmentFlag.AlignLeft)
+        self._show_advanced(not self._advanced)
+
+    def load(self, found: FoundProgram) -> None:
+        """Show the saved options."""
+        for name, field in self.fields.items():
+            field.load(found.values.get(name), secret_saved=name in found.secrets_set)
+        if any(field.value() for field in self._advanced):
+            self._show_advanced(True)
+
+    def values(self) -> Mapping[str, str]:
+        """What to save: all but the secrets that stay as they are."""
+        values = {name: field.value() for name, field in self.fields.items()}
+        return {name: value for name, value in values.items() if value is not None}
+
+    def has_changes(self) -> bool:
+        return any(field.has_changes() for field in self.fields.values())
+
+    def missing(self) -> list[FieldError]:
+        """The required options that have no value."""
+        return [
+            FieldError(field=name, message=f"{field.option.label} is required.")
+            for name, field in self.fields.items()
+            if field.is_missing()
+        ]
+
+    def show_errors(self, errors: Sequence[FieldError]) -> str:
+        """Show each error beside its field and go to the first; returns those that have no field here."""
+        messages = {error.field: error.message for error in errors}
+        if any(field.option.name in messages for field in self._advanced):
+            self._show_advanced(True)
+        for name, field in self.fields.items():
+            field.set_error(shown(messages[name]) if name in messages else None)
+        first = next((field for name, field in self.fields.items() if name in messages), None)
+        if first is not None:
+            first.control.setFocus()
+        return " ".join(error.message for error in errors if error.field not in self.fields)
+
+    @Slot()
+    def _ask_for_more(self) -> None:
+        self._show_advanced(True)
+        self._advanced[0].control.setFocus()
+
+    def _show_advanced(self, on: bool) -> None:
+        for field in self._advanced:
+            field.setVisible(on)
+        self.more.setVisible(not on)
+
+    def _error_of(self, name: str) -> str | None:
+        try:
+            saved_after(self._program, {}, {name: self.fields[name].value() or ""})
+        except InvalidFieldsError as error:
+            return shown(str(error))
+        return None
+
+    @Slot(str)
+    def _edited(self, name: str) -> None:
+        self.fields[name].set_error(self._error_of(name))
+        self.changed.emit()
 
 
 class InstallBox(QFrame):
@@ -41,10 +203,12 @@ class InstallBox(QFrame):
         self.text.setFont(mono_font())
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.copy = CopyButton(how, "command", theme, self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.copy, 0, Qt.AlignmentFlag.AlignTop)
+        hbox(
+            (self.text, 1),
+            (self.copy, 0, Qt.AlignmentFlag.AlignTop),
+            inside=self,
+            margins=(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2),
+        )
 
 
 class ProgramPane(QWidget):
@@ -150,55 +314,56 @@ class ProgramPane(QWidget):
         """All below the title, with a common right edge."""
         content = QWidget(parent)
         content.setMaximumWidth(CONTENT_WIDTH)
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(metrics.SPACE_3)
         summary = label(shown(self.found.program.summary), "", content, wrap=True)
-        for widget in (summary, self.path, self.warning, self._install_part, self.form):
-            column.addWidget(widget)
-        row = QHBoxLayout()
-        row.addWidget(content, 1)
-        row.addStretch(0)
-        return row
+        vbox(
+            summary,
+            self.path,
+            self.warning,
+            self._install_part,
+            self.form,
+            inside=content,
+            spacing=metrics.SPACE_3,
+            margins=0,
+        )
+        return hbox((content, 1), Stretch(0))
 
     def _lay_out(self) -> None:
-        title = QHBoxLayout()
-        title.setSpacing(metrics.SPACE_2)
-        title.addWidget(label(self.found.program.name, "heading", self, wrap=True), 1)
-        title.addWidget(self.website, 0, Qt.AlignmentFlag.AlignTop)
-        states = QHBoxLayout()
-        states.setSpacing(metrics.SPACE_2)
-        states.addWidget(self.state)
-        states.addWidget(self.kind)
-        states.addStretch(1)
-        install = QVBoxLayout(self._install_part)
-        install.setContentsMargins(0, 0, 0, 0)
-        install.setSpacing(metrics.SPACE_2)
-        install.addWidget(label("Install it", "strong", self))
-        install.addWidget(self.install)
-        install.addWidget(self.search, 0, Qt.AlignmentFlag.AlignLeft)
+        title = hbox(
+            (label(self.found.program.name, "heading", self, wrap=True), 1),
+            (self.website, 0, Qt.AlignmentFlag.AlignTop),
+            spacing=metrics.SPACE_2,
+        )
+        states = hbox(self.state, self.kind, Stretch(), spacing=metrics.SPACE_2)
+        vbox(
+            label("Install it", "strong", self),
+            self.install,
+            (self.search, 0, Qt.AlignmentFlag.AlignLeft),
+            inside=self._install_part,
+            spacing=metrics.SPACE_2,
+            margins=0,
+        )
         inside = QWidget(self)
         inside.setProperty("transparent", True)
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4)
-        column.setSpacing(metrics.SPACE_3)
-        column.addLayout(title)
-        column.addLayout(states)
-        column.addLayout(self._content(inside))
-        column.addStretch(1)
+        vbox(
+            title,
+            states,
+            self._content(inside),
+            Stretch(),
+            inside=inside,
+            spacing=metrics.SPACE_3,
+            margins=(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_4),
+        )
         self._area = FormScroll(inside, self)
         footer = QFrame(self)
         footer.setProperty("part", "footer")
-        buttons = QHBoxLayout(footer)
-        buttons.setContentsMargins(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2)
-        buttons.setSpacing(metrics.SPACE_2)
-        buttons.addWidget(self.problem, 1)
-        buttons.addStretch(0)
-        buttons.addWidget(self.save)
-        buttons.addWidget(self.start)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
-        outer.addWidget(self._area, 1)
-        outer.addWidget(footer)
+        hbox(
+            (self.problem, 1),
+            Stretch(0),
+            self.save,
+            self.start,
+            inside=footer,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
+        )
+        vbox((self._area, 1), footer, inside=self, spacing=0, margins=0)
         self._footer = footer

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QPainter, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.errors import HooklineError
 from app.core.tunnel.spec import FoundProgram
@@ -19,6 +19,7 @@ from app.ui.tunnel.actions import TunnelActions
 from app.ui.tunnel.program_pane import ProgramPane
 from app.ui.tunnel.words import RUNNING, is_usable, mark_of, shown
 from app.ui.widgets.card import line
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.rows import Column, Index, Rows
 from app.ui.widgets.rows_list import RowsList, paint_line
 
@@ -159,15 +160,8 @@ class ProgramsView(QWidget):
         self.list.setFixedWidth(LIST_WIDTHS[0])
         self.panes: dict[str, ProgramPane] = {}
         self._stack = QStackedWidget(self)
-        left = QVBoxLayout()
-        left.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_1, 0)
-        left.addWidget(self.list)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
-        row.addLayout(left)
-        row.addWidget(line(self, vertical=True))
-        row.addWidget(self._stack, 1)
+        left = vbox(self.list, margins=(metrics.SPACE_2, 0, metrics.SPACE_1, 0))
+        hbox(left, line(self, vertical=True), (self._stack, 1), inside=self, spacing=0, margins=0)
         self.list.chosen.connect(self._choose)
         actions.changed.connect(self._follow)
         actions.refused.connect(self.show_error)

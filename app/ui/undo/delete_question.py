@@ -10,7 +10,7 @@ from app.core.model import Endpoint
 from app.core.text import count_of
 from app.ui.tasks import cancel_unless_there
 from app.ui.theme.theme import Theme
-from app.ui.widgets.question import Question, QuestionText
+from app.ui.widgets.dialog import Question, QuestionText
 
 UNDO = "You can undo this for 10 seconds."
 KEEP = "Keep starred requests and those with notes"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QEvent, Qt, Slot
 from PySide6.QtGui import QAccessible, QAccessibleAnnouncementEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QWidget
 from shiboken6 import isValid
 
 from app.core.bodies.escape import escape
@@ -14,6 +14,7 @@ from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import PendingDelete
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.layout import hbox
 
 HEIGHT = 44
 UNDO_KEY = "Ctrl+Z"
@@ -39,12 +40,14 @@ class UndoBar(QFrame):
         self.button = Button("Undo", theme, self, icon="undo")
         self.button.setToolTip(f"Undo ({UNDO_KEY})")
         self.button.clicked.connect(pending.undo)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_3, 0)
-        row.setSpacing(metrics.SPACE_3)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.left)
-        row.addWidget(self.button)
+        hbox(
+            (self.text, 1),
+            self.left,
+            self.button,
+            inside=self,
+            spacing=metrics.SPACE_3,
+            margins=(metrics.SPACE_4, 0, metrics.SPACE_3, 0),
+        )
         self.command = Command(
             "Undo delete",
             theme,

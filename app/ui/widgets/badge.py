@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Literal
 
-from PySide6.QtCore import QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QFont, QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
@@ -102,7 +102,7 @@ class MethodBadge(QWidget):
         self._method, self._theme = method, theme
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setAccessibleName(method)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.update)
 
     def set_method(self, method: str) -> None:
         self._method = method
@@ -115,10 +115,6 @@ class MethodBadge(QWidget):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         paint_method(QPainter(self), QRectF(self.rect()), self._method, self._theme.tokens)
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.update()
 
 
 class Pill(QLabel):

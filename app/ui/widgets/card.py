@@ -1,11 +1,60 @@
-"""Surfaces with a hairline border, and hairlines."""
+"""Surfaces with a hairline border, hairlines, and boxes with a notice."""
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
+from typing import Literal
+
+from PySide6.QtCore import Qt, Slot
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 from app.ui.theme import metrics
+from app.ui.theme.theme import Theme
+from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.layout import hbox, vbox
+
+NoticeTone = Literal["danger", "warning", "info"]
+_ICONS = {"danger": ("failed", "danger"), "warning": ("warning", "warning"), "info": ("info", "accent_text")}
+
+
+class NoticeBox(QFrame):
+    """Hidden while it has no text. Add buttons to `buttons`."""
+
+    def __init__(self, tone: NoticeTone, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._theme, self._tone = theme, tone
+        self.setProperty("part", "notice")
+        self.setProperty("tone", tone)
+        self._icon = QLabel(self)
+        self.text = label("", "", self, wrap=True)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        self.buttons = hbox(spacing=metrics.SPACE_2)
+        hbox(
+            (self._icon, 0, Qt.AlignmentFlag.AlignTop),
+            (self.text, 1),
+            self.buttons,
+            inside=self,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2),
+        )
+        theme.changed.connect(self._recolour)
+        self._recolour()
+        self.hide()
+
+    def show_text(self, text: str, tone: NoticeTone | None = None) -> None:
+        """Show `text`; an empty one hides the notice."""
+        if tone is not None and tone != self._tone:
+            self._tone = tone
+            self.setProperty("tone", tone)
+            restyle(self)
+            self._recolour()
+        self.text.setText(text)
+        self.setAccessibleName(text)
+        self.setVisible(bool(text))
+
+    @Slot()
+    def _recolour(self) -> None:
+        icon, colour = _ICONS[self._tone]
+        self._icon.setPixmap(self._theme.pixmap(icon, colour, 16, self.devicePixelRatioF()))
 
 
 class Card(QFrame):
@@ -15,9 +64,7 @@ class Card(QFrame):
         super().__init__(parent)
         self.setProperty("part", "card")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.body = QVBoxLayout(self)
-        self.body.setContentsMargins(padding, padding, padding, padding)
-        self.body.setSpacing(metrics.SPACE_2)
+        self.body = vbox(inside=self, spacing=metrics.SPACE_2, margins=padding)
 
 
 def line(parent: QWidget | None = None, *, vertical: bool = False) -> QFrame:

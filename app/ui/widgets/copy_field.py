@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal, Slot
+from PySide6.QtGui import QDesktopServices, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.fonts import mono_font
@@ -15,7 +15,15 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.badge import Pill
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
-from app.ui.widgets.open_folder import open_folder
+from app.ui.widgets.layout import fill, hbox, vbox
+
+NOT_OPENED = "No program found to open folders. Copy the path instead."
+
+
+def open_folder(folder: Path) -> str | None:
+    """Open `folder`; returns why that is impossible."""
+    return None if QDesktopServices.openUrl(QUrl.fromLocalFile(str(folder))) else NOT_OPENED
+
 
 COPIED_MS = 1400
 MARK_FROM = 380
@@ -75,10 +83,7 @@ class CopyField(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(*((8, 1, 2, 1) if framed else (0, 0, 0, 0)))
         row.setSpacing(4)
-        row.addWidget(self._label, 0 if not framed else 1)
-        row.addWidget(self.mark)
-        row.addWidget(self._copied)
-        row.addWidget(self._button)
+        fill(row, (self._label, 0 if not framed else 1), self.mark, self._copied, self._button)
         if not framed:
             row.addStretch(1)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
@@ -129,15 +134,8 @@ class FolderField(QWidget):
         self.open_button.clicked.connect(self.open)
         self.problem = label("", "error", self)
         self.problem.hide()
-        row = QHBoxLayout()
-        row.setSpacing(metrics.SPACE_2)
-        row.addWidget(self.path, 1)
-        row.addWidget(self.open_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(metrics.SPACE_1)
-        column.addLayout(row)
-        column.addWidget(self.problem)
+        row = hbox((self.path, 1), self.open_button, spacing=metrics.SPACE_2)
+        vbox(row, self.problem, inside=self, spacing=metrics.SPACE_1, margins=0)
 
     @Slot()
     def open(self) -> None:

@@ -1,26 +1,36 @@
-"""The frame of all dialogs: title, content that scrolls if the screen is too small, and a footer with the buttons.
-Dialogs are opened, never executed.
+"""Dialogs: their frame, those that ask a question, and those that ask before their input is discarded.
+
+They are opened, never executed.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import (
     QAbstractSlider,
+    QCheckBox,
     QDialog,
     QFrame,
-    QHBoxLayout,
     QLayout,
-    QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
+from app.ui.tasks import cancel_unless_there
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button, Kind
 from app.ui.widgets.card import line
 from app.ui.widgets.fit_screen import Scrolling, bounded, fit
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import Stretch, fill, hbox, vbox
 
 LEAST_HEIGHT = 72
 """Minimum height of the content, on the smallest screen."""
@@ -42,32 +52,25 @@ class Dialog(QDialog):
         self.title = label(title, "title", self)
         content = QWidget(self)
         content.setProperty("transparent", True)
-        self.body = QVBoxLayout(content)
-        self.body.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_5)
-        self.body.setSpacing(metrics.SPACE_4)
+        self.body = vbox(
+            inside=content,
+            spacing=metrics.SPACE_4,
+            margins=(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_5),
+        )
         self.content_area = Scrolling(content, QSize(0, LEAST_HEIGHT), self)
-        header_frame = QVBoxLayout()
-        header_frame.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, 0)
-        header_frame.addWidget(self.title)
+        header_frame = vbox(self.title, margins=(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, 0))
         footer_frame = QFrame(self)
         footer_frame.setProperty("part", "footer")
-        self.footer = QHBoxLayout(footer_frame)
-        self.footer.setContentsMargins(metrics.SPACE_5, metrics.SPACE_3, metrics.SPACE_5, metrics.SPACE_3)
-        self.footer.setSpacing(metrics.SPACE_2)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(header_frame)
-        column.addWidget(self.content_area, 1)
-        column.addWidget(footer_frame)
+        self.footer = hbox(
+            inside=footer_frame,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_5, metrics.SPACE_3, metrics.SPACE_5, metrics.SPACE_3),
+        )
+        vbox(header_frame, (self.content_area, 1), footer_frame, inside=self, spacing=0, margins=0)
 
     def fill_columns(self, left: QLayout, right: QLayout) -> None:
         """Fill the dialog with a list and the details of its selected item, separated by a line."""
-        columns = QHBoxLayout()
-        columns.setSpacing(0)
-        columns.addLayout(left)
-        columns.addWidget(line(self, vertical=True))
-        columns.addLayout(right, 1)
+        columns = hbox(left, line(self, vertical=True), (right, 1), spacing=0)
         self.body.setContentsMargins(0, metrics.SPACE_4, 0, 0)
         self.body.setSpacing(0)
         self.body.addWidget(line(self))
@@ -98,3 +101,231 @@ class Dialog(QDialog):
             self.content_area.verticalScrollBar().triggerAction(page)
         else:
             super().keyPressEvent(event)
+
+
+_D = TypeVar("_D", bound=QDialog)
+
+
+def opened(window: QWidget, kind: type[_D], key: str = "") -> _D | None:
+    """The dialog of this kind that is open over `window`; `key` tells those apart of which there may be several."""
+    dialogs = (one for one in window.findChildren(kind) if one.parentWidget() is window and one.objectName() == key)
+    return next((one for one in dialogs if not one.isHidden()), None)  # closed ones are deleted a little later
+
+
+def open_once(window: QWidget, kind: type[_D], make: Callable[[], _D], key: str = "") -> _D:
+    """Open a new one, unless one is open: that comes to the front, where a modal one is already."""
+    dialog = opened(window, kind, key)
+    if dialog is not None:
+        if not dialog.isModal():
+            dialog.raise_()
+            dialog.activateWindow()
+        return dialog
+    dialog = make()
+    dialog.setObjectName(key)
+    if dialog.isModal():
+        dialog.open()
+    else:
+        dialog.show()
+    return dialog
+
+
+WIDTH = 440
+
+
+class QuestionText(NamedTuple):
+    """A question's texts, and whether there is anything to confirm."""
+
+    title: str
+    text: str
+    confirm: str
+    possible: bool = True
+
+
+class Question(Dialog):
+    """A title that names the action, what is deleted with it, and two buttons that say what they do."""
+
+    def __init__(
+        self,
+        title: str,
+        text: str,
+        confirm: str,
+        theme: Theme,
+        parent: QWidget | None,
+        *,
+        kind: Kind = "danger",
+        cancel: str = "Cancel",
+    ) -> None:
+        super().__init__(title, theme, parent)
+        self.title.setWordWrap(True)
+        self.text = label(text, "muted", self, wrap=True)
+        self.body.addWidget(self.text)
+        self.cancel = Button(cancel, theme, self)
+        self.confirm = Button(confirm, theme, self, kind=kind)
+        self.option: QCheckBox | None = None
+        self.option_checked = False
+        """Whether the option is checked. A bool, because the box no longer exists once the question is answered."""
+        self._without = self._with = QuestionText(title, text, confirm)
+        fill(self.footer, Stretch(), self.cancel, self.confirm)
+        self.cancel.clicked.connect(self.reject)
+        self.confirm.clicked.connect(self.accept)
+        self.cancel.setDefault(True)
+        self.cancel.setFocus()
+        self.setFixedWidth(WIDTH)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Qt measures wrapped text at the width it would like to have, so a long one would have to be scrolled."""
+        if not event.spontaneous():
+            self.resize(self.sized_for(WIDTH))
+        super().showEvent(event)
+
+    def offer(self, option: str, texts: QuestionText) -> None:
+        """Add an option, checked by default; these are the texts while it is checked."""
+        self._with = texts
+        self.option = QCheckBox(option, self)
+        self.option.setChecked(True)
+        self.body.addWidget(self.option)
+        self.option.toggled.connect(self._show_option)
+        self._show_option(True)
+
+    @Slot(bool)
+    def _show_option(self, option_checked: bool) -> None:
+        texts = self._with if option_checked else self._without
+        self.option_checked = option_checked
+        self.setWindowTitle(texts.title)
+        self.title.setText(texts.title)
+        self.text.setText(texts.text)
+        self.confirm.setText(texts.confirm)
+        self.confirm.setEnabled(texts.possible)
+
+    async def answer(self) -> bool:
+        """Open the dialog and return whether the user confirmed."""
+        return await result_of(self) == QDialog.DialogCode.Accepted
+
+
+async def ask(parent: QWidget, theme: Theme, title: str, text: str, confirm: str, *, kind: Kind = "danger") -> bool:
+    """Ask over `parent`; the waiting task is cancelled if that was closed. The question closes if the task is
+    cancelled.
+    """
+    cancel_unless_there(parent)
+    return await Question(title, text, confirm, theme, parent, kind=kind).answer()
+
+
+async def result_of(dialog: QDialog) -> int:
+    """Open `dialog` and wait until it is finished, without a nested event loop.
+
+    The waiting task is cancelled if the dialog is deleted with its parent, which tells no result.
+    """
+    waiter = _Waiter()
+    dialog.finished.connect(waiter.finish)
+    dialog.destroyed.connect(waiter.cancel)
+    dialog.open()
+    try:
+        return await waiter.future
+    finally:
+        if isValid(dialog) and (not waiter.future.done() or waiter.future.cancelled()):
+            dialog.reject()
+
+
+class _Waiter:
+    """Passes a dialog's result to a future."""
+
+    def __init__(self) -> None:
+        self.future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+    def finish(self, code: int) -> None:
+        if not self.future.done():
+            self.future.set_result(code)
+
+    def cancel(self) -> None:
+        self.future.cancel()
+
+
+@dataclass(frozen=True)
+class DialogOption:
+    """One option: the button's label and kind."""
+
+    text: str
+    kind: Kind = "secondary"
+
+
+class ChoiceDialog(Dialog):
+    """Says what is wrong and offers options; the last one has the focus, and Esc selects none."""
+
+    def __init__(
+        self, title: str, text: str, options: tuple[DialogOption, ...], theme: Theme, parent: QWidget | None
+    ) -> None:
+        super().__init__(title, theme, parent)
+        self.title.setWordWrap(True)
+        self.text = label(text, "muted", self, wrap=True)
+        self.body.addWidget(self.text)
+        self.footer.addStretch(1)
+        self.buttons: list[Button] = []
+        for number, option in enumerate(options, 1):
+            button = Button(option.text, theme, self, kind=option.kind)
+            button.clicked.connect(partial(self.done, number))
+            self.footer.addWidget(button)
+            self.buttons.append(button)
+        self.buttons[-1].setDefault(True)
+        self.buttons[-1].setFocus()
+        self.setFixedWidth(480)
+
+
+async def choose(
+    title: str, text: str, options: tuple[DialogOption, ...], theme: Theme, parent: QWidget | None = None
+) -> DialogOption | None:
+    """The option the user chose; None when the dialog was closed without a choice."""
+    number = await result_of(ChoiceDialog(title, text, options, theme, parent))
+    return options[number - 1] if number else None
+
+
+TITLE, DISCARD, KEEP = "Discard changes?", "Discard", "Keep editing"
+
+
+class EditDialog(Dialog):
+    """`unsaved` is the question's text. Without changes the dialog closes without asking."""
+
+    unsaved = "Your changes have not been saved."
+    _question: Question | None = None
+    _then: Callable[[], None] | None = None
+
+    def has_changes(self) -> bool:
+        """Whether there are unsaved changes that are not being saved now."""
+        raise NotImplementedError
+
+    def reject(self) -> None:
+        """Close if there are no changes, or after the user discards them."""
+        if self.has_changes():
+            self.ask_to_discard()
+        else:
+            super().reject()
+
+    def discard(self) -> None:
+        """Undo what took effect before it was saved; called when the user discards the changes."""
+
+    def ask_to_discard(self, then: Callable[[], None] | None = None) -> None:
+        """Ask, at most once at a time; `then` is called if the user discards the changes."""
+        self._then = then
+        if self._question is not None:
+            self._question.raise_()
+            return
+        self._question = Question(TITLE, self.unsaved, DISCARD, self.theme, self, cancel=KEEP)
+        self._question.finished.connect(self._answered)
+        self._question.open()
+
+    @Slot(int)
+    def _answered(self, result: int) -> None:
+        then, self._then, self._question = self._then, None, None
+        if result == Question.DialogCode.Accepted:
+            self.discard()
+            self.done(Question.DialogCode.Rejected)
+            if then is not None:
+                then()
+
+
+def confirm_discard(window: QWidget, then: Callable[[], None]) -> bool:
+    """True if no dialog over `window` has unsaved changes. Otherwise asks, and calls `then` after Discard."""
+    for dialog in window.findChildren(EditDialog):
+        if not dialog.isHidden() and dialog.has_changes():
+            dialog.ask_to_discard(then)
+            return False
+    return True

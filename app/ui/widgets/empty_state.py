@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
 
 from app.ui.theme import metrics
 from app.ui.theme.icons import mark
@@ -12,6 +12,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.fit_screen import Scrolling
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import Space, Stretch, fill, hbox, vbox
 
 TEXT_WIDTH = 440
 SCROLL_BAR = 14
@@ -44,22 +45,15 @@ class EmptyState(QWidget):
         tile.setFixedSize(64, 64)
         if icon:
             tile.setProperty("part", "tile")
-        inside = QVBoxLayout(tile)
-        inside.setContentsMargins(0, 0, 0, 0)
-        inside.addWidget(self._icon)
+        vbox(self._icon, inside=tile, margins=0)
         self.title = label(title, "heading", content)
         self.title.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.text = label(text, "muted", content, wrap=True)
         self.text.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._text_width = TEXT_WIDTH
-        self.body = QVBoxLayout(content)
-        self.body.setContentsMargins(metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5, metrics.SPACE_5)
-        self.body.setSpacing(metrics.SPACE_2)
-        self.body.addStretch(2)
+        self.body = vbox(Stretch(2), inside=content, spacing=metrics.SPACE_2, margins=metrics.SPACE_5)
         centre = Qt.AlignmentFlag.AlignHCenter
-        self.body.addWidget(tile, 0, centre)
-        self.body.addSpacing(metrics.SPACE_2)
-        self.body.addWidget(self.title, 0, centre)
+        fill(self.body, (tile, 0, centre), Space(metrics.SPACE_2), (self.title, 0, centre))
         self._row = _centred(self.text)
         self.body.addLayout(self._row)
         self.button: Button | None = None
@@ -69,9 +63,7 @@ class EmptyState(QWidget):
             self.body.addSpacing(metrics.SPACE_2)
             self.body.addWidget(self.button, 0, centre)
         self.body.addStretch(3)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(Scrolling(content, LEAST, self))
+        vbox(Scrolling(content, LEAST, self), inside=self, margins=0)
         self.set_text_width(TEXT_WIDTH)
         theme.changed.connect(self._recolour)
         self._recolour()
@@ -103,8 +95,4 @@ class EmptyState(QWidget):
 
 def _centred(widget: QWidget) -> QHBoxLayout:
     """An alignment flag would give a wrapped label the height of one line; stretches do not."""
-    row = QHBoxLayout()
-    row.addStretch(1)
-    row.addWidget(widget)
-    row.addStretch(1)
-    return row
+    return hbox(Stretch(), widget, Stretch())

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.ui.messages import Message, MessageAction, Messages
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import label, plain_tooltip, restyle
+from app.ui.widgets.layout import hbox, vbox
 
 _ICONS = {"danger": ("failed", "danger"), "warning": ("warning", "warning"), "info": ("info", "accent_text")}
 
@@ -29,8 +30,7 @@ class ErrorBar(QFrame):
         self._more = label("", "small", self)
         for words in (self._text, self._advice):
             words.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self._buttons = QHBoxLayout()
-        self._buttons.setSpacing(metrics.SPACE_2)
+        self._buttons = hbox(spacing=metrics.SPACE_2)
         self._dismiss = IconButton("close", "Dismiss", theme, self)
         self._dismiss.clicked.connect(self.dismiss)
         self._lay_out()
@@ -49,18 +49,17 @@ class ErrorBar(QFrame):
             self._messages.withdraw(self._current.key)
 
     def _lay_out(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self._text)
-        words.addWidget(self._advice)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2)
-        row.setSpacing(metrics.SPACE_3)
-        row.addWidget(self._icon)
-        row.addLayout(words, 1)
-        row.addLayout(self._buttons)
-        row.addWidget(self._more)
-        row.addWidget(self._dismiss)
+        words = vbox(self._text, self._advice, spacing=2)
+        hbox(
+            self._icon,
+            (words, 1),
+            self._buttons,
+            self._more,
+            self._dismiss,
+            inside=self,
+            spacing=metrics.SPACE_3,
+            margins=(metrics.SPACE_5, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
+        )
 
     @Slot()
     def _refresh(self) -> None:

@@ -7,13 +7,18 @@ from typing import Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QWidget
 
-from app.ui.widgets.labels import label, restyle
+from app.ui.widgets.labels import label, plain_tooltip, restyle
+from app.ui.widgets.layout import hbox, vbox
 
 
 class LabeledField(QWidget):
     """A label, the control, and below it the help text or, if there is one, the error."""
+
+    help_kind = "faint"
+    help_stays = False
+    """Whether the help text is shown beside an error too."""
 
     def __init__(
         self,
@@ -30,31 +35,27 @@ class LabeledField(QWidget):
         self.title = label(title, "strong", self)
         self.title.setBuddy(control)
         self._error = label("", "error", self, wrap=True)
-        self._help = label(help_text, "faint", self, wrap=True)
+        self._help = label(help_text, self.help_kind, self, wrap=True)
         self._error.hide()
         self._help.setVisible(bool(help_text))
-        self.header = QHBoxLayout()
-        self.header.setContentsMargins(0, 0, 0, 0)
-        self.header.addWidget(self.title)
-        if optional:
-            self.header.addWidget(label("optional", "faint", self))
-        self.header.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(6)
-        column.addLayout(self.header)
-        column.addWidget(control)
-        column.addWidget(self._error)
-        column.addWidget(self._help)
+        self.lay_out(optional=optional)
         if not control.accessibleName():
             control.setAccessibleName(title)
         self._describe()
 
-    def set_help(self, text: str) -> None:
+    def lay_out(self, *, optional: bool) -> None:
+        self.header = hbox(self.title, margins=0)
+        if optional:
+            self.header.addWidget(label("optional", "faint", self))
+        self.header.addStretch(1)
+        vbox(self.header, self.control, self._error, self._help, inside=self, spacing=6, margins=0)
+
+    def set_help(self, text: str, tooltip: str = "") -> None:
         """Replace the help text."""
         self._help_text = text
         self._help.setText(text)
-        self._help.setVisible(bool(text) and not self.error())
+        self._help.setToolTip(plain_tooltip(tooltip))
+        self._help.setVisible(bool(text) and (self.help_stays or not self.error()))
         self._describe()
 
     def help_text(self) -> str:
@@ -76,7 +77,7 @@ class LabeledField(QWidget):
             return
         self._error.setText(message or "")
         self._error.setVisible(bool(message))
-        self._help.setVisible(bool(self._help_text) and not message)
+        self._help.setVisible(bool(self._help_text) and (self.help_stays or not message))
         self._describe()
         typed_into = self.control.focusProxy() or self.control
         typed_into.setProperty("invalid", bool(message))
@@ -115,16 +116,27 @@ class ChoiceField(QComboBox):
 
     def __init__(self, choices: Mapping[Any, str] | Sequence[str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._values: list[Any] = list(choices)
-        self.addItems(list(choices.values()) if isinstance(choices, Mapping) else choices)
+        self.choices: Mapping[Any, str] = {}
+        self.set_choices(choices if isinstance(choices, Mapping) else {text: text for text in choices})
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.currentIndexChanged.connect(self.changed)
 
+    def set_choices(self, choices: Mapping[Any, str]) -> None:
+        """Offer these; the value stays if it is one of them."""
+        value = self.value() if self.choices else None
+        self.choices = choices
+        blocked = self.blockSignals(True)
+        self.clear()
+        self.addItems(list(choices.values()))
+        if value in choices:
+            self.set_value(value)
+        self.blockSignals(blocked)
+
     def value(self) -> Any:
-        return self._values[self.currentIndex()]
+        return list(self.choices)[self.currentIndex()]
 
     def set_value(self, value: Any) -> None:
-        self.setCurrentIndex(self._values.index(value))
+        self.setCurrentIndex(list(self.choices).index(value))
 
     def problem(self) -> None:
         """A choice has none."""

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from msgspec.structs import replace
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance, Slot
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from app.core.fields import Field, declared_at, fields_of, nullable, types_of
 from app.core.record import Record
@@ -18,8 +18,9 @@ from app.core.rules import FieldError
 from app.ui.theme import metrics
 from app.ui.widgets.fields import CheckField, LabeledField
 from app.ui.widgets.labels import label
-from app.ui.widgets.number_field import NumberField
-from app.ui.widgets.text_fields import TextField
+from app.ui.widgets.layout import hbox, vbox
+from app.ui.widgets.number_field import MibField, NumberField
+from app.ui.widgets.text_fields import SizeField, TextField
 
 _R = TypeVar("_R", bound=Record)
 
@@ -46,10 +47,7 @@ class Section(QWidget):
 
     def __init__(self, title: str, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(metrics.SPACE_3)
-        self.column.addWidget(label(title.upper(), "section", self))
+        self.column = vbox(label(title.upper(), "section", self), inside=self, spacing=metrics.SPACE_3, margins=0)
 
     def add(self, *fields: QWidget) -> None:
         """Fields one below the other."""
@@ -58,8 +56,7 @@ class Section(QWidget):
 
     def side_by_side(self, *fields: QWidget) -> None:
         """Add fields on one line, of equal width."""
-        row = QHBoxLayout()
-        row.setSpacing(metrics.SPACE_4)
+        row = hbox(spacing=metrics.SPACE_4)
         for field in fields:
             row.addWidget(field, 1, Qt.AlignmentFlag.AlignTop)
         self.column.addLayout(row)
@@ -89,6 +86,10 @@ class Form(QWidget):
     def __getitem__(self, path: str) -> Any:
         return self._editors[path]
 
+    def paths(self) -> list[str]:
+        """Of its fields, in their order."""
+        return list(self._editors)
+
     def declared(self, path: str) -> Field:
         record, name = declared_at(self._record, path)
         return fields_of(record)[name]
@@ -116,12 +117,26 @@ class Form(QWidget):
         `{bounds}` in the help text stands for the declared bounds.
         """
         title = title or self.declared(path).title
-        control = editor if editor is not None else self._made(path, options)
+        control = editor if editor is not None else self.made(path, **options)
         if "{bounds}" in help_text:
             help_text = help_text.format(bounds=self.declared(path).bounds_text())
         self.bind(path, control)
         self.fields[path] = LabeledField(title, control, self, help_text=help_text, optional=optional)
         return self.fields[path]
+
+    def made(self, path: str, **options: Any) -> Any:
+        """The control of the field's type."""
+        record, name = declared_at(self._record, path)
+        declared = fields_of(record)[name]
+        if types_of(record)[name] is not int:
+            return TextField(self, optional=nullable(record, name), **options)
+        if declared.unit == "bytes":
+            if nullable(record, name):
+                return SizeField(declared.title, self, **options)
+            return MibField(declared.title, *declared.bounds, self, **options)
+        if declared.unit == "port":
+            return NumberField(declared.title, *declared.bounds, self, grouped=False, **options)
+        return NumberField(declared.title, *declared.bounds, self, **{"unit": declared.unit, **options})
 
     def check(self, path: str, title: str = "") -> CheckField:
         """The box of a field that is on or off."""
@@ -171,7 +186,7 @@ class Form(QWidget):
         if field is not None:
             field.control.setFocus()
             self._revealed = field
-            QTimer.singleShot(0, self._scroll_to_revealed)  # After what was expanded has been laid out.
+            QTimer.singleShot(0, self, self._scroll_to_revealed)  # After what was expanded has been laid out.
 
     @Slot()
     def _scroll_to_revealed(self) -> None:
@@ -180,15 +195,6 @@ class Form(QWidget):
             area = area.parentWidget()
         if area is not None and self._revealed is not None:
             area.ensureWidgetVisible(self._revealed)
-
-    def _made(self, path: str, options: dict[str, Any]) -> QWidget:
-        record, name = declared_at(self._record, path)
-        declared = fields_of(record)[name]
-        if types_of(record)[name] is not int:
-            return TextField(self, optional=nullable(record, name), **options)
-        if declared.unit == "port":
-            return NumberField(declared.title, *declared.bounds, self, grouped=False, **options)
-        return NumberField(declared.title, *declared.bounds, self, **{"unit": declared.unit, **options})
 
     @Slot()
     def _edited(self) -> None:

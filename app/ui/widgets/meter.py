@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSize, Qt, Slot
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QAccessible, QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
@@ -19,7 +19,7 @@ class Meter(QWidget):
         self._name, self._theme = name, theme
         self._used, self._limit = 0, 0
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.update)
 
     def set_use(self, used: int, limit: int) -> None:
         """A `limit` of 0 means no limit."""
@@ -43,7 +43,3 @@ class Meter(QWidget):
             rect.setWidth(max(4.0, rect.width() * min(1.0, self._used / self._limit)))
             painter.setBrush(QColor(tokens.warning_fill if self._used >= self._limit else tokens.accent))
             painter.drawRoundedRect(rect, 2, 2)
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.update()

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeyEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QAbstractSpinBox, QLineEdit, QWidget
 
+from app.core.sizes import MIB, exact_size
 from app.ui.theme.metrics import CONTROL, SPACE_2
 from app.ui.widgets.labels import label
 from app.ui.widgets.text_fields import quoted
@@ -53,7 +54,7 @@ class NumberField(QAbstractSpinBox):
         # Qt reads what a screen reader is told from properties of these names.
         self.setProperty("minimum", low)
         self.setProperty("maximum", high)
-        self.set_value(low)
+        self._set_number(low)
         self.lineEdit().textChanged.connect(self._edited)
         self.editingFinished.connect(self._tidy)
 
@@ -65,13 +66,11 @@ class NumberField(QAbstractSpinBox):
 
     def value(self) -> int:
         """The number as typed, in range or not; the last one that was in range where the text is no number."""
-        number = self._parsed()
-        return self._valid if number is None else number
+        return self._number()
 
     def set_value(self, value: int) -> None:
         """A number out of range is shown too, and is a problem."""
-        self.lineEdit().setText(self._formatted(value))
-        self._edited()
+        self._set_number(value)
 
     def problem(self) -> str | None:
         """Why the text cannot be saved; None if it can."""
@@ -94,12 +93,12 @@ class NumberField(QAbstractSpinBox):
 
     def stepBy(self, steps: int) -> None:
         """Step from the number typed, into the range."""
-        self.set_value(max(self._low, min(self._high, self.value() + steps * self._step)))
+        self._set_number(max(self._low, min(self._high, self._number() + steps * self._step)))
         self.lineEdit().selectAll()
 
     def stepEnabled(self) -> QAbstractSpinBox.StepEnabledFlag:
         """Not beyond an end of the range."""
-        value = self.value()
+        value = self._number()
         found = QAbstractSpinBox.StepEnabledFlag.StepNone
         if value < self._high:
             found |= QAbstractSpinBox.StepEnabledFlag.StepUpEnabled
@@ -158,12 +157,20 @@ class NumberField(QAbstractSpinBox):
             text = text[: -len(self._plural)].rstrip()
         return int(text.replace(",", "")) if _NUMBER.fullmatch(text) else None
 
+    def _number(self) -> int:
+        number = self._parsed()
+        return self._valid if number is None else number
+
+    def _set_number(self, number: int) -> None:
+        self.lineEdit().setText(self._formatted(number))
+        self._edited()
+
     @Slot()
     def _edited(self) -> None:
         if self.problem() is None:
-            self._valid = self.value()
+            self._valid = self._number()
             self.setProperty("value", self._valid)
-        unit = self._singular if self.value() == 1 else self._plural
+        unit = self._singular if self._number() == 1 else self._plural
         if unit != self._unit.text():
             self._unit.setText(unit)
             self._place_unit()
@@ -172,5 +179,29 @@ class NumberField(QAbstractSpinBox):
     @Slot()
     def _tidy(self) -> None:
         """Write a number as the program does, once it is typed."""
-        if self.problem() is None and self.text() != self._formatted(self.value()):
-            self.set_value(self.value())
+        if self.problem() is None and self.text() != self._formatted(self._number()):
+            self._set_number(self._number())
+
+
+class MibField(NumberField):
+    """Bytes, as whole MiB; a size that is not whole MiB is kept until another number is typed. `low` and `high` are
+    bytes.
+    """
+
+    def __init__(self, title: str, low: int, high: int, parent: QWidget | None = None, *, step: int = 1) -> None:
+        least, most = max(1, low // MIB), high // MIB
+        bounds = f"{exact_size(least * MIB)} to {exact_size(most * MIB)}"
+        self._size = low
+        super().__init__(title, least, most, parent, unit="MiB", step=step, bounds_text=bounds)
+
+    def value(self) -> int:
+        number = self._number()
+        return self._size if number == _whole_mib(self._size) else number * MIB
+
+    def set_value(self, value: int) -> None:
+        self._size = value
+        self._set_number(_whole_mib(value))
+
+
+def _whole_mib(size: int) -> int:
+    return max(1, round(size / MIB))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, Qt, Slot
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QEnterEvent, QFocusEvent, QKeyEvent
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
@@ -18,7 +18,7 @@ class PaintedButton(QAbstractButton):
         self.theme = theme
         self._by_keyboard = False
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.update)
 
     @property
     def ringed(self) -> bool:
@@ -43,8 +43,4 @@ class PaintedButton(QAbstractButton):
 
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
-        self.update()
-
-    @Slot()
-    def _repaint(self) -> None:
         self.update()

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal, Slot
 from PySide6.QtGui import QAccessible
-from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QFrame, QHBoxLayout, QToolButton, QWidget
+from PySide6.QtWidgets import QAbstractButton, QButtonGroup, QFrame, QToolButton, QWidget
+
+from app.ui.widgets.layout import hbox
 
 
 class Segmented(QFrame):
@@ -22,9 +24,7 @@ class Segmented(QFrame):
         self.setProperty("compact", compact)
         self._group = QButtonGroup(self)
         self._buttons: dict[str, _Choice] = {}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(2, 2, 2, 2)
-        row.setSpacing(2)
+        row = hbox(inside=self, spacing=2, margins=2)
         for key, title in choices:
             button = _Choice(self)
             button.setText(title)

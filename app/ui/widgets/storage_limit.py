@@ -8,7 +8,7 @@ from app.core.model import StorageUse, WhenFull
 from app.core.sizes import exact_size
 from app.core.text import size_text
 from app.ui.theme.theme import Theme
-from app.ui.widgets.question import ask
+from app.ui.widgets.dialog import ask
 
 
 async def confirm_storage_limit(

@@ -31,7 +31,7 @@ class Switch(CheckField):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.toggled.connect(self._start_glide)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.update)
 
     def _get_place(self) -> float:
         return self._place
@@ -118,7 +118,3 @@ class Switch(CheckField):
         self._glide.setStartValue(self._place)
         self._glide.setEndValue(float(on))
         self._glide.start()
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.update()

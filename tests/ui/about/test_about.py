@@ -136,12 +136,12 @@ class TestAbout:
     async def test_the_sidebar_opens_it_once_and_settings_lead_there(self, tmp_path: Path) -> None:
         async with shown(tmp_path) as (_, window):
             window.sidebar.about_button.click()
-            window.about.command.trigger()
+            window.commands.about.trigger()
             await settle()
             (dialog,) = window.findChildren(AboutDialog)
             dialog.reject()
             await settle()
-            assert window.about.command.menuRole() is QAction.MenuRole.AboutRole
+            assert window.commands.about.menuRole() is QAction.MenuRole.AboutRole
             window.open_settings()
             (settings,) = window.findChildren(SettingsDialog)
             assert settings.about_button.text() == "About Hookline 1.2.3"
@@ -204,7 +204,7 @@ class TestStartAtSignIn:
         for on in (True, False):
             dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
             dialog.open()
-            start = dialog.window_section.start
+            start = dialog.window_form.start
             await until(start.switch.isEnabled)
             assert start.switch.isChecked() is not on
             start.switch.click()
@@ -219,7 +219,7 @@ class TestStartAtSignIn:
         (tmp_path / "autostart").write_text("in the way")
         dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
         dialog.open()
-        start = dialog.window_section.start
+        start = dialog.window_form.start
         await until(start.switch.isEnabled)
         start.switch.setFocus()
         start.switch.click()
@@ -240,8 +240,8 @@ class TestStartAtSignIn:
         desk.services = desk.with_services(autostart=Portable(tmp_path / "hookline.portable"))
         dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
         dialog.open()
-        start = dialog.window_section.start
-        await until(lambda: "portable mode" in start.text.text())
+        start = dialog.window_form.start
+        await until(lambda: "portable mode" in start.help_text())
         assert not start.switch.isEnabled()
         assert "portable mode" in start.switch.accessibleDescription()
         dialog.reject()
@@ -251,13 +251,14 @@ class TestStartAtSignIn:
         DesktopEntry(tmp_path / "autostart", StartCommand([other])).set(True)
         dialog = SettingsDialog(desk.services, desk.theme, desk.tasks, window)
         dialog.open()
-        start = dialog.window_section.start
+        start = dialog.window_form.start
         await until(start.switch.isEnabled)
         assert not start.switch.isChecked()
-        assert start.text.text().startswith("Another command starts at sign-in: /home/ann/Downloads/")
-        assert other in start.text.toolTip().replace("\n", "")
+        assert start.help_text().startswith("Another command starts at sign-in: /home/ann/Downloads/")
+        (said,) = (one for one in start.findChildren(QLabel) if one.text() == start.help_text())
+        assert other in said.toolTip().replace("\n", "")
         start.switch.click()
         await until(lambda: not desk.tasks.running())
         assert start.switch.isChecked()
-        assert start.text.toolTip() == ""
+        assert said.toolTip() == ""
         dialog.reject()

@@ -9,8 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
 from app.core.rules import FREE_ENDPOINTS
-from app.ui.commands.command import Command
-from app.ui.commands.command_button import ActionButton, CommandButton
+from app.ui.commands.command import ActionButton, Command, CommandButton
 from app.ui.theme.theme import Theme
 from tests.ui.desk import shown
 from tests.ui.waiting import notice, until

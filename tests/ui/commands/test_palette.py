@@ -14,8 +14,7 @@ from app.core.links import link_to_request
 from app.core.model import Plan
 from app.core.search.query import Word
 from app.ui.commands.palette import Palette
-from app.ui.commands.palette_entry import RECENT_KEPT, RECENT_KEY, RecentEntries
-from app.ui.commands.palette_rows import ROW
+from app.ui.commands.palette_rows import RECENT_KEPT, RECENT_KEY, ROW, RecentEntries
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.request.body.code.code_view import CodeView
 from app.ui.requests.filter.saved import SavedFilters

@@ -74,7 +74,7 @@ class TestContent:
             gone = Command("Gone", Theme(), window, run=window.close, keys=("G",))
             gone.setVisible(False)
             window.commands.registry.add(extra, gone)
-            window.commands.shortcuts.open()
+            window.commands.open_shortcuts()
             told = {row.text: row.keys for rows in shortcut_rows(window.commands.registry).values() for row in rows}
             assert told["Replay & more"] == (("R",),)
             assert told["Open"] == (("Enter",),)
@@ -169,7 +169,7 @@ class TestUnnamed:
 class TestScrolling:
     async def test_its_keys_scroll_while_the_line_has_the_keyboard(self, window: MainWindow) -> None:
         window.resize(960, 600)
-        window.commands.shortcuts.open()
+        window.commands.open_shortcuts()
         dialog = sheets(window)[0]
         await settle()
         bar, key = dialog.area.verticalScrollBar(), Qt.Key

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QMenu
 from app.core.delivery import Delivery
 from app.core.model import Endpoint
 from app.core.target import TargetDraft
-from app.ui.comparison import runner
+from app.ui.comparison import dialog as dialog_module
 from app.ui.comparison.aligned_text import add_ignore_actions
 from app.ui.comparison.choice import TOO_FEW, ComparisonChoices, compare_command
 from app.ui.comparison.compared_list import TICK_MS
@@ -208,8 +208,8 @@ async def test_nothing_to_compare_and_all_the_same_are_said(tmp_path: Path) -> N
 
 
 async def test_it_stops_after_many_requests_until_asked(tmp_path: Path, monkeypatch: Any) -> None:
-    monkeypatch.setattr(runner, "PAGE", 1)
-    monkeypatch.setattr(runner, "STEP", 2)
+    monkeypatch.setattr(dialog_module, "PAGE", 1)
+    monkeypatch.setattr(dialog_module, "STEP", 2)
 
     async with shown(tmp_path) as (desk, window):
         endpoint = await deliveries.two_targets(desk.store)

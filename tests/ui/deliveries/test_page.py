@@ -15,7 +15,8 @@ from app.core.delivery import Delivery, DeliveryFilter
 from app.core.ids import uuid7_us
 from app.core.model import DeliveryState, Endpoint
 from app.core.text import clock_time, day_text, exact_time
-from app.ui.deliveries import commands, pager
+from app.ui.deliveries import page as page_module
+from app.ui.deliveries import pager
 from app.ui.deliveries.page import BESIDE_TEXT
 from app.ui.deliveries.table import DETAIL, ENDPOINT, METHOD, REQUEST, STATE, STATUS, TARGET
 from app.ui.deliveries.table import QUEUED as QUEUED_COLUMN
@@ -23,7 +24,7 @@ from app.ui.deliveries.words import NOT_FAILED, REQUEST_DELETED, no_retry
 from app.ui.request.tabs.tabs import DELIVERIES
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import ALL_DELIVERIES, DASHBOARD
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from tests.deliveries import NOT_SENT, REFUSED, STATUS_500, expired, finish, not_sent
 from tests.factories import attempt
 from tests.ui.desk import Desk, shown
@@ -422,7 +423,7 @@ class TestCommands:
     async def test_all_that_match_are_counted_and_many_only_retried_after_a_question(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(commands, "ASKED_FROM", 1)
+        monkeypatch.setattr(page_module, "ASKED_FROM", 1)
 
         async with shown(tmp_path) as (desk, window):
             one, two = await forwarding(desk), await forwarding(desk)

@@ -15,7 +15,7 @@ from app.ui.desktop.desktop_integration import MISSES
 from app.ui.desktop.text import tooltip
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
-from app.ui.settings.window import WindowSection
+from app.ui.settings.window import WindowForm
 from tests.ui.desktop.recording import RecordingTray, TrayDesk, with_tray
 from tests.ui.waiting import activate, settle, until
 
@@ -209,15 +209,15 @@ class TestMinimizedStart:
 
 class TestSettings:
     @staticmethod
-    def section(shown: TrayDesk) -> WindowSection:
+    def section(shown: TrayDesk) -> WindowForm:
         shown.window.open_settings()
-        return shown.window.findChildren(SettingsDialog)[-1].window_section
+        return shown.window.findChildren(SettingsDialog)[-1].window_form
 
     async def test_what_closing_does_is_chosen_there_and_in_force_at_once(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path) as shown:
-            closing = self.section(shown).closing
-            assert closing.choice.isEnabled()
-            closing.choice.setCurrentIndex(1)
+            closing = self.section(shown)["on_close"]
+            assert closing.isEnabled()
+            closing.setCurrentIndex(1)
             await until(lambda: shown.desk.settings.on_close == "tray")
             shown.window.findChildren(SettingsDialog)[-1].reject()
             shown.window.close()
@@ -226,13 +226,13 @@ class TestSettings:
     async def test_without_a_tray_it_is_not_offered_until_one_comes(self, tmp_path: Path) -> None:
         async with with_tray(tmp_path, RecordingTray(there=False)) as shown:
             section = self.section(shown)
-            assert not section.closing.choice.isEnabled()
-            assert "no system tray" in section.closing.text.text()
+            assert not section["on_close"].isEnabled()
+            assert "no system tray" in section.fields["on_close"].help_text()
             assert not section.notifications.button.isEnabled()
-            assert "Notifications are not available" in section.notifications.text.text()
+            assert "Notifications are not available" in section.notifications.help_text()
             shown.tray.there = True
             shown.window.desktop.check_tray()
-            assert section.closing.choice.isEnabled()
+            assert section["on_close"].isEnabled()
             assert section.notifications.button.isEnabled()
 
     async def test_a_notification_can_be_tried(self, tmp_path: Path) -> None:

@@ -17,8 +17,8 @@ from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import DASHBOARD
 from app.ui.shell.sidebar_rows import EndpointRow
+from app.ui.widgets.dialog import Question
 from app.ui.widgets.labels import ElidedLabel
-from app.ui.widgets.question import Question
 from tests.ui.desk import Desk, shown
 from tests.ui.waiting import settle, until, wait_for_widget
 

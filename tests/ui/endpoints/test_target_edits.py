@@ -132,6 +132,7 @@ async def test_changes_made_elsewhere_are_followed_unless_the_user_changed_the_s
 async def test_errors_come_in_the_order_of_the_form(scene: Scene) -> None:
     item = scene.edits.items[1]
     item.draft = replace(item.draft, url="ftp://x", parallel=0, set_headers=(("bad name", "1"),), client_key="k.pem")
+    item.paths = ["url", "parallel", "set_headers", "client_key"]
     errors = scene.edits.errors()
     assert [error.field for _, error in errors] == ["url", "parallel", "set_headers", "client_key"]
     assert all(one is item for one, _ in errors)

@@ -15,7 +15,7 @@ from app.core.errors import InvalidFieldsError, StorageUnavailableError
 from app.core.rules import FieldError
 from app.core.target import RetryRule, TargetDraft
 from app.ui.endpoints.targets.targets_dialog import TargetsDialog
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from tests import deliveries
 from tests.ui.desk import Desk
 from tests.ui.targets_dialogs import A, B, C, dialog_of

@@ -12,8 +12,7 @@ from PySide6.QtGui import QColor, QGuiApplication, QImage
 
 from app.core.settings import Settings
 from app.core.tunnel.tunnel import TunnelState
-from app.ui.qr.code import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, modules_of
-from app.ui.qr.dialog import PictureError, QrDialog, is_loopback
+from app.ui.qr.dialog import DARK, FILE_SCALE, LIGHT, QUIET_ZONE, PictureError, QrDialog, is_loopback, modules_of
 from app.ui.shell.main_window import MainWindow
 from tests.ui.desk import Desk, shown
 from tests.ui.tunnels import URL

@@ -17,7 +17,7 @@ from app.core.replay.spec import (
     ReplaySpec,
     ReplayState,
 )
-from app.ui.replay.body_text import EditableText, editable_text
+from app.ui.replay.editable_request import EditableText, editable_text
 from app.ui.replay.replay_text import counts_text, is_single, plan_text, speed_text, title_text, with_bars
 from app.ui.widgets.text_fields import header_lines, parse_headers
 

@@ -11,12 +11,12 @@ from PySide6.QtWidgets import QApplication
 
 from app.core.replay.spec import ReplayState
 from app.core.target import TargetDraft
-from app.ui.commands.command_button import ActionButton
+from app.ui.commands.command import ActionButton
 from app.ui.replay.replay_editor import BODY, HEADERS, ReplayEditor
 from app.ui.replay.replay_many_dialog import ReplayManyDialog
+from app.ui.replay.replay_progress_area import ReplaysDialog
 from app.ui.replay.replay_text import NO_URL
-from app.ui.replay.replays_dialog import ReplaysDialog
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from tests.ui.desk import shown as shown_window
 from tests.ui.replay.replay_desk import page_with_target, target
 from tests.ui.requests.page_desk import PageDesk, click_row, open_body
@@ -174,17 +174,15 @@ async def test_the_form_for_many_counts_what_it_will_send_and_starts_it(tmp_path
         await shown.reload()
         await focus_list(shown)
         QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
-        form = await wait_for_widget(ReplayManyDialog, shown.page)
-        await until(lambda: form.start.text() == "Replay 5 requests")
-        form.pace.times.set_value(2)
-        assert "Each is sent 2 times: 10 in all." in form.plan.text()
-        form.faults.shares["drop"].setText("200")
-        form.faults.shares["drop"].textEdited.emit("200")
-        assert form.fields["faults.drop"].error()
-        assert not form.start.isEnabled()
-        form.faults.shares["drop"].setText("0")
-        form.faults.shares["drop"].textEdited.emit("0")
-        form.start.click()
+        dialog = await wait_for_widget(ReplayManyDialog, shown.page)
+        await until(lambda: dialog.start.text() == "Replay 5 requests")
+        dialog.form["times"].set_value(2)
+        assert "Each is sent 2 times: 10 in all." in dialog.plan.text()
+        dialog.form["faults.drop"].setText("200")
+        assert dialog.form.fields["faults.drop"].error()
+        assert not dialog.start.isEnabled()
+        dialog.form["faults.drop"].setText("0")
+        dialog.start.click()
         await until(lambda: len(received.requests) == 10)
 
 
@@ -193,18 +191,18 @@ async def test_the_form_for_many_asks_for_a_url_where_there_is_no_target(shown: 
     await shown.reload()
     await focus_list(shown)
     QTest.keyClick(shown.list, Qt.Key.Key_R, CTRL | SHIFT)
-    form = await wait_for_widget(ReplayManyDialog, shown.page)
-    await until(form.destination.url.hasFocus)
-    await until(lambda: form.start.text() == "Replay 3 requests")
-    assert form.plan.text() == form.start.toolTip() == NO_URL
-    assert form.fields["destination.url"].error() == ""
-    assert not form.start.isEnabled()
-    QTest.keyClick(form, Qt.Key.Key_Return, CTRL)
-    assert form.fields["destination.url"].error() == NO_URL
-    QTest.keyClicks(form.destination.url, "http://127.0.0.1:9/")
-    assert form.plan.text().startswith("Sends 3 requests")
-    assert form.start.isEnabled()
-    form.reject()
+    dialog = await wait_for_widget(ReplayManyDialog, shown.page)
+    await until(dialog.form["destination.url"].hasFocus)
+    await until(lambda: dialog.start.text() == "Replay 3 requests")
+    assert dialog.plan.text() == dialog.start.toolTip() == NO_URL
+    assert dialog.form.fields["destination.url"].error() == ""
+    assert not dialog.start.isEnabled()
+    QTest.keyClick(dialog, Qt.Key.Key_Return, CTRL)
+    assert dialog.form.fields["destination.url"].error() == NO_URL
+    QTest.keyClicks(dialog.form["destination.url"], "http://127.0.0.1:9/")
+    assert dialog.plan.text().startswith("Sends 3 requests")
+    assert dialog.start.isEnabled()
+    dialog.reject()
 
 
 async def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(tmp_path: Path) -> None:
@@ -221,9 +219,9 @@ async def test_the_bar_shows_the_progress_pauses_and_keeps_the_summary(tmp_path:
         options = window.requests.commands.selected.edit_replay
         await until(lambda: options.text() == "Replay 3 requests with options…")
         options.trigger()
-        form = await wait_for_widget(ReplayManyDialog, window)
-        await until(lambda: form.start.text() == "Replay 3 requests")
-        form.start.click()
+        dialog = await wait_for_widget(ReplayManyDialog, window)
+        await until(lambda: dialog.start.text() == "Replay 3 requests")
+        dialog.start.click()
         await until(lambda: bar.isVisible() and "of 3" in bar.title.text())
         bar.pause.click()
         await until(lambda: bar.title.text().startswith("Replay paused"))

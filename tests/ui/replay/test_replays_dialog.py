@@ -7,8 +7,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QWidget
 
 from app.core.replay.spec import ChosenRequests, ReplaySpec
-from app.ui.replay.replay_tracker import ReplayTracker
-from app.ui.replay.replays_dialog import ReplaysDialog
+from app.ui.replay.replay_progress_area import ReplaysDialog, ReplayTracker
 from tests.ui.desk import open_desk
 from tests.ui.replay.replay_desk import target
 from tests.ui.waiting import until

@@ -10,8 +10,7 @@ from PySide6.QtCore import QRect
 from PySide6.QtGui import QColor, QFontMetrics, QImage, QPainter
 from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
-from app.ui.requests.list.delegate import PROVIDER_LEFT, ROW
-from app.ui.requests.list.provider_icons import ground_of
+from app.ui.requests.list.delegate import PROVIDER_LEFT, ROW, ground_of
 from app.ui.theme.fonts import SMALL, ui_font
 from app.ui.theme.tokens import LIGHT
 from tests.ui.requests.page_desk import PageDesk, open_page

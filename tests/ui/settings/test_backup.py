@@ -15,9 +15,9 @@ from pytestqt.qtbot import QtBot
 from app.core.backup import BackupContents, BackupStep
 from app.core.clock import parse_rfc3339
 from app.db.sqlite.backup.restore import STAGED_NAME
-from app.ui.settings import backup as module
-from app.ui.settings.backup import BackupRows, question_text
-from app.ui.widgets.question import Question
+from app.ui.settings import storage as module
+from app.ui.settings.storage import BackupRows, question_text
+from app.ui.widgets.dialog import Question
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import settle, until
 

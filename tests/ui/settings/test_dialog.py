@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from msgspec.structs import replace
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QStyle, QStyleOptionFrame, QWidget
 from pytestqt.qtbot import QtBot
@@ -17,7 +18,9 @@ from app.core.rules import plan_refusal
 from app.core.settings import Settings
 from app.core.sizes import KIB, MIB
 from app.ui.settings.dialog import SettingsDialog, changes_text
+from app.ui.settings.rows import SavedSettings
 from app.ui.settings.storage import storage_text
+from app.ui.widgets.fit_screen import FormScroll
 from tests import deliveries
 from tests.ui.desk import Desk, open_desk
 from tests.ui.waiting import activate, settle, until
@@ -42,10 +45,9 @@ class TestSettings:
     async def test_saving_applies_what_changed(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
         assert not dialog.save_button.isEnabled()
-        dialog.network.port.set_value(9000)
-        dialog.network.body_limit.set_value(5)
-        dialog.network.base_url.setText("https://x.trycloudflare.com")
-        dialog.network.base_url.textEdited.emit("")
+        dialog.form["port"].set_value(9000)
+        dialog.form["body_limit"].set_value(5 * MIB)
+        dialog.form["base_url"].setText("https://x.trycloudflare.com")
         assert dialog.save_button.isEnabled()
         dialog.save_button.click()
         await until(lambda: desk.settings.port == 9000)
@@ -57,14 +59,14 @@ class TestSettings:
         desk.settings, desk.overridden = Settings(port=9000, base_url="https://x.example"), {"port": 8787}
         dialog = open_settings(desk, window)
         await settle()
-        row = dialog.network.row("port")
+        row = dialog.form.rows["port"]
         assert row.override.isVisible()
         assert row.override.text() == "For this run only. The saved value is 8787."
-        assert not dialog.network.row("base_url").override.isVisible()
-        assert not dialog.network.row("base_url").keep_box.isVisible()
+        assert not dialog.form.rows["base_url"].override.isVisible()
+        assert not dialog.form.rows["base_url"].keep_box.isVisible()
         assert not dialog.save_button.isEnabled()
-        dialog.network.port.setFocus()
-        QTest.keyClick(dialog.network.port, Qt.Key.Key_Tab)
+        dialog.form["port"].setFocus()
+        QTest.keyClick(dialog.form["port"], Qt.Key.Key_Tab)
         assert dialog.focusWidget() is row.keep_box
         row.keep_box.click()
         assert dialog.has_changes()
@@ -80,16 +82,16 @@ class TestSettings:
         desk.settings, desk.overridden = Settings(base_url="https://x.example"), {"base_url": None}
         dialog = open_settings(desk, window)
         await settle()
-        row = dialog.network.row("base_url")
+        row = dialog.form.rows["base_url"]
         assert row.override.text() == "For this run only. No value is saved."
         row.keep_box.click()
-        dialog.network.base_url.selectAll()
-        QTest.keyClicks(dialog.network.base_url, "https://y.example")
+        dialog.form["base_url"].selectAll()
+        QTest.keyClicks(dialog.form["base_url"], "https://y.example")
         assert not row.override.isVisible()
-        assert dialog.kept() == []
+        assert dialog.form.kept() == []
         assert dialog.save_button.isEnabled()
-        dialog.network.base_url.selectAll()
-        QTest.keyClicks(dialog.network.base_url, "https://x.example")
+        dialog.form["base_url"].selectAll()
+        QTest.keyClicks(dialog.form["base_url"], "https://x.example")
         assert row.override.isVisible()
         assert not dialog.save_button.isEnabled()
         dialog.reject()
@@ -98,7 +100,7 @@ class TestSettings:
     async def test_the_example_of_a_url_is_not_cut(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
         await settle()
-        field = dialog.network.base_url
+        field = dialog.form["base_url"]
         option = QStyleOptionFrame()
         field.initStyleOption(option)
         room = field.style().subElementRect(QStyle.SubElement.SE_LineEditContents, option, field)
@@ -113,14 +115,14 @@ class TestSettings:
         rows = range(picture.height())
         blank = next(x for x in range(picture.width()) if any(picture.pixel(x, y) != ground for y in rows))
         assert blank <= 2
-        assert dialog.about_button.x() == dialog.storage.x()
+        assert dialog.about_button.x() == dialog.storage.mapTo(dialog.about_button.parentWidget(), QPoint()).x()
         dialog.about_button.setFocus(Qt.FocusReason.TabFocusReason)
         assert dialog.about_button.grab().toImage() != picture, "the focus is seen"
         dialog.reject()
 
     async def test_what_takes_effect_at_once_is_said_once(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
-        await until(dialog.window_section.start.switch.isEnabled)
+        await until(dialog.window_form.start.switch.isEnabled)
         said = [one.text() for one in dialog.findChildren(QLabel) if "effect at once" in one.text()]
         assert said == ["These settings take effect at once."]
         dialog.reject()
@@ -128,18 +130,18 @@ class TestSettings:
     async def test_enter_in_a_field_saves_and_leaves_the_keyboard_there(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
         await activate(dialog)
-        dialog.network.port.setFocus()
-        dialog.network.port.set_value(9000)
-        QTest.keyClick(dialog.network.port, Qt.Key.Key_Return)
+        dialog.form["port"].setFocus()
+        dialog.form["port"].set_value(9000)
+        QTest.keyClick(dialog.form["port"], Qt.Key.Key_Return)
         await until(lambda: desk.settings.port == 9000)
         await until(dialog.network.isEnabled)
-        assert dialog.focusWidget() is dialog.network.port
+        assert dialog.focusWidget() is dialog.form["port"]
         dialog.reject()
 
     async def test_tab_goes_through_the_fields_as_they_are_read(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
         await settle()
-        first = dialog.window_section.choice
+        first = dialog.window_form["theme"]
         visited: list[QWidget] = [first]
         first.setFocus()
         while dialog.focusWidget() is not first or len(visited) == 1:
@@ -147,8 +149,7 @@ class TestSettings:
             visited.append(dialog.focusWidget())
             assert len(visited) < 40
         visited.pop()
-        storage = dialog.storage
-        assert {storage.limit.limit, storage.limit.when_full, storage.run_button} < set(visited)
+        assert {dialog.form["storage_limit"], dialog.form["when_full"], dialog.storage.run_button} < set(visited)
         places = [one.mapTo(dialog, one.rect().center()) for one in visited]
         assert places == sorted(places, key=lambda at: (at.y() // 8, at.x()))
         dialog.reject()
@@ -157,7 +158,7 @@ class TestSettings:
         dialog = open_settings(desk, window)
         dialog.resize(640, 400)
         await settle()
-        bar, port = dialog._area.verticalScrollBar(), dialog.network.port
+        bar, port = dialog.findChildren(FormScroll)[0].verticalScrollBar(), dialog.form["port"]
         port.setFocus()
         before = bar.value()
         QTest.keyClick(port, Qt.Key.Key_PageDown)
@@ -174,30 +175,29 @@ class TestSettings:
 
         desk.services = desk.with_services(apply_settings=refuse)
         dialog = open_settings(desk, window)
-        dialog.network.port.set_value(9000)
+        dialog.form["port"].set_value(9000)
         dialog.save_button.click()
-        row = dialog.network.row("port")
+        row = dialog.form.rows["port"]
         await until(row.error)
         assert row.error() == "Port 9000 is already in use by node (pid 42). Choose another port."
-        assert dialog.network.port.value() == 9000
+        assert dialog.form["port"].value() == 9000
         assert desk.settings.port == 8787
-        dialog.network.port.set_value(9001)
+        dialog.form["port"].set_value(9001)
         assert row.error() == ""
         assert dialog.save_button.isEnabled()
         dialog.reject()
 
     async def test_what_breaks_a_rule_is_said_while_typing(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
-        dialog.network.base_url.setText("ftp://x")
-        dialog.network.base_url.textEdited.emit("")
-        assert "http" in dialog.network.row("base_url").error()
+        dialog.form["base_url"].setText("ftp://x")
+        assert "http" in dialog.form.rows["base_url"].error()
         assert not dialog.save_button.isEnabled()
         dialog.reject()
 
     async def test_a_limit_in_bytes_is_not_rounded_by_saving_something_else(self, window: QWidget, desk: Desk) -> None:
         desk.settings = Settings(body_limit=3 * MIB + 12345)
         dialog = open_settings(desk, window)
-        dialog.network.port.set_value(9000)
+        dialog.form["port"].set_value(9000)
         dialog.save_button.click()
         await until(lambda: desk.settings.port == 9000)
         assert desk.settings.body_limit == 3 * MIB + 12345
@@ -206,11 +206,11 @@ class TestSettings:
     async def test_the_disk_reserve_is_saved_in_bytes(self, window: QWidget, desk: Desk) -> None:
         desk.settings = Settings(disk_reserve=300 * MIB + 5)
         dialog = open_settings(desk, window)
-        dialog.network.port.set_value(9000)
+        dialog.form["port"].set_value(9000)
         dialog.save_button.click()
         await until(lambda: desk.settings.port == 9000)
         assert desk.settings.disk_reserve == 300 * MIB + 5
-        dialog.storage.reserve.set_value(512)
+        dialog.form["disk_reserve"].set_value(512 * MIB)
         dialog.save_button.click()
         await until(lambda: desk.settings.disk_reserve == 512 * MIB)
         dialog.reject()
@@ -222,56 +222,58 @@ class TestSettings:
         (queued,) = await deliveries.queued(desk.store, endpoint)
         await deliveries.deliver(desk.store, queued, bytes(300 * KIB))
         dialog = open_settings(desk, window)
-        row = dialog.storage.row("response_limit")
-        assert row.text.text().endswith(" 300 KiB used.")
-        assert dialog.storage.responses.value() == 1024
-        dialog.storage.responses.set_value(16)
+        row = dialog.form.rows["response_limit"]
+        assert row.help_text().endswith(" 300 KiB used.")
+        assert dialog.form["response_limit"].value() == 1024 * MIB
+        dialog.form["response_limit"].set_value(16 * MIB)
         dialog.save_button.click()
         await until(lambda: desk.settings.response_limit == 16 * MIB)
         dialog.reject()
 
     async def test_the_theme_takes_effect_at_once(self, window: QWidget, desk: Desk) -> None:
         dialog = open_settings(desk, window)
-        dialog.window_section.choice.setCurrentIndex(2)
+        dialog.window_form["theme"].setCurrentIndex(2)
         assert desk.theme.is_dark
         await until(lambda: desk.settings.theme == "dark")
-        dialog.window_section.choice.setCurrentIndex(1)
+        dialog.window_form["theme"].setCurrentIndex(1)
         assert not desk.theme.is_dark
         await until(lambda: desk.settings.theme == "light")
         dialog.reject()
 
     async def test_the_plan_changes_when_saved(self, window: QWidget, tmp_path: Path) -> None:
         async with open_desk(tmp_path, endpoints=1) as desk:
-            account = (dialog := open_settings(desk, window)).account
-            assert account.row("plan").text.text() == "1 endpoint in use."
-            account.choice.setCurrentIndex(1)
+            dialog = open_settings(desk, window)
+            plan = dialog.form.rows["plan"]
+            assert plan.help_text() == "1 endpoint in use."
+            dialog.form["plan"].setCurrentIndex(1)
             await settle()
             assert desk.store.account.plan is Plan.FREE
-            assert account.row("plan").text.text() == "1 endpoint in use. The plan changes when you save."
-            dialog.network.port.set_value(9000)
+            assert plan.help_text() == "1 endpoint in use. The plan changes when you save."
+            dialog.form["port"].set_value(9000)
             dialog.save_button.click()
             await until(dialog.status.text)
             assert desk.store.account.plan is Plan.PRO
             assert dialog.status.text() == "Saved. Capture port: 9000. Plan: Pro."
-            assert account.row("plan").text.text() == "1 endpoint in use."
+            assert plan.help_text() == "1 endpoint in use."
             assert not dialog.save_button.isEnabled()
-            dialog.network.port.set_value(9001)
+            dialog.form["port"].set_value(9001)
             assert dialog.status.text() == ""
             dialog.done(0)
 
     async def test_the_plan_says_why_it_cannot_change(self, window: QWidget, tmp_path: Path) -> None:
         async with open_desk(tmp_path, plan=Plan.PRO, endpoints=11) as desk:
-            account = (dialog := open_settings(desk, window)).account
-            account.choice.setCurrentIndex(0)
-            assert account.row("plan").error() == plan_refusal(Plan.FREE, 11)
+            dialog = open_settings(desk, window)
+            plan = dialog.form.rows["plan"]
+            dialog.form["plan"].setCurrentIndex(0)
+            assert plan.error() == plan_refusal(Plan.FREE, 11)
             assert not dialog.save_button.isEnabled()
             dialog.save()
             await settle()
             assert desk.store.account.plan is Plan.PRO
-            account.choice.setCurrentIndex(1)
-            assert account.row("plan").error() == ""
+            dialog.form["plan"].setCurrentIndex(1)
+            assert plan.error() == ""
             await desk.store.endpoints.delete(desk.store.endpoints.all()[0].id)
-            account.choice.setCurrentIndex(0)
+            dialog.form["plan"].setCurrentIndex(0)
             assert dialog.save_button.isEnabled()
             dialog.save_button.click()
             await until(lambda: desk.store.account.plan is Plan.FREE)
@@ -279,26 +281,25 @@ class TestSettings:
 
     async def test_an_endpoint_made_while_saving_refuses_the_plan(self, window: QWidget, tmp_path: Path) -> None:
         async with open_desk(tmp_path, plan=Plan.PRO, endpoints=10) as desk:
-            account = (dialog := open_settings(desk, window)).account
-            account.choice.setCurrentIndex(0)
+            dialog = open_settings(desk, window)
+            plan = dialog.form.rows["plan"]
+            dialog.form["plan"].setCurrentIndex(0)
             await desk.endpoint()
             dialog.save()
-            await until(account.row("plan").error)
-            assert "Delete 1 first" in account.row("plan").error()
+            await until(plan.error)
+            assert "Delete 1 first" in plan.error()
             assert desk.store.account.plan is Plan.PRO
             dialog.done(0)
 
     def test_what_was_saved_is_told(self) -> None:
-        old = Settings()
-        new = Settings(base_url="https://x.example", storage_limit=None)
-        told = changes_text(old, new, Plan.FREE, Plan.FREE)
+        old = SavedSettings()
+        new = SavedSettings(base_url="https://x.example", storage_limit=None)
+        told = changes_text(old, new)
         assert told == "Saved. Public base URL: https://x.example. Storage limit: no limit."
-        assert changes_text(new, old, Plan.FREE, Plan.FREE) == "Saved. Public base URL: none. Storage limit: 20 GiB."
-        other = Settings(when_full="stop_capturing", body_limit=5 * MIB)
-        assert changes_text(old, other, Plan.PRO, Plan.PRO) == (
-            "Saved. Largest body: 5 MiB. When storage is full: Stop capturing."
-        )
-        assert changes_text(new, other, Plan.PRO, Plan.FREE) == (
+        assert changes_text(new, old) == "Saved. Public base URL: none. Storage limit: 20 GiB."
+        other = SavedSettings(when_full="stop_capturing", body_limit=5 * MIB)
+        assert changes_text(old, other) == ("Saved. Largest body: 5 MiB. When storage is full: Stop capturing.")
+        assert changes_text(replace(new, plan=Plan.PRO), other) == (
             "Saved 5 settings: Public base URL, Largest body, Storage limit, When storage is full, Plan."
         )
 
@@ -307,7 +308,7 @@ class TestSettings:
         await desk.capture(endpoint, received_at=now_us() - 3 * DAY_US)
         await desk.capture(endpoint)
         storage = (dialog := open_settings(desk, window)).storage
-        await until(lambda: "1 request" in storage.size_row.text.text())
+        await until(lambda: "1 request" in storage.size_row.help_text())
         assert "on disk" in storage.size_row.title.text()
         storage.run_button.click()
         assert not storage.run_button.isEnabled()

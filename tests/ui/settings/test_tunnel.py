@@ -18,19 +18,19 @@ def open_settings(window: MainWindow) -> SettingsDialog:
 async def test_a_program_and_its_start_are_saved(desk: Desk, window: MainWindow) -> None:
     desk.tunnels.found = [found("bore", name="Bore"), found("zrok", installed=False), found("ssh")]
     dialog = open_settings(window)
-    fields = dialog.network.tunnel
-    await until(lambda: fields.program.count() == 3)
-    assert [fields.program.itemText(place) for place in range(3)] == ["None", "Bore", "ssh"]
-    assert not fields.autostart.isEnabled()
+    program, autostart = dialog.form["tunnel_program"], dialog.form["tunnel_autostart"]
+    await until(lambda: program.count() == 3)
+    assert [program.itemText(place) for place in range(3)] == ["None", "Bore", "ssh"]
+    assert not autostart.isEnabled()
     assert not dialog.has_changes()
-    fields.program.setCurrentText("Bore")
-    fields.autostart.click()
+    program.setCurrentText("Bore")
+    autostart.click()
     dialog.save_button.click()
     await until(lambda: desk.settings == Settings(tunnel_program="bore", tunnel_autostart=True))
     await until(dialog.status.text)
     assert dialog.status.text() == "Saved. Tunnel program: bore. Start tunnel with Hookline: on."
-    fields.program.setCurrentText("None")
-    assert not fields.autostart.isEnabled()
+    program.setCurrentText("None")
+    assert not autostart.isEnabled()
     dialog.done(0)
 
 
@@ -39,9 +39,8 @@ async def test_the_chosen_program_stays_though_it_is_gone(desk: Desk, window: Ma
         desk.tunnels.found = [found("bore"), found("zrok", installed=False)]
         await desk.apply(Settings(tunnel_program=program, tunnel_autostart=True))
         dialog = open_settings(window)
-        fields = dialog.network.tunnel
-        await until(lambda fields=fields, text=text: fields.program.currentText() == text)
-        assert fields.autostart.isChecked()
+        await until(lambda dialog=dialog, text=text: dialog.form["tunnel_program"].currentText() == text)
+        assert dialog.form["tunnel_autostart"].isChecked()
         assert not dialog.has_changes()
         dialog.reject()
         await until(lambda: not window.findChildren(SettingsDialog))

@@ -19,8 +19,7 @@ from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.deep_links import DeepLinks
 from app.ui.shell.main_window import MainWindow
-from app.ui.widgets.dialog import Dialog
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Dialog, Question
 from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.waiting import settle, until, wait_for_widget
 
@@ -126,7 +125,7 @@ async def test_a_link_closes_what_only_shows_something(tmp_path: Path) -> None:
         assert window.requests.endpoint_id is not None
         window.open_settings()
         (settings,) = window.findChildren(SettingsDialog)
-        settings.network.base_url.setText("https://hooks.example.org")
+        settings.form["base_url"].setText("https://hooks.example.org")
         wishes.handle(link)
         await settle(10)
         assert settings.isVisible()

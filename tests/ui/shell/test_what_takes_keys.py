@@ -40,7 +40,7 @@ def palette(window: MainWindow) -> None:
 
 
 def sheet(window: MainWindow) -> None:
-    window.commands.shortcuts.open()
+    window.commands.open_shortcuts()
     QApplication.activeModalWidget().close()
 
 
@@ -50,7 +50,7 @@ def settings(window: MainWindow) -> None:
 
 
 def about(window: MainWindow) -> None:
-    window.about.open()
+    window.open_about()
     QApplication.activeModalWidget().close()
 
 

@@ -17,7 +17,7 @@ from app.core.rules import FieldError
 from app.core.tunnel.spec import FoundProgram, read_folder
 from app.ui.shell.main_window import MainWindow
 from app.ui.shell.sidebar import TUNNEL
-from app.ui.tunnel.option_form import REMOVED, SAVED
+from app.ui.tunnel.program_pane import REMOVED, SAVED
 from app.ui.tunnel.programs_view import NOT_INSTALLED, READY
 from app.ui.widgets.fit_screen import FormScroll
 from tests.ui.desk import Desk
@@ -129,9 +129,7 @@ class TestOptions:
     async def test_start_saves_what_was_typed(self, tmp_path: Path) -> None:
         async with page_of(tmp_path, found("ssh", options=(HOST, PORT, REGION))) as (desk, page):
             type_into(field_of(page, "ssh", "host"), " me@example.org ")
-            choices = field_of(page, "ssh", "region").choices
-            assert choices is not None
-            choices.setCurrentText("us")
+            field_of(page, "ssh", "region").editor.setCurrentText("us")
             pane_of(page, "ssh").start.click()
             await until(lambda: desk.settings.tunnel_program == "ssh")
             values = {"host": "me@example.org", "port": "9001", "region": "us"}
@@ -148,7 +146,7 @@ class TestOptions:
             form = pane_of(page, "own").form
             form.more.click()
             assert all(field.isVisible() for field in form.fields.values())
-            assert form.fields["url"].line.hasFocus()
+            assert form.fields["url"].editor.hasFocus()
             assert not form.more.isVisible()
         saved = replace(own, values={"command": "frpc", "url": "https://hooks.example.com"})
         async with page_of(tmp_path, saved) as (_, page):
@@ -159,9 +157,9 @@ class TestOptions:
             field = field_of(page, "ssh", "host")
             pane_of(page, "ssh").start.click()
             assert field.error() == "Server is required."
-            assert field.line.hasFocus()
+            assert field.editor.hasFocus()
             assert not called(desk.tunnels, "configure", "start")
-            QTest.keyClicks(field.line, "m")
+            QTest.keyClicks(field.editor, "m")
             assert not field.error()
 
     async def test_a_value_that_does_not_fit_is_marked_while_typing(self, tmp_path: Path) -> None:
@@ -196,7 +194,7 @@ class TestOptions:
             pane.save.click()
             await until(lambda: desk.tunnels.found[0].values == {"port": "9002"})
             await until(lambda: not field.has_changes() and not pane.save.isEnabled())
-            assert field.line.text() == "9002"
+            assert field.editor.text() == "9002"
             assert not called(desk.tunnels, "start")
 
     async def test_typed_options_stay_while_another_program_is_looked_at(self, tmp_path: Path) -> None:
@@ -207,7 +205,7 @@ class TestOptions:
             desk.tunnels.come_up(program="bore")
             await until(lambda: len(desk.tunnels.called("programs")) > reads)
             await settle()
-            assert field_of(page, "ssh", "port").line.text() == "9002"
+            assert field_of(page, "ssh", "port").editor.text() == "9002"
 
 
 class TestSecrets:
@@ -215,8 +213,8 @@ class TestSecrets:
         ngrok = found("ngrok", options=(TOKEN, PORT), secrets_set=("token",))
         async with page_of(tmp_path, ngrok) as (desk, page):
             field = field_of(page, "ngrok", "token")
-            assert field.line.echoMode() is QLineEdit.EchoMode.Password
-            assert field.line.text() == ""
+            assert field.editor.echoMode() is QLineEdit.EchoMode.Password
+            assert field.editor.text() == ""
             assert field.help_text().startswith(SAVED)
             pane_of(page, "ngrok").start.click()
             await until(lambda: desk.settings.tunnel_program == "ngrok")
@@ -231,14 +229,14 @@ class TestSecrets:
             pane_of(page, "ngrok").save.click()
             await until(field.remove.isVisible)
             assert desk.tunnels.called("configure") == [("ngrok", {"token": "s3cret"})]
-            assert field.line.text() == ""
+            assert field.editor.text() == ""
 
     async def test_it_can_be_removed(self, tmp_path: Path) -> None:
         async with page_of(tmp_path, found("ngrok", options=(TOKEN,), secrets_set=("token",))) as (desk, page):
             field = field_of(page, "ngrok", "token")
             field.remove.click()
             assert field.help_text().startswith(REMOVED)
-            assert field.line.hasFocus()
+            assert field.editor.hasFocus()
             pane_of(page, "ngrok").save.click()
             await until(lambda: desk.tunnels.found[0].secrets_set == ())
             await until(lambda: field.help_text() == TOKEN.help)

@@ -20,7 +20,7 @@ from app.core.settings import Settings
 from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.settings.dialog import SettingsDialog
 from app.ui.shell.main_window import MainWindow
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from tests.ui.desk import Desk, open_desk, shown
 from tests.ui.endpoint_dialogs import open_dialog
 from tests.ui.waiting import settle, until, wait_for_widget
@@ -162,10 +162,10 @@ class TestSettings:
         self, window: QWidget, leave: Callable[[QDialog], None], desk: Desk
     ) -> None:
         dialog = await open_settings(desk, window)
-        QTest.keyClicks(dialog.network.base_url, "https://x.example")
+        QTest.keyClicks(dialog.form["base_url"], "https://x.example")
         leave(dialog)
         await keep_editing(window)
-        assert dialog.network.base_url.text() == "https://x.example"
+        assert dialog.form["base_url"].text() == "https://x.example"
         leave(dialog)
         discard(window)
         await until(lambda: not isValid(dialog))
@@ -176,7 +176,7 @@ class TestSettings:
         self, window: QWidget, leave: Callable[[QDialog], None], desk: Desk
     ) -> None:
         dialog = await open_settings(desk, window)
-        dialog.window_section.choice.setCurrentIndex(2)  # takes effect at once
+        dialog.window_form["theme"].setCurrentIndex(2)  # takes effect at once
         await until(lambda: desk.settings.theme == "dark")
         leave(dialog)
         assert questions(window) == []
@@ -185,12 +185,12 @@ class TestSettings:
 
     async def test_discard_takes_back_what_took_effect_at_once(self, window: QWidget, desk: Desk) -> None:
         dialog = await open_settings(desk, window)
-        section = dialog.window_section
+        section = dialog.window_form
         await until(section.start.switch.isEnabled)
-        section.choice.setCurrentIndex(2)
+        section["theme"].setCurrentIndex(2)
         section.start.switch.click()
         await until(lambda: desk.settings.theme == "dark" and desk.services.autostart.enabled())
-        QTest.keyClicks(dialog.network.base_url, "https://x.example")
+        QTest.keyClicks(dialog.form["base_url"], "https://x.example")
         dialog.reject()
         discard(window)
         assert desk.theme.choice == "system"
@@ -198,12 +198,12 @@ class TestSettings:
 
     async def test_discard_keeps_what_was_saved(self, window: QWidget, desk: Desk) -> None:
         dialog = await open_settings(desk, window)
-        dialog.window_section.choice.setCurrentIndex(2)
+        dialog.window_form["theme"].setCurrentIndex(2)
         await until(lambda: desk.settings.theme == "dark")
-        dialog.network.port.set_value(9000)
+        dialog.form["port"].set_value(9000)
         dialog.save_button.click()
         await until(lambda: desk.settings.port == 9000 and dialog.is_idle())
-        dialog.network.port.set_value(9001)
+        dialog.form["port"].set_value(9001)
         dialog.reject()
         discard(window)
         await until(lambda: not isValid(dialog))
@@ -212,10 +212,10 @@ class TestSettings:
 
     async def test_what_is_wrong_and_the_plan_count_as_changes(self, window: QWidget, desk: Desk) -> None:
         for change in (
-            lambda dialog: dialog.network.port.lineEdit().setText(""),
-            lambda dialog: dialog.storage.reserve.lineEdit().setText("much"),
-            lambda dialog: QTest.keyClicks(dialog.storage.limit.limit, "x"),
-            lambda dialog: dialog.account.choice.setCurrentIndex(1),
+            lambda dialog: dialog.form["port"].lineEdit().setText(""),
+            lambda dialog: dialog.form["disk_reserve"].lineEdit().setText("much"),
+            lambda dialog: QTest.keyClicks(dialog.form["storage_limit"], "x"),
+            lambda dialog: dialog.form["plan"].setCurrentIndex(1),
         ):
             dialog = await open_settings(desk, window)
             assert dialog.is_idle()
@@ -272,7 +272,7 @@ async def test_closing_while_it_is_saved_asks_nothing(window: QWidget, desk: Des
 
     desk.services = desk.with_services(apply_settings=apply)
     dialog = await open_settings(desk, window)
-    QTest.keyClicks(dialog.network.base_url, "https://x.example")
+    QTest.keyClicks(dialog.form["base_url"], "https://x.example")
     dialog.save()
     dialog.reject()
     await until(lambda: not isValid(dialog))

@@ -20,10 +20,10 @@ from app.ui.widgets import copy_field
 from app.ui.widgets.badge import MethodBadge, Pill, count_text
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.copy_field import CopyField
+from app.ui.widgets.dialog import Question, ask
 from app.ui.widgets.fields import ChoiceField, LabeledField
 from app.ui.widgets.labels import ElidedLabel, label, plain_tooltip
 from app.ui.widgets.meter import Meter
-from app.ui.widgets.question import Question, ask
 from app.ui.widgets.switch import Switch
 from app.ui.widgets.toast import Toast
 from tests.ui.waiting import until, wait_for_widget

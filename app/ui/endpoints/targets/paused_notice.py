@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QWidget
 
 from app.core.model import Endpoint
 from app.core.target import PausedBy, Target
 from app.core.target_text import paused_text
-from app.ui.commands.command import Command
-from app.ui.commands.command_button import CommandButton
+from app.ui.commands.command import Command, CommandButton
 from app.ui.endpoints.targets.queued_counts import QueuedCounts
 from app.ui.endpoints.targets.target_actions import paused_targets
 from app.ui.endpoints.targets.target_text import breakable
@@ -20,6 +19,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.labels import label, plain_tooltip, restyle
+from app.ui.widgets.layout import hbox
 
 ROOMY = 400
 """Pixels from which the notice names the target."""
@@ -45,13 +45,15 @@ class PausedNotice(QFrame):
         self.deliveries.hide()
         self.resume = CommandButton("Resume", resume, theme, self)
         self._counts = QueuedCounts(services, tasks, self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
-        row.setSpacing(metrics.SPACE_2)
-        row.addWidget(self._icon)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.deliveries)
-        row.addWidget(self.resume)
+        hbox(
+            self._icon,
+            (self.text, 1),
+            self.deliveries,
+            self.resume,
+            inside=self,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2),
+        )
         self.deliveries.clicked.connect(self._show_deliveries)
         self._counts.changed.connect(self._refresh)
         theme.changed.connect(self._refresh)

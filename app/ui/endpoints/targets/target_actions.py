@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, Signal, Slot
+from functools import partial
+
+from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 
 from app.core.model import Endpoint
@@ -13,6 +15,7 @@ from app.ui.endpoints.targets.targets_dialog import TargetsDialog
 from app.ui.services import Services
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
+from app.ui.widgets.dialog import open_once
 
 NO_TARGETS = "The endpoint has no targets."
 
@@ -50,20 +53,19 @@ class TargetActions(QObject):
     def __init__(self, services: Services, theme: Theme, tasks: Tasks, window: QWidget) -> None:
         super().__init__(window)
         self._services, self._theme, self._tasks, self._window = services, theme, tasks, window
-        self._dialog: TargetsDialog | None = None
-        self._name = ""
 
     def edit(self, endpoint: Endpoint) -> None:
         """Open the dialog of its targets."""
         current = self._services.store.endpoints.by_id(endpoint.id)
-        if self._dialog is not None:
-            self._dialog.raise_()
-        elif current is not None:
-            self._name = current.name
-            self._dialog = TargetsDialog(self._services, self._theme, self._tasks, self._window, current)
-            self._dialog.saved.connect(self._saved)
-            self._dialog.finished.connect(self._closed)
-            self._dialog.open()
+        if current is None:
+            return
+
+        def new() -> TargetsDialog:
+            dialog = TargetsDialog(self._services, self._theme, self._tasks, self._window, current)
+            dialog.saved.connect(partial(self._saved, current.name))
+            return dialog
+
+        open_once(self._window, TargetsDialog, new)
 
     def pause(self, endpoint: Endpoint) -> None:
         """Pause all its targets: what is captured is queued for them."""
@@ -87,10 +89,5 @@ class TargetActions(QObject):
             where = targets[0].url if len(targets) == 1 else count_of(len(targets), "target")
             self.announced.emit(f"Forwarding to {where} again.")
 
-    @Slot()
-    def _saved(self) -> None:
-        self.announced.emit(f"Saved the targets of “{self._name}”.")
-
-    @Slot()
-    def _closed(self) -> None:
-        self._dialog = None
+    def _saved(self, name: str) -> None:
+        self.announced.emit(f"Saved the targets of “{name}”.")

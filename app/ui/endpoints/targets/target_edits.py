@@ -11,33 +11,17 @@ from app.core.rules import FieldError, target_errors
 from app.core.store import TargetRepository
 from app.core.target import Target, TargetDraft
 
-_ORDER = (
-    *("url", "timeout_ms", "parallel", "pause_after", "rate_limit"),
-    *("retry.retries", "retry.first_delay_ms", "retry.longest_delay_ms", "retry.total_ms", "retry.on"),
-    *(
-        "set_headers",
-        "add_headers",
-        "remove_headers",
-        "attempt_header",
-        "client_certificate",
-        "client_key",
-        "ca_certificate",
-    ),
-)
-"""The fields that can be wrong, in the order of the form."""
-
-
-def _place(error: FieldError) -> int:
-    return _ORDER.index(error.field) if error.field in _ORDER else len(_ORDER)
-
 
 @dataclass(eq=False)
 class TargetEdit:
-    """One target. `stored` is None until it is created; `problems` are errors that a draft cannot represent."""
+    """One target. `stored` is None until it is created; `problems` are errors that a draft cannot represent. `paths`
+    are the fields of its form, in their order, once it was edited there.
+    """
 
     draft: TargetDraft
     stored: Target | None = None
     problems: list[FieldError] = field(default_factory=list)
+    paths: Sequence[str] = ()
 
     @property
     def changed(self) -> bool:
@@ -82,9 +66,10 @@ class TargetEdits:
 
     def errors_of(self, item: TargetEdit) -> list[FieldError]:
         """Everything that prevents it from being saved, in the order of the form's fields."""
+        places = {path: place for place, path in enumerate(item.paths)}
         own = {error.field for error in item.problems}
         others = [error for error in target_errors(item.draft, self._own_bases()) if error.field not in own]
-        return sorted([*item.problems, *others], key=_place)
+        return sorted([*item.problems, *others], key=lambda error: places.get(error.field, len(places)))
 
     def errors(self) -> list[tuple[TargetEdit, FieldError]]:
         return [(item, error) for item in self.items for error in self.errors_of(item)]

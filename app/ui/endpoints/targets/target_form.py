@@ -3,27 +3,157 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal, Slot
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QFileDialog,
+    QFrame,
+    QGridLayout,
+    QLabel,
+    QScrollArea,
+    QStackedWidget,
+    QWidget,
+)
 
 from app.core.rules import FieldError
 from app.core.target import Target, TargetDraft
 from app.core.target_text import paused_text
 from app.core.text import count_of, exact_duration
 from app.ui.endpoints.targets.target_edits import TargetEdit
-from app.ui.endpoints.targets.target_fields import FileField, Parallel, RateField, RetryOn
-from app.ui.endpoints.targets.target_text import retry_text, sample_url, state_words
+from app.ui.endpoints.targets.target_text import RESULTS, retry_text, sample_url, state_words
 from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.card import line
-from app.ui.widgets.fields import ChoiceField, LabeledField
+from app.ui.widgets.fields import CheckField, ChoiceField, LabeledField
 from app.ui.widgets.form import Form, Section
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import Stretch, hbox, vbox
+from app.ui.widgets.number_field import NumberField
 from app.ui.widgets.switch import Switch
-from app.ui.widgets.text_fields import DurationField, HeaderLines, NameLines
+from app.ui.widgets.text_fields import DurationField, HeaderLines, NameLines, TextField
+
+
+class FileField(QWidget):
+    """A path that can be typed or chosen."""
+
+    changed = Signal()
+
+    def __init__(self, name: str, kind: str, theme: Theme, parent: QWidget) -> None:
+        """`kind` names the files, and their extensions, in the system's dialog."""
+        super().__init__(parent)
+        self._name, self._filters = name, kind
+        self.path = TextField(self, placeholder="None", optional=True, mono=True)
+        self.path.setAccessibleName(name.capitalize())
+        self.browse = Button("Choose…", theme, self)
+        self.browse.setAccessibleName(f"Choose {name}")
+        hbox((self.path, 1), self.browse, inside=self, spacing=metrics.SPACE_2, margins=0)
+        self.setFocusProxy(self.path)
+        self.path.changed.connect(self.changed)
+        self.browse.clicked.connect(self.choose)
+
+    def value(self) -> str | None:
+        path: str | None = self.path.value()
+        return path
+
+    def set_value(self, path: str | None) -> None:
+        self.path.set_value(path)
+
+    def problem(self) -> None:
+        """What is wrong with a path is seen when the target is saved."""
+
+    @Slot()
+    def choose(self) -> None:
+        """Open the system's file dialog."""
+        start = Path(self.value() or Path.home())
+        dialog = QFileDialog(self.window(), f"Choose {self._name}", str(start.parent if start.is_file() else start))
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([self._filters, "All files (*)"])
+        dialog.fileSelected.connect(self.path.setText)
+        dialog.open()
+
+
+class Parallel(QObject):
+    """How many deliveries run at once: a number, or None while the box says that they keep their order."""
+
+    changed = Signal()
+
+    def __init__(self, low: int, high: int, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.number = NumberField("Parallel", low, high, parent)
+        self.in_order = CheckField("Keep the order", parent)
+        self.in_order.toggled.connect(self.number.setDisabled)
+        self.in_order.changed.connect(self.changed)
+        self.number.changed.connect(self.changed)
+
+    def value(self) -> int | None:
+        return None if self.in_order.isChecked() else self.number.value()
+
+    def set_value(self, count: int | None) -> None:
+        self.in_order.setChecked(count is None)
+        self.number.set_value(count or 1)
+
+    def problem(self) -> str | None:
+        """Why the number cannot be saved; None if it can, or is not used."""
+        return None if self.in_order.isChecked() else self.number.problem()
+
+
+class RateField(TextField):
+    """Requests a second; empty for no limit."""
+
+    def value(self) -> float | None:
+        return self._read()[0]
+
+    def set_value(self, rate: float | None) -> None:
+        self.setText("" if rate is None else f"{rate:g}")
+
+    def problem(self) -> str | None:
+        return self._read()[1]
+
+    def _read(self) -> tuple[float | None, str | None]:
+        """The limit, and what is wrong with the text."""
+        text = self.text().strip()
+        try:
+            return (float(text) if text else None), None
+        except ValueError:
+            return None, f"Rate limit must be a number of requests a second, not {text!r}."
+
+
+class RetryOn(QWidget):
+    """The results that are retried: a box for each usual one, and a line for other statuses."""
+
+    changed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.boxes = {key: QCheckBox(words, self) for key, (words, _) in RESULTS.items()}
+        self.statuses = TextField(self, placeholder="Other statuses: 429, 503")
+        self.statuses.setAccessibleName("Other statuses")
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(metrics.SPACE_4)
+        grid.setVerticalSpacing(metrics.SPACE_2)
+        for place, box in enumerate(self.boxes.values()):
+            grid.addWidget(box, place % 4, place // 4)
+            box.toggled.connect(self.changed)
+        grid.addWidget(self.statuses, len(self.boxes) % 4, len(self.boxes) // 4)
+        self.statuses.changed.connect(self.changed)
+
+    def value(self) -> tuple[str, ...]:
+        chosen = [key for key, box in self.boxes.items() if box.isChecked()]
+        return tuple(dict.fromkeys([*chosen, *self.statuses.text().replace(",", " ").split()]))
+
+    def set_value(self, results: tuple[str, ...]) -> None:
+        for key, box in self.boxes.items():
+            box.setChecked(key in results)
+        self.statuses.setText(", ".join(name for name in results if name not in RESULTS))
+
+    def problem(self) -> None:
+        """What is no result is found by the target's rules."""
 
 
 class TargetState(QWidget):
@@ -46,26 +176,17 @@ class TargetState(QWidget):
         self._icon = QLabel(self.notice)
         self.notice_text = label("", "", self.notice, wrap=True)
         self.resume = Button("Resume", theme, self.notice, icon="play")
-        words = QVBoxLayout()
-        words.setSpacing(0)
-        words.addWidget(self.text)
-        words.addWidget(self.effect)
-        row = QHBoxLayout()
-        row.setSpacing(metrics.SPACE_3)
-        row.addWidget(self.switch)
-        row.addLayout(words, 1)
-        row.addWidget(self.pause)
-        inside = QHBoxLayout(self.notice)
-        inside.setContentsMargins(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2)
-        inside.setSpacing(metrics.SPACE_2)
-        inside.addWidget(self._icon)
-        inside.addWidget(self.notice_text, 1)
-        inside.addWidget(self.resume)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(metrics.SPACE_3)
-        column.addLayout(row)
-        column.addWidget(self.notice)
+        words = vbox(self.text, self.effect, spacing=0)
+        row = hbox(self.switch, (words, 1), self.pause, spacing=metrics.SPACE_3)
+        hbox(
+            self._icon,
+            (self.notice_text, 1),
+            self.resume,
+            inside=self.notice,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, metrics.SPACE_2),
+        )
+        vbox(row, self.notice, inside=self, spacing=metrics.SPACE_3, margins=0)
         self.pause.clicked.connect(self._pause)
         self.resume.clicked.connect(self._resume)
         theme.changed.connect(self._refresh)
@@ -113,10 +234,12 @@ class TargetForm(Form):
         self.setProperty("transparent", True)
         self.state = TargetState(theme, self)
         self.bind("active", self.state.switch)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_5)
-        column.setSpacing(metrics.SPACE_4)
-        column.addWidget(self.state)
+        column = vbox(
+            self.state,
+            inside=self,
+            spacing=metrics.SPACE_4,
+            margins=(metrics.SPACE_5, metrics.SPACE_4, metrics.SPACE_5, metrics.SPACE_5),
+        )
         for section in (self._url(), self._delivery(), self._retries(), self._headers(), self._tls(theme)):
             column.addWidget(line(self))
             column.addWidget(section)
@@ -157,11 +280,12 @@ class TargetForm(Form):
     def _url(self) -> Section:
         section = Section("Target", self)
         section.add(self.add("url", title="URL", placeholder="http://localhost:3000/webhooks", mono=True))
-        checks = QHBoxLayout()
-        checks.setSpacing(metrics.SPACE_5)
-        checks.addWidget(self.check("append_path", "Append the path below the slug"))
-        checks.addWidget(self.check("keep_query", "Keep the query"))
-        checks.addStretch(1)
+        checks = hbox(
+            self.check("append_path", "Append the path below the slug"),
+            self.check("keep_query", "Keep the query"),
+            Stretch(),
+            spacing=metrics.SPACE_5,
+        )
         section.column.addLayout(checks)
         self.preview = label("", "small", self, wrap=True)
         self.preview.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -175,12 +299,12 @@ class TargetForm(Form):
         timeout = DurationField("Time limit", *self.declared("timeout_ms").bounds, self)
         longest = exact_duration(self.declared("timeout_ms").bounds[1])
         parallel = Parallel(*self.declared("parallel").bounds, self)
-        self.bind("parallel", parallel)
         self.fields["parallel"] = LabeledField("Parallel", parallel.number, self, help_text="At once, in any order.")
         section.side_by_side(
             self.add("timeout_ms", timeout, title="Time limit", help_text=f"Per attempt, up to {longest}."),
             self.fields["parallel"],
         )
+        self.bind("parallel", parallel)
         section.side_by_side(
             self.add(
                 "pause_after",
@@ -204,10 +328,7 @@ class TargetForm(Form):
             (self.check("follow_redirects"), "Otherwise a redirect is stored as the target’s response."),
         ):
             box.setAccessibleDescription(text)
-            explained = QVBoxLayout()
-            explained.setSpacing(metrics.SPACE_1)
-            explained.addWidget(box)
-            explained.addWidget(label(text, "faint", self, wrap=True))
+            explained = vbox(box, label(text, "faint", self, wrap=True), spacing=metrics.SPACE_1)
             section.column.addLayout(explained)
         return section
 

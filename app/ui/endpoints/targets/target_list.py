@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QModelIndex, QObject, QRect, Qt, Signal, Slot
 from PySide6.QtGui import QFont, QKeyEvent, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.text import count_of
@@ -16,6 +16,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
+from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.rows import Column, Index, Rows
 from app.ui.widgets.rows_list import RowsList, paint_line
 
@@ -152,17 +153,8 @@ class TargetColumn(QWidget):
         self.up = IconButton("up", "Move target up (Alt+Up)", theme, self)
         self.down = IconButton("down", "Move target down (Alt+Down)", theme, self)
         self.remove = IconButton("delete", "Remove target (Del)", theme, self)
-        tools = QHBoxLayout()
-        tools.setSpacing(metrics.SPACE_1)
-        tools.addWidget(self.add)
-        tools.addStretch(1)
-        for button in (self.duplicate, self.up, self.down, self.remove):
-            tools.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3)
-        column.setSpacing(metrics.SPACE_2)
-        column.addWidget(self.list, 1)
-        column.addLayout(tools)
+        tools = hbox(self.add, Stretch(), self.duplicate, self.up, self.down, self.remove, spacing=metrics.SPACE_1)
+        vbox((self.list, 1), tools, inside=self, spacing=metrics.SPACE_2, margins=metrics.SPACE_3)
         self.list.move_requested.connect(self.move_requested)
         self.up.clicked.connect(self._move_up)
         self.down.clicked.connect(self._move_down)

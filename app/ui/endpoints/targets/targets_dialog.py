@@ -25,12 +25,12 @@ from app.ui.tasks import Tasks, unless_cancelled
 from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
+from app.ui.widgets.dialog import EditDialog, ask
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.fit_screen import bounded
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
-from app.ui.widgets.question import ask
-from app.ui.widgets.unsaved import EditDialog
+from app.ui.widgets.layout import Stretch, fill, vbox
 
 WIDTH, HEIGHT, LIST_WIDTH = 960, 760, 304
 NO_TARGETS = "Requests are captured, and not forwarded."
@@ -211,6 +211,7 @@ class TargetsDialog(EditDialog):
         form = self.forms.current()
         if self.selected is not None and form is not None:
             self.selected.draft, self.selected.problems = form.draft(), form.problems()
+            self.selected.paths = form.paths()
             self.problem.setText("")
             self._refresh()
 
@@ -306,14 +307,7 @@ class TargetsDialog(EditDialog):
         left.addWidget(self.column)
         right.addWidget(self.forms)
         self.fill_columns(left, right)
-        inset = QVBoxLayout()
-        inset.setContentsMargins(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3)
-        inset.addWidget(self.subtitle)
+        inset = vbox(self.subtitle, margins=(metrics.SPACE_5, 0, metrics.SPACE_5, metrics.SPACE_3))
         self.body.insertLayout(0, inset)
         self.body.setContentsMargins(0, metrics.SPACE_1, 0, 0)
-        self.footer.addWidget(self.removed)
-        self.footer.addWidget(self.undo_button)
-        self.footer.addWidget(self.problem, 1)
-        self.footer.addStretch(1)
-        self.footer.addWidget(self.cancel)
-        self.footer.addWidget(self.save_button)
+        fill(self.footer, self.removed, self.undo_button, (self.problem, 1), Stretch(), self.cancel, self.save_button)

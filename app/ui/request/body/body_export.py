@@ -24,7 +24,7 @@ from app.ui.request.body.body_source import BodySource, read_plain
 from app.ui.request.body.image_decoder import BYTES_MAX, decoded
 from app.ui.tasks import Tasks, in_thread
 from app.ui.widgets.buttons import IconButton
-from app.ui.widgets.question import result_of
+from app.ui.widgets.dialog import result_of
 from app.ui.widgets.toast import Toast
 
 COPY_MAX = 8 * 1024 * 1024

@@ -90,7 +90,7 @@ class TimingBar(QWidget):
         self._attempt: Attempt | None = None
         self._font = ui_font(SMALL)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.update)
 
     def show_attempt(self, attempt: Attempt) -> None:
         self._attempt = attempt
@@ -153,10 +153,6 @@ class TimingBar(QWidget):
         height = self.sizeHint().height()
         if self.height() != height or self.minimumHeight() != height:
             self.setFixedHeight(height)
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.update()
 
 
 HEAD, ROW = 52, 32

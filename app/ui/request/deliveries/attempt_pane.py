@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.core.attempt_text import RESPONSE_REMOVED, trigger_text
 from app.core.bodies.escape import escape
@@ -40,6 +40,7 @@ from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.layout import Stretch, hbox, vbox
 from app.ui.widgets.segmented import Segmented
 
 if TYPE_CHECKING:
@@ -250,39 +251,23 @@ class AttemptPane(QWidget):
         self.copy_text.set_icon_name("copy")
 
     def _lay_out(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(metrics.SPACE_2)
-        top.addWidget(self.title, 1)
-        top.addWidget(self.retry)
-        top.addWidget(self.copy_text)
-        place = QHBoxLayout()
-        place.setSpacing(metrics.SPACE_2)
-        place.addWidget(self.method)
-        place.addWidget(self.url)
-        place.addWidget(self.copy_url)
-        place.addStretch(1)
-        choices = QHBoxLayout()
-        choices.setSpacing(metrics.SPACE_2)
-        choices.addWidget(self.sides)
-        choices.addWidget(self.parts)
-        choices.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        head = QVBoxLayout(self._about)
-        head.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2)
-        head.setSpacing(6)
-        head.addLayout(top)
-        head.addLayout(place)
-        head.addWidget(self.facts)
-        head.addWidget(self.reason)
-        head.addWidget(self.timing)
-        head.addLayout(choices)
+        top = hbox((self.title, 1), self.retry, self.copy_text, spacing=metrics.SPACE_2)
+        place = hbox(self.method, self.url, self.copy_url, Stretch(), spacing=metrics.SPACE_2)
+        choices = hbox(self.sides, self.parts, Stretch(), spacing=metrics.SPACE_2)
+        vbox(
+            top,
+            place,
+            self.facts,
+            self.reason,
+            self.timing,
+            choices,
+            inside=self._about,
+            spacing=6,
+            margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
+        )
         for page in (self.nothing, self._blank):
             self._shown.addWidget(page)
-        column.addWidget(self._about)
-        column.addWidget(line(self))
-        column.addWidget(self._shown, 1)
+        vbox(self._about, line(self), (self._shown, 1), inside=self, spacing=0, margins=0)
         self.sides.set_current("response")
         self.parts.set_current("body")
 

@@ -7,7 +7,7 @@ from functools import cached_property, partial
 
 from PySide6.QtCore import QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QSplitter, QStackedWidget, QWidget
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter
@@ -36,6 +36,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.empty_state import EmptyState
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label
+from app.ui.widgets.layout import hbox, vbox
 
 MERGE_MS = 100
 LOADED_MAX = 50
@@ -275,11 +276,13 @@ class DeliveriesTab(QWidget):
         self._sized_by_user = True
 
     def _lay_out(self) -> None:
-        notice = QHBoxLayout(self._notice_bar)
-        notice.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2)
-        notice.setSpacing(metrics.SPACE_3)
-        notice.addWidget(self.notice, 1)
-        notice.addWidget(self.resume)
+        hbox(
+            (self.notice, 1),
+            self.resume,
+            inside=self._notice_bar,
+            spacing=metrics.SPACE_3,
+            margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_4, metrics.SPACE_2),
+        )
         self.resume.setProperty("compact", True)
         self._notice_bar.setProperty("part", "bar")
         self._notice_bar.setProperty("tone", "warning")
@@ -288,13 +291,7 @@ class DeliveriesTab(QWidget):
         self._split.setHandleWidth(1)
         self._split.addWidget(self.list)
         self.list.setMinimumHeight(84)
-        column = QVBoxLayout(self._content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._notice_bar)
-        column.addWidget(self._split, 1)
+        vbox(self._notice_bar, (self._split, 1), inside=self._content, spacing=0, margins=0)
         for page in (self._blank, self._content):
             self._pages.addWidget(page)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self._pages)
+        vbox(self._pages, inside=self, margins=0)

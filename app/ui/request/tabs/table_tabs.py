@@ -7,7 +7,7 @@ from functools import partial
 from urllib.parse import unquote_plus
 
 from PySide6.QtCore import Signal, Slot
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.body_reader import CHUNK, BodyReader, body_text
 from app.core.bodies.escape import escape
@@ -25,6 +25,7 @@ from app.ui.tasks import Latest, Tasks, in_thread
 from app.ui.theme.theme import Theme
 from app.ui.widgets.card import line
 from app.ui.widgets.focus import order_tabs
+from app.ui.widgets.layout import vbox
 
 TRAILERS_HEIGHT = 220
 """Maximum height in pixels of the trailers, or half of the tab while one is shown in full."""
@@ -42,11 +43,7 @@ class HeadersTab(QWidget):
         self.headers.setAccessibleName("Headers")
         self.setFocusProxy(self.headers)
         self._line = line(self)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        self._column.addWidget(self.headers, 1)
-        self._column.addWidget(self._line)
+        self._column = vbox((self.headers, 1), self._line, inside=self, spacing=0, margins=0)
 
     @property
     def trailers(self) -> PairsView:
@@ -160,10 +157,7 @@ class TokensTab(QWidget):
         self._latest = Latest(self, tasks, "tokens: find")
         self._code: CodeView | None = None
         self.notices = NoticesBar(theme, self)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        self._column.addWidget(self.notices)
+        self._column = vbox(self.notices, inside=self, spacing=0, margins=0)
 
     @property
     def code(self) -> CodeView:

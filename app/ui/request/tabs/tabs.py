@@ -56,7 +56,7 @@ class RequestTabs(QTabBar):
         self.setMouseTracking(True)
         self.setAccessibleName("Parts of the request")
         self.tabBarClicked.connect(self._clicked)
-        theme.changed.connect(self._repaint)
+        theme.changed.connect(self.update)
 
     def set_count(self, tab: int, count: int) -> None:
         """Set the number of items in the tab. 0 is shown too: without it there would be a gap to the next tab."""
@@ -145,10 +145,6 @@ class RequestTabs(QTabBar):
     def _clicked(self, tab: int) -> None:
         if tab >= 0 and self.isTabEnabled(tab):
             self.user_selected.emit(tab)
-
-    @Slot()
-    def _repaint(self) -> None:
-        self.update()
 
 
 _MIDDLE = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)

@@ -21,7 +21,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QToolTip, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QToolTip, QWidget
 
 from app.core.activity import BARS_MAX, EMPTY_BAR, Axis, Bar, Span, period_text, ticks
 from app.core.clock import now_us
@@ -36,6 +36,7 @@ from app.ui.theme.tokens import Tokens
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.focus import by_keyboard
 from app.ui.widgets.labels import FittingLabel, plain_tooltip
+from app.ui.widgets.layout import Space, Stretch, hbox, vbox
 from app.ui.widgets.segmented import Segmented
 
 HEIGHT = 62
@@ -454,23 +455,18 @@ class ActivityStrip(QFrame):
         self._show_summary()
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setContentsMargins(metrics.SPACE_2, 0, metrics.SPACE_3, 0)
-        row.setSpacing(metrics.SPACE_1)
-        row.addWidget(self.fold)
-        row.addWidget(self.summary, 1)
-        row.addStretch(0)
-        row.addWidget(self.chip)
-        row.addSpacing(metrics.SPACE_1)
-        row.addWidget(self.spans)
-        plot = QHBoxLayout()
-        plot.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_4, 0)
-        plot.addWidget(self.chart)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, metrics.SPACE_1, 0, metrics.SPACE_1)
-        column.setSpacing(metrics.SPACE_1)
-        column.addLayout(row)
-        column.addLayout(plot)
+        row = hbox(
+            self.fold,
+            (self.summary, 1),
+            Stretch(0),
+            self.chip,
+            Space(metrics.SPACE_1),
+            self.spans,
+            spacing=metrics.SPACE_1,
+            margins=(metrics.SPACE_2, 0, metrics.SPACE_3, 0),
+        )
+        plot = hbox(self.chart, margins=(metrics.SPACE_4, 0, metrics.SPACE_4, 0))
+        vbox(row, plot, inside=self, spacing=metrics.SPACE_1, margins=(0, metrics.SPACE_1, 0, metrics.SPACE_1))
 
     @Slot()
     def _toggle(self) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QRect, QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QColor, QFontMetrics, QKeyEvent, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.search.completion import Completion, completions
@@ -23,6 +23,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button
 from app.ui.widgets.focus import order_tabs
 from app.ui.widgets.labels import label, plain_tooltip
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.painted import PaintedButton
 
 CHIPS_MAX = 12
@@ -242,26 +243,12 @@ class FilterBar(QFrame):
             self.line.mark((), (min(error.start, max(0, error.end - 1)), error.end))
 
     def _build_layout(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(metrics.SPACE_1)
-        top.addWidget(self.line, 1)
-        top.addWidget(self.saved)
-        wrong = QHBoxLayout(self._error_row)
-        wrong.setContentsMargins(0, 0, 0, 0)
-        wrong.setSpacing(metrics.SPACE_2)
-        wrong.addWidget(self.error, 1)
-        wrong.addWidget(self.fix)
-        inside = QVBoxLayout()
-        inside.setContentsMargins(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, 6)
-        inside.setSpacing(6)
-        inside.addLayout(top)
-        inside.addWidget(self._error_row)
-        inside.addWidget(self.chips)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(inside)
-        column.addWidget(self.progress)
+        top = hbox((self.line, 1), self.saved, spacing=metrics.SPACE_1)
+        hbox((self.error, 1), self.fix, inside=self._error_row, spacing=metrics.SPACE_2, margins=0)
+        inside = vbox(
+            top, self._error_row, self.chips, spacing=6, margins=(metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_2, 6)
+        )
+        vbox(inside, self.progress, inside=self, spacing=0, margins=0)
         self._error_row.hide()
 
     @Slot()

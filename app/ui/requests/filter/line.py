@@ -27,7 +27,6 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -36,6 +35,7 @@ from app.ui.theme import metrics
 from app.ui.theme.fonts import SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
 from app.ui.widgets.accessible import name_clear_button
+from app.ui.widgets.layout import vbox
 
 ROWS_VISIBLE = 9
 WIDTH_MAX = 440
@@ -63,9 +63,7 @@ class Suggestions(QFrame):
         self.rows.setAccessibleName("Suggestions")
         self.rows.setItemDelegate(_Row(theme, self.rows))
         self.rows.itemClicked.connect(self._clicked)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(4, 4, 4, 4)
-        column.addWidget(self.rows)
+        vbox(self.rows, inside=self, margins=4)
         self.hide()
 
     def offer(self, suggestions: Sequence[Completion]) -> None:

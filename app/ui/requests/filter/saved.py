@@ -12,9 +12,9 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QWidget
 from app.core.bodies.escape import escape
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
-from app.ui.widgets.dialog import Dialog
+from app.ui.widgets.dialog import Dialog, result_of
 from app.ui.widgets.fields import LabeledField
-from app.ui.widgets.question import result_of
+from app.ui.widgets.layout import Stretch, fill
 from hookline.decoding import decode_json
 
 KEY = "filters/saved"
@@ -133,9 +133,7 @@ class NameDialog(Dialog):
         self.body.addWidget(self.field)
         self.cancel = Button("Cancel", theme, self)
         self.confirm = Button("Save", theme, self, kind="primary")
-        self.footer.addStretch(1)
-        self.footer.addWidget(self.cancel)
-        self.footer.addWidget(self.confirm)
+        fill(self.footer, Stretch(), self.cancel, self.confirm)
         self.cancel.clicked.connect(self.reject)
         self.confirm.clicked.connect(self._accept)
         self.confirm.setDefault(True)

@@ -6,22 +6,27 @@ import re
 from collections.abc import Callable, Collection, Mapping
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QToolTip, QWidget
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QHelpEvent, QPainter, QPixmap
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+    QWidget,
+)
 
 from app.core.bodies.escape import escape
 from app.core.clock import now_us
 from app.core.model import DeliveryState, Summary
-from app.core.providers.provider import ProviderMark
+from app.core.providers.provider import ProviderMark, monogram_of
 from app.core.text import ago_text, exact_time, size_text
 from app.ui.request.title import Title, title_of
 from app.ui.requests.list.model import SUMMARY_ROLE, forwarding_words, row_text
-from app.ui.requests.list.provider_icons import SIZE as PROVIDER_SIZE
-from app.ui.requests.list.provider_icons import ProviderMarks
 from app.ui.theme import metrics
 from app.ui.theme.fonts import BASE, SMALL, mono_font, ui_font
 from app.ui.theme.theme import Theme
-from app.ui.theme.tokens import Tokens
+from app.ui.theme.tokens import LIGHT, Tokens, contrast, mix
 from app.ui.widgets.badge import METHOD_SIZE, paint_method
 from app.ui.widgets.labels import plain_tooltip
 from app.ui.widgets.marked_text import elide_around, paint_marks
@@ -134,6 +139,58 @@ class _Pen:
         self._painter.setPen(QColor(colour))
         self._painter.drawText(rect, _FLAGS, text)
         return rect.adjusted(advance + GAP, 0, 0, 0)
+
+
+PROVIDER_SIZE = 18
+RADIUS = 5
+LETTERS = "#ffffff"
+LEGIBLE, VISIBLE = 4.5, 1.9
+"""Minimum contrast of the letters with their background, and of that with the list."""
+
+
+class ProviderMarks:
+    """`marks` come from the catalogue; a provider that is no longer in it gets a grey one."""
+
+    def __init__(self, marks: Mapping[str, ProviderMark]) -> None:
+        self._marks = marks
+        self._pixmaps: dict[tuple[str, str, float], QPixmap] = {}
+
+    def pixmap(self, provider: str, tokens: Tokens, ratio: float) -> QPixmap:
+        """The icon for a screen of this scale."""
+        key = (provider, tokens.name, ratio)
+        found = self._pixmaps.get(key)
+        if found is None:
+            mark = self._marks.get(provider) or ProviderMark(monogram=monogram_of(provider), colour=LIGHT.text_faint)
+            found = self._pixmaps[key] = _drawn(mark, tokens, ratio)
+        return found
+
+
+def ground_of(colour: str, tokens: Tokens) -> str:
+    """A provider's colour, lightened on a dark list until visible; white letters stay legible."""
+    ground, share = colour, 0.0
+    while contrast(ground, tokens.surface) < VISIBLE and share < 1:
+        share += 0.04
+        lighter = mix(LETTERS, colour, share)
+        if contrast(LETTERS, lighter) < LEGIBLE:
+            break
+        ground = lighter
+    return ground
+
+
+def _drawn(mark: ProviderMark, tokens: Tokens, ratio: float) -> QPixmap:
+    picture = QPixmap(round(PROVIDER_SIZE * ratio), round(PROVIDER_SIZE * ratio))
+    picture.setDevicePixelRatio(ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(QColor(ground_of(mark.colour, tokens)))
+    painter.drawRoundedRect(QRectF(0, 0, PROVIDER_SIZE, PROVIDER_SIZE), RADIUS, RADIUS)
+    painter.setPen(QColor(LETTERS))
+    painter.setFont(ui_font(9 if len(mark.monogram) > 1 else 11, QFont.Weight.Bold))
+    painter.drawText(QRectF(0, 0, PROVIDER_SIZE, PROVIDER_SIZE), Qt.AlignmentFlag.AlignCenter, mark.monogram)
+    painter.end()
+    return picture
 
 
 ROW = 32

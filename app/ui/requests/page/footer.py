@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QStackedLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QStackedLayout, QStackedWidget, QWidget
 
-from app.ui.commands.command import Command
-from app.ui.commands.command_button import ActionButton
+from app.ui.commands.command import ActionButton, Command
 from app.ui.pause import Pause
 from app.ui.requests.list.feed import RequestFeed
 from app.ui.requests.list.view import RequestList
@@ -18,6 +17,7 @@ from app.ui.theme import metrics
 from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import Button, IconButton
 from app.ui.widgets.labels import ElidedLabel, FittingLabel, plain_tooltip, restyle
+from app.ui.widgets.layout import Stretch, fill, hbox, vbox
 
 SELECT_ALL_TIP = "Include requests that are not loaded yet"
 TEXT_FROM = 640
@@ -149,9 +149,7 @@ class SelectionBar(QFrame):
         self._choices_row = row = QHBoxLayout(page)
         row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_2, 0)
         row.setSpacing(metrics.SPACE_1)
-        row.addWidget(self.text)
-        row.addWidget(self.select_all)
-        row.addStretch(1)
+        fill(row, self.text, self.select_all, Stretch())
         for button in self.buttons:
             button.setIconSize(QSize(metrics.ICON, metrics.ICON))
             row.addWidget(button)
@@ -159,17 +157,14 @@ class SelectionBar(QFrame):
 
     def _make_progress(self) -> QWidget:
         page = QWidget(self)
-        row = QHBoxLayout(page)
-        row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_2, 0)
-        row.setSpacing(metrics.SPACE_3)
-        column = QVBoxLayout()
-        column.setSpacing(metrics.SPACE_1)
-        column.addStretch(1)
-        column.addWidget(self.progress_text)
-        column.addWidget(self.progress)
-        column.addStretch(1)
-        row.addLayout(column, 1)
-        row.addWidget(self.stop)
+        column = vbox(Stretch(), self.progress_text, self.progress, Stretch(), spacing=metrics.SPACE_1)
+        hbox(
+            (column, 1),
+            self.stop,
+            inside=page,
+            spacing=metrics.SPACE_3,
+            margins=(metrics.SPACE_4, 0, metrics.SPACE_2, 0),
+        )
         return page
 
     @Slot()
@@ -201,11 +196,13 @@ class ListFooter(QStackedWidget):
         bar.add_sign(self.resume)
         self._plain = QFrame(self)
         self._plain.setProperty("part", "footer")
-        row = QHBoxLayout(self._plain)
-        row.setContentsMargins(metrics.SPACE_4, 0, metrics.SPACE_2, 0)
-        row.setSpacing(metrics.SPACE_2)
-        row.addWidget(self.text, 1)
-        row.addWidget(self.button)
+        hbox(
+            (self.text, 1),
+            self.button,
+            inside=self._plain,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_4, 0, metrics.SPACE_2, 0),
+        )
         self.addWidget(self._plain)
         self.addWidget(bar)
         self.setFixedHeight(HEIGHT)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtGui import QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Endpoint
 from app.core.text import count_of
-from app.ui.commands.command import Command
-from app.ui.commands.command_button import ActionButton, CommandButton
+from app.ui.commands.command import ActionButton, Command, CommandButton
 from app.ui.endpoints.endpoint_commands import EndpointCommands
 from app.ui.endpoints.notification_settings import NotificationSettings, NotifyMenu
 from app.ui.endpoints.targets.target_text import more_text
@@ -19,6 +18,7 @@ from app.ui.theme.theme import Theme
 from app.ui.widgets.buttons import IconButton
 from app.ui.widgets.copy_field import CopyField
 from app.ui.widgets.labels import ElidedLabel, label
+from app.ui.widgets.layout import hbox, vbox
 
 TEXT_FROM = 400
 """Pixels from which the buttons have words."""
@@ -111,32 +111,18 @@ class EndpointHeader(QFrame):
         self._menu.addActions([commands.clear, commands.delete])
 
     def _build_layout(self) -> None:
-        top = QHBoxLayout()
-        top.setSpacing(metrics.SPACE_2)
-        top.addWidget(self.name, 1)
-        top.addWidget(self.edit)
-        top.addWidget(self.test)
-        top.addWidget(self.more)
-        inside = QVBoxLayout()
-        inside.setContentsMargins(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3)
-        inside.setSpacing(metrics.SPACE_2)
-        inside.addLayout(top)
-        facts = QHBoxLayout()
-        facts.setSpacing(metrics.SPACE_1)
-        facts.addWidget(self.facts)
-        facts.addWidget(self.target, 1)
-        inside.addLayout(facts)
-        inside.addWidget(self.description)
-        url = QHBoxLayout()
-        url.setSpacing(metrics.SPACE_1)
-        url.addWidget(self.url, 1)
-        url.addWidget(self.qr)
-        inside.addLayout(url)
-        self._notices = QVBoxLayout(self)
-        self._notices.setContentsMargins(0, 0, 0, 0)
-        self._notices.setSpacing(0)
-        self._notices.addLayout(inside)
-        self._notices.addWidget(self.banner)
+        top = hbox((self.name, 1), self.edit, self.test, self.more, spacing=metrics.SPACE_2)
+        facts = hbox(self.facts, (self.target, 1), spacing=metrics.SPACE_1)
+        url = hbox((self.url, 1), self.qr, spacing=metrics.SPACE_1)
+        inside = vbox(
+            top,
+            facts,
+            self.description,
+            url,
+            spacing=metrics.SPACE_2,
+            margins=(metrics.SPACE_4, metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_3),
+        )
+        self._notices = vbox(inside, self.banner, inside=self, spacing=0, margins=0)
 
     @Slot()
     def _open_menu(self) -> None:
@@ -161,8 +147,10 @@ class _Banner(QFrame):
         self.setProperty("tone", "warning")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.button = CommandButton("Switch on", switch, theme, self)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2)
-        row.addWidget(label("This endpoint is switched off: senders get 503.", "", self, wrap=True), 1)
-        row.addWidget(self.button)
+        hbox(
+            (label("This endpoint is switched off: senders get 503.", "", self, wrap=True), 1),
+            self.button,
+            inside=self,
+            margins=(metrics.SPACE_4, metrics.SPACE_2, metrics.SPACE_3, metrics.SPACE_2),
+        )
         self.hide()

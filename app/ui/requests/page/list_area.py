@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QStackedWidget, QWidget
 
 from app.core.curl import ready_curl
 from app.core.model import Endpoint
@@ -24,6 +24,7 @@ from app.ui.widgets.buttons import Button
 from app.ui.widgets.copy_field import CopyButton
 from app.ui.widgets.empty_state import LEAST, EmptyState
 from app.ui.widgets.labels import FittingLabel, label
+from app.ui.widgets.layout import Stretch, hbox, vbox
 
 COMMAND_WIDTH = 264
 
@@ -46,13 +47,13 @@ class EmptyList(QWidget):
         self.command.setFont(mono_font())
         self.copy = CopyButton("", "command", theme, self._box)
         self._fit_command()
-        row = QHBoxLayout(self._box)
-        row.setContentsMargins(metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3)
-        row.addWidget(self.command, 1)
-        side = QVBoxLayout()
-        side.addWidget(self.copy)
-        side.addStretch(1)
-        row.addLayout(side)
+        side = vbox(self.copy, Stretch())
+        hbox(
+            (self.command, 1),
+            side,
+            inside=self._box,
+            margins=(metrics.SPACE_3, metrics.SPACE_3, metrics.SPACE_2, metrics.SPACE_3),
+        )
         self.test = Button("Send a test request", theme, self, kind="primary", icon="send")
         self.test.clicked.connect(self.test_requested)
         centre = Qt.AlignmentFlag.AlignHCenter
@@ -61,9 +62,7 @@ class EmptyList(QWidget):
         self._state.body.insertWidget(place + 1, self._box, 0, centre)
         self._state.body.insertSpacing(place + 2, metrics.SPACE_2)
         self._state.body.insertWidget(place + 3, self.test, 0, centre)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._state)
+        vbox(self._state, inside=self, margins=0)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """A narrow list wraps the command earlier."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QSettings, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.core.bodies.escape import escape
 from app.core.model import Summary
@@ -25,6 +25,7 @@ from app.ui.theme.icons import app_icon
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.focus import order_tabs
+from app.ui.widgets.layout import vbox
 from app.ui.widgets.stored_geometry import StoredGeometry
 from app.ui.widgets.toast import Toast
 
@@ -56,9 +57,7 @@ class OwnWindow(QWidget):
         self.detail.placeholder.say("Opening…", "")
         self.detail.closed.connect(self._show_deleted)
         self.request = CurrentRequest(self.detail, services.bus, self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.detail)
+        vbox(self.detail, inside=self, margins=0)
         self._actions = RequestActions(services, theme, tasks, self, Toast(theme, self), batch=BatchJob(self))
         self._actions.replays.show_deliveries = self.detail.show_deliveries
         self.commands = RequestCommands(self._opened, self._actions, tasks, theme, self)

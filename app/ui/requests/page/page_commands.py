@@ -1,4 +1,4 @@
-"""The commands of a page of requests: on the list, on the requests selected in it, and on the one shown."""
+"""The commands of a page of requests: on its list, on those selected in it, on the one shown, and on the view of it."""
 
 from __future__ import annotations
 
@@ -8,10 +8,13 @@ from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QTimer, Slot
 from PySide6.QtWidgets import QMenu, QWidget
 
 from app.core.model import Summary
-from app.ui.commands.command import Command, CommandGroup
+from app.ui.commands.command import IN_WINDOW, Command, CommandGroup, Commands, menu_of
 from app.ui.pause import Pause
+from app.ui.request.body.code.code_view import FOLD, FOLD_ALL, UNFOLD, UNFOLD_ALL
 from app.ui.request.current_request import CurrentRequest
 from app.ui.request.request_pane import RequestPane
+from app.ui.requests.activity.chart import ActivityStrip
+from app.ui.requests.filter.filtering import PageFilter
 from app.ui.requests.list.stars_and_notes import StarClicks
 from app.ui.requests.list.view import RequestList
 from app.ui.requests.selection.request_actions import RequestActions
@@ -21,6 +24,72 @@ from app.ui.requests.selection.selected_requests import SelectedRequests, select
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
+
+class ViewCommands(Commands):
+    """The keys to find and filter work in the whole window while the page is visible, those to fold only in a body,
+    which handles them itself.
+    """
+
+    group = CommandGroup.REQUEST
+    context = IN_WINDOW
+
+    def __init__(
+        self,
+        theme: Theme,
+        say: Callable[[str], object],
+        *,
+        detail: RequestPane,
+        page_filter: PageFilter,
+        activity: ActivityStrip,
+        page: QWidget,
+    ) -> None:
+        super().__init__(theme, say, page)
+        self._detail, self._filter, self._activity, self._page = detail, page_filter, activity, page
+        folds = detail.body.code.folds
+        find, of_list = detail.open_find, CommandGroup.LIST
+        next_match, previous_match = page_filter.next_mark, page_filter.previous_mark
+        self.command("Find in body", "search", find, self._none_open, "Ctrl+F")
+        self.command("Next match in body", "down", next_match, self._no_matches, "F3")
+        self.command("Previous match in body", "up", previous_match, self._no_matches, "Shift+F3")
+        self.command("Filter", "filter", page_filter.start, self._no_filter, "/", group=of_list)
+        for command in self.commands:
+            command.add_to(page)
+        self.command("Fold in body", "fold", folds.fold_here, self._no_folds, FOLD)
+        self.command("Unfold in body", "unfold", folds.unfold_here, self._no_folds, UNFOLD)
+        self.command("Fold all in body", "fold", folds.fold_all, self._no_folds, FOLD_ALL)
+        self.command("Unfold all in body", "unfold", folds.unfold_all, self._no_folds, UNFOLD_ALL)
+        toggle = self._toggle_chart
+        self._chart = self.command("Hide activity chart", "chart", toggle, self._hidden, group=of_list)
+
+    @Slot()
+    def refresh(self) -> None:
+        self._chart.setText("Hide activity chart" if self._activity.open else "Show activity chart")
+        super().refresh()
+
+    def _hidden(self) -> str | None:
+        return None if self._page.isVisible() else "No list of requests is shown."
+
+    def _no_filter(self) -> str | None:
+        return None if self._filter.bar.isVisible() else "There is nothing to filter."
+
+    def _none_open(self) -> str | None:
+        opened = self._page.isVisible() and self._detail.capture is not None
+        return None if opened else "No request is open."
+
+    def _no_folds(self) -> str | None:
+        code = self._detail.body.code
+        possible = code.folds.possible and code.isVisible()
+        return self._none_open() or (None if possible else "Nothing in this body can be folded.")
+
+    def _no_matches(self) -> str | None:
+        # The find bar of a body stays open while another tab is shown.
+        searching = self._filter.active or not self._detail.body.find_bar.isHidden()
+        return self._none_open() or (None if searching else "Filter the list or find in the body first.")
+
+    def _toggle_chart(self) -> None:
+        self._activity.set_open(not self._activity.open)
+
+
 SELECT_ALL_KEY = "Ctrl+Shift+A"
 REPLAY_MANY_KEY = "Ctrl+Shift+R"
 MENU_INSET = 84
@@ -28,10 +97,12 @@ MENU_INSET = 84
 MERGE_MS = 50
 
 
-class ListCommands(QObject):
+class ListCommands(Commands):
     """Commands on the list itself; `selected` are those on the requests selected in it. `open_request` puts the focus
     into the detail, `clear_selection` ends a selection of many, `replay_many` opens the form for that.
     """
+
+    group = CommandGroup.LIST
 
     def __init__(
         self,
@@ -47,23 +118,22 @@ class ListCommands(QObject):
         replay_many: Callable[[], None],
         say: Callable[[str], object],
     ) -> None:
-        super().__init__(rows)
+        super().__init__(theme, say, rows)
         self._list, self._selected, self._pause, self._select_all = rows, selected, pause, select_all
-        self._theme, self._page, self._say = theme, page, say
+        self._page = page
         self._menu: QMenu | None = None
         self._menu_ids: set[str] = set()
         self._request_open = False
         request = CommandGroup.REQUEST
-        self.open = self._command("Open", "body", open_request, self._none_open, "Enter", "Return", group=request)
-        self.menu = self._command(
-            "Show the request’s menu", "more", self._show_menu, self._none_selected, "F4", group=request
-        )
-        self.select_loaded = self._command("Select all", "select-all", rows.selectAll, self._too_few, "Ctrl+A")
-        self.select_all = self._command("Select all", "select-all", select_all.select, self._all_loaded, SELECT_ALL_KEY)
-        self.clear = self._command("Clear selection", "close", clear_selection, self._not_many)
-        self.replay = self._command("Replay many…", "replay-many", replay_many, self._is_empty, REPLAY_MANY_KEY)
-        self.newest = self._command("Go to newest", "newest", rows.go_home, self._is_empty, "Home")
-        self.pause = self._command("Pause list", "pause", pause.toggle, self._is_hidden, "P")
+        self.open = self.command("Open", "body", open_request, self._none_open, "Enter", "Return", group=request)
+        menu, none_selected = self._show_menu, self._none_selected
+        self.menu = self.command("Show the request’s menu", "more", menu, none_selected, "F4", group=request)
+        self.newest = self.command("Go to newest", "newest", rows.go_home, self._is_empty, "Home")
+        self.pause = self.command("Pause list", "pause", pause.toggle, self._is_hidden, "P")
+        self.replay = self.command("Replay many…", "replay-many", replay_many, self._is_empty, REPLAY_MANY_KEY)
+        self.select_loaded = self.command("Select all", "select-all", rows.selectAll, self._too_few, "Ctrl+A")
+        self.select_all = self.command("Select all", "select-all", select_all.select, self._all_loaded, SELECT_ALL_KEY)
+        self.clear = self.command("Clear selection", "close", clear_selection, self._not_many)
         pause.changed.connect(self._name_pause)
         rows.customContextMenuRequested.connect(self._show_menu_at)
         self._name_pause()
@@ -72,20 +142,9 @@ class ListCommands(QObject):
         self.pause.add_to(page)
         self.replay.add_to(page)
 
-    def all(self) -> tuple[Command, ...]:
-        """For the palette, in the order of their group."""
-        selecting = (self.select_loaded, self.select_all, self.clear)
-        return (self.open, self.menu, self.newest, self.pause, self.replay, *selecting)
-
     def menu_of_selected(self) -> QMenu:
         """The menu of one request, or of the many that are selected; it deletes itself when closed."""
         commands = self._selected
-        menu = QMenu(self._list)
-        menu.setAccessibleName("Request")
-        menu.setToolTipsVisible(True)
-        menu.aboutToHide.connect(menu.deleteLater)
-        menu.aboutToHide.connect(self._menu_closed)
-        self._menu, self._menu_ids = menu, {summary.id for summary in self._list.selected()}
         if self._list.selected_count() > 1:
             replays = [commands.replay, commands.edit_replay]
             groups = [replays, [commands.mark_read, commands.mark_unread, commands.star], [commands.delete]]
@@ -94,13 +153,13 @@ class ListCommands(QObject):
             marks = [commands.star, commands.note, commands.toggle_read]
             replays, copies = [commands.replay, commands.edit_replay], [commands.curl, commands.link]
             groups = [[self.open, commands.own_window], replays, copies, marks, [commands.delete]]
-        for number, group in enumerate(groups):
-            if number:
-                menu.addSeparator()
-            menu.addActions(group)
+        menu = menu_of(self._list, *groups)
+        menu.setAccessibleName("Request")
+        menu.aboutToHide.connect(self._menu_closed)
+        self._menu, self._menu_ids = menu, {summary.id for summary in self._list.selected()}
         return menu
 
-    def refresh(self, request_open: bool) -> None:
+    def refresh_for(self, request_open: bool) -> None:
         """Name and enable each; `request_open` tells whether there is a request to open. A menu whose requests are
         deleted, or whose list is hidden, closes.
         """
@@ -108,31 +167,9 @@ class ListCommands(QObject):
         selected = {one.id for one in self._list.selected()} if self._menu is not None else set()
         if self._menu is not None and not (self._page.isVisible() and self._menu_ids <= selected):
             self._menu.close()
-        for command in self.all():
-            command.refresh()
+        self.refresh()
         number = self._select_all.number if self.select_all.isEnabled() else None
         self.select_all.setText("Select all, loaded or not" if number is None else f"Select all {number:,} requests")
-
-    def _command(
-        self,
-        text: str,
-        icon: str,
-        run: Callable[[], object],
-        unavailable: Callable[[], str | None],
-        *keys: str,
-        group: CommandGroup = CommandGroup.LIST,
-    ) -> Command:
-        return Command(
-            text,
-            self._theme,
-            self,
-            run=run,
-            icon=icon,
-            keys=keys,
-            group=group,
-            unavailable=unavailable,
-            say=self._say,
-        )
 
     def _is_hidden(self) -> str | None:
         return None if self._page.isVisible() else "No list of requests is shown."
@@ -244,7 +281,7 @@ class PageCommands(QObject):
     def all(self) -> tuple[Command, ...]:
         """Each once, for the palette."""
         of_list = self.list
-        return (of_list.open, *self.selected.with_keys(), *of_list.all()[1:])
+        return (of_list.open, *self.selected.with_keys(), *of_list.commands[1:])
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """While the page is hidden, no command can be run."""
@@ -268,7 +305,7 @@ class PageCommands(QObject):
     @Slot()
     def refresh_list(self) -> None:
         """Only the commands on the list: cheap, however many are selected."""
-        self.list.refresh(bool(self._open_request()))
+        self.list.refresh_for(bool(self._open_request()))
 
     def _connect(self) -> None:
         rows = self._list

@@ -7,7 +7,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, Slot
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
 from app.core.bodies.escape import escape
 from app.core.events import EndpointRemoved, EndpointSaved, SettingsChanged, Subscriptions, TunnelChanged
@@ -34,8 +34,7 @@ from app.ui.requests.page.footer import ListFooter, SelectionBar
 from app.ui.requests.page.header import EndpointHeader
 from app.ui.requests.page.list_area import ListArea
 from app.ui.requests.page.own_window import OwnWindows
-from app.ui.requests.page.page_commands import PageCommands
-from app.ui.requests.page.view_commands import ViewCommands
+from app.ui.requests.page.page_commands import PageCommands, ViewCommands
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.select_all import BatchJob, SelectAll
 from app.ui.services import Services
@@ -43,6 +42,7 @@ from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 from app.ui.undo.pending_delete import DeleteChanged
 from app.ui.widgets.focus import focus_first
+from app.ui.widgets.layout import hbox, vbox
 from app.ui.widgets.toast import Toast
 
 
@@ -284,14 +284,16 @@ class RequestsPage(QWidget):
     def _build_layout(self) -> None:
         left = _ListColumn(self.header, self.activity, self)
         left.setMinimumWidth(LIST_MINIMUM)
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.header)
-        column.addWidget(self.activity)
-        column.addWidget(self.filter.bar)
-        column.addWidget(self.list_area, 1)
-        column.addWidget(self.list_footer)
+        vbox(
+            self.header,
+            self.activity,
+            self.filter.bar,
+            (self.list_area, 1),
+            self.list_footer,
+            inside=left,
+            spacing=0,
+            margins=0,
+        )
         self.splitter.addWidget(left)
         self.splitter.addWidget(self.detail)
         self.splitter.setStretchFactor(0, 2)
@@ -299,9 +301,7 @@ class RequestsPage(QWidget):
         self.splitter.setChildrenCollapsible(False)
         self.splitter.setHandleWidth(1)
         self.splitter.setSizes([440, 600])
-        outer = QHBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(self.splitter)
+        hbox(self.splitter, inside=self, margins=0)
 
     def _make_commands(self, actions: RequestActions, tasks: Tasks, theme: Theme) -> PageCommands:
         return PageCommands(

@@ -23,7 +23,7 @@ from app.ui.services import Services
 from app.ui.tasks import Tasks, in_thread
 from app.ui.theme.theme import Theme
 from app.ui.undo.delete_question import UNDO, ask_keeping, many_requests, sentences, shortened
-from app.ui.widgets.question import QuestionText
+from app.ui.widgets.dialog import QuestionText
 from app.ui.widgets.toast import Toast
 
 NAMED = 2

@@ -8,19 +8,19 @@ from PySide6.QtCore import QObject, Signal, Slot
 from PySide6.QtWidgets import QWidget
 
 from app.core.links import link_to_request
-from app.ui.commands.command import Command, CommandGroup
+from app.ui.commands.command import Command, CommandGroup, Commands
 from app.ui.requests.selection.request_actions import RequestActions
 from app.ui.requests.selection.selected_requests import SelectedRequests
 from app.ui.tasks import Tasks
 from app.ui.theme.theme import Theme
 
 NONE_SELECTED, ONLY_ONE = "No request is selected.", "Select a single request."
-_Check = Callable[[SelectedRequests], str | None]
 
 
-class RequestCommands(QObject):
+class RequestCommands(Commands):
     """`requests` returns the ones they are about; call `refresh` when that changed."""
 
+    group = CommandGroup.REQUEST
     own_window_requested = Signal(object)
     note_requested = Signal()
 
@@ -32,27 +32,26 @@ class RequestCommands(QObject):
         theme: Theme,
         parent: QObject,
     ) -> None:
-        super().__init__(parent)
-        self._requests, self._actions, self._tasks, self._theme = requests, actions, tasks, theme
+        super().__init__(theme, actions.say, parent)
+        self._requests, self._actions, self._tasks = requests, actions, tasks
         self._refreshing: SelectedRequests | None = None
         own, keys = self._own_window, ("Shift+Enter", "Shift+Return")
-        self.own_window = self._command("Open in new window", "own-window", own, _not_one, *keys)
-        self.curl = self._command("Copy as curl", "code", self._copy_curl, _not_one, "C")
-        self.link = self._command("Copy link", "link", self._copy_link, _not_one, "L")
-        self.replay = self._command("Replay", "replay", self._replay, self._not_any, "R")
-        self.edit_replay = self._command("Edit and replay…", "edit-replay", self._edit_replay, self._not_any, "Shift+R")
-        self.note = self._command("Add note…", "note", self.note_requested.emit, _not_one, "N")
-        self.toggle_read = self._command("Mark as unread", "unread", self._toggle_read, self._not_any, "U")
-        self.star = self._command("Star", "star", self._toggle_star, self._not_any, "S")
-        self.mark_read = self._command("Mark as read", "read", self._mark_read, self._none_unread)
-        self.mark_unread = self._command("Mark as unread", "unread", self._mark_unread, self._none_read)
-        self.delete = self._command("Delete…", "delete", self._delete, self._not_any, "Del")
+        self.own_window = self.command("Open in new window", "own-window", own, _not_one, *keys)
+        self.replay = self.command("Replay", "replay", self._replay, self._not_any, "R")
+        self.edit_replay = self.command("Edit and replay…", "edit-replay", self._edit_replay, self._not_any, "Shift+R")
+        self.curl = self.command("Copy as curl", "code", self._copy_curl, _not_one, "C")
+        self.link = self.command("Copy link", "link", self._copy_link, _not_one, "L")
+        self.star = self.command("Star", "star", self._toggle_star, self._not_any, "S")
+        self.note = self.command("Add note…", "note", self._edit_note, _not_one, "N")
+        self.toggle_read = self.command("Mark as unread", "unread", self._toggle_read, self._not_any, "U")
+        self.delete = self.command("Delete…", "delete", self._delete, self._not_any, "Del")
+        self.mark_read = self.command("Mark as read", "read", self._mark_read, self._none_unread)
+        self.mark_unread = self.command("Mark as unread", "unread", self._mark_unread, self._none_read)
         self.refresh()
 
     def with_keys(self) -> list[Command]:
         """Those that a list, a detail and the palette offer, in their order."""
-        marks = [self.star, self.note, self.toggle_read, self.delete]
-        return [self.own_window, self.replay, self.edit_replay, self.curl, self.link, *marks]
+        return [command for command in self.commands if command.shortcuts()]
 
     def spare(self) -> list[Command]:
         """Those without a button where space is short."""
@@ -80,26 +79,15 @@ class RequestCommands(QObject):
         self.replay.setText(f"Replay{many}…" if many else "Replay")
         self.edit_replay.setText(f"Replay{many} with options…" if many else "Edit and replay…")
         self.delete.setText(f"Delete{many}…")
-        for command in (*self.with_keys(), self.mark_read, self.mark_unread):
-            command.refresh()
+        super().refresh()
         self._refreshing = None
 
-    def _command(self, text: str, icon: str, run: Callable[[], object], unavailable: _Check, *keys: str) -> Command:
-        def reason() -> str | None:
-            requests = self._refreshing or self._requests()  # read once for all that are refreshed
-            return requests.deleted or unavailable(requests)
+    def _run(self, run: Callable[[SelectedRequests], object]) -> None:
+        run(self._requests())
 
-        return Command(
-            text,
-            self._theme,
-            self,
-            run=run,
-            icon=icon,
-            keys=keys,
-            group=CommandGroup.REQUEST,
-            unavailable=reason,
-            say=self._actions.say,
-        )
+    def _reason(self, unavailable: Callable[[SelectedRequests], str | None] | None) -> str | None:
+        requests = self._refreshing or self._requests()  # read once for all that are refreshed
+        return requests.deleted or (unavailable(requests) if unavailable is not None else None)
 
     def _not_any(self, requests: SelectedRequests) -> str | None:
         if not requests.count:
@@ -112,47 +100,49 @@ class RequestCommands(QObject):
     def _none_read(self, requests: SelectedRequests) -> str | None:
         return self._not_any(requests) or (None if requests.unread < requests.count else "Already marked as unread.")
 
-    def _own_window(self) -> None:
-        self.own_window_requested.emit(self._requests().only)
+    def _own_window(self, requests: SelectedRequests) -> None:
+        self.own_window_requested.emit(requests.only)
 
-    def _replay(self) -> None:
-        requests = self._requests()
+    def _edit_note(self, requests: SelectedRequests) -> None:
+        self.note_requested.emit()
+
+    def _replay(self, requests: SelectedRequests) -> None:
         self._tasks.start(self._actions.replays.replay(requests.ids, requests.only), "replay")
 
-    def _edit_replay(self) -> None:
-        requests = self._requests()
+    def _edit_replay(self, requests: SelectedRequests) -> None:
         if requests.only is not None:
             self._actions.replays.edit(requests.only)
         else:
             self._actions.replays.open_many(requests.ids)
 
-    def _copy_curl(self) -> None:
-        if (only := self._requests().only) is not None:
-            self._tasks.start(self._actions.copy_curl(only), "copy as curl")
+    def _copy_curl(self, requests: SelectedRequests) -> None:
+        if requests.only is not None:
+            self._tasks.start(self._actions.copy_curl(requests.only), "copy as curl")
 
-    def _copy_link(self) -> None:
-        if (only := self._requests().only) is not None:
-            self._actions.copy_link(link_to_request(only.id))
+    def _copy_link(self, requests: SelectedRequests) -> None:
+        if requests.only is not None:
+            self._actions.copy_link(link_to_request(requests.only.id))
 
-    def _toggle_read(self) -> None:
+    def _toggle_read(self, requests: SelectedRequests) -> None:
         """Unread becomes read where any is unread, otherwise all become unread."""
-        requests = self._requests()
-        self._tasks.start(self._actions.set_read(requests, read=bool(requests.unread)), "mark requests")
+        self._set_read(requests, read=bool(requests.unread))
 
-    def _mark_read(self) -> None:
-        self._tasks.start(self._actions.set_read(self._requests(), read=True), "mark requests")
+    def _mark_read(self, requests: SelectedRequests) -> None:
+        self._set_read(requests, read=True)
 
-    def _mark_unread(self) -> None:
-        self._tasks.start(self._actions.set_read(self._requests(), read=False), "mark requests")
+    def _mark_unread(self, requests: SelectedRequests) -> None:
+        self._set_read(requests, read=False)
 
-    def _toggle_star(self) -> None:
+    def _set_read(self, requests: SelectedRequests, *, read: bool) -> None:
+        self._tasks.start(self._actions.set_read(requests, read=read), "mark requests")
+
+    def _toggle_star(self, requests: SelectedRequests) -> None:
         """Whatever has no star gets one; where all have one, all lose it."""
-        requests = self._requests()
         starred = requests.starred < requests.count
         self._tasks.start(self._actions.star(requests, starred=starred), "star requests")
 
-    def _delete(self) -> None:
-        self._tasks.start(self._actions.delete(self._requests()), "delete requests")
+    def _delete(self, requests: SelectedRequests) -> None:
+        self._tasks.start(self._actions.delete(requests), "delete requests")
 
 
 def _not_one(requests: SelectedRequests) -> str | None:

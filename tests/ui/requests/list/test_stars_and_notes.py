@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 
 from app.core.errors import StorageUnavailableError
 from app.core.rules import NOTE_MAX
-from app.ui.commands.command_button import ActionButton
+from app.ui.commands.command import ActionButton
 from app.ui.requests.list.delegate import tooltip
 from tests import factories
 from tests.ui.desk import shown as shown_window

@@ -16,7 +16,7 @@ from app.core.clock import DAY_US, now_us
 from app.core.model import Endpoint
 from app.ui.requests.list import feed as feed_module
 from app.ui.shell.main_window import MainWindow
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from app.ui.widgets.toast import Toast
 from tests import factories
 from tests.ui.desk import Desk

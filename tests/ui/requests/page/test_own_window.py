@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.ui.requests.page.own_window import SIZE, OwnWindow
 from app.ui.widgets import fit_screen
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until

@@ -10,9 +10,8 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QMenu
 
-from app.ui.commands.command import CommandGroup
-from app.ui.commands.command_button import ActionButton
-from app.ui.widgets.question import Question
+from app.ui.commands.command import ActionButton, CommandGroup
+from app.ui.widgets.dialog import Question
 from tests.ui.desk import shown as shown_window
 from tests.ui.requests.page_desk import PageDesk, click_row, filled
 from tests.ui.waiting import settle, until

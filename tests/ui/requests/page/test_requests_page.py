@@ -16,7 +16,7 @@ from app.ui.endpoints.endpoint_dialog import EndpointDialog
 from app.ui.request.tabs.tabs import TABS
 from app.ui.request.title import title_of
 from app.ui.requests.list.delegate import tooltip
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from tests.factories import capture
 from tests.ui.requests.page_desk import PageDesk, open_body, open_page
 from tests.ui.waiting import activate, settle, until

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.ui.requests.selection import select_all as bulk_module
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from tests.ui.requests.page_desk import PageDesk, click_row, filled, open_page
 from tests.ui.waiting import settle, until
 

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 
 from app.core.search.parse import parse
 from app.ui.requests.selection import select_all as bulk_module
-from app.ui.widgets.question import Question
+from app.ui.widgets.dialog import Question
 from tests.ui.requests.page_desk import PageDesk, open_page
 from tests.ui.waiting import activate, settle, until, wait_for_widget
 

@@ -1,0 +1,301 @@
+"""The form for a replay of many requests: which ones, where to, how fast, and with which faults."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable, Sequence
+
+from PySide6.QtCore import QDateTime, Qt, Signal, Slot
+from PySide6.QtWidgets import QDateTimeEdit, QLineEdit, QWidget
+
+from app.core.bodies.escape import escape
+from app.core.clock import now_us
+from app.core.replay.spec import (
+    CONCURRENCY_MAX,
+    DELAY_MAX_MS,
+    GAP_MAX_MS,
+    RATE_MAX,
+    SCALE_MAX,
+    TIMES_MAX,
+    BackToBack,
+    Faults,
+    FixedRate,
+    OneUrl,
+    OriginalGaps,
+    OtherEndpoint,
+    OwnTargets,
+    Pace,
+    ReplayDestination,
+    ReplaySpec,
+)
+from app.core.rules import FieldError
+from app.ui.replay.replay_scope import ALL, MATCHING, RANGE, SELECTED, ReplayScope
+from app.ui.services import Services
+from app.ui.theme import metrics
+from app.ui.theme.fonts import mono_font
+from app.ui.theme.theme import Theme
+from app.ui.widgets.buttons import Button
+from app.ui.widgets.fields import ChoiceField
+from app.ui.widgets.form import Form, Section
+from app.ui.widgets.labels import label
+from app.ui.widgets.layout import Stretch, hbox, vbox
+from app.ui.widgets.number_field import NumberField
+from app.ui.widgets.segmented import Segmented
+from app.ui.widgets.text_fields import DecimalField, TextField
+
+TARGETS, URL, ENDPOINT = "targets", "url", "endpoint"
+BACK_TO_BACK, RATE, GAPS = "back_to_back", "rate", "gaps"
+SEEDS = 10**9
+FAULTS = (
+    ("duplicate", "Duplicate", "Sent twice"),
+    ("swap", "Swap", "Trades places with the next one"),
+    ("drop", "Drop", "Not sent"),
+    ("delay", "Delay", "Sent late, while others go ahead"),
+    ("cut_off", "Cut off", "The connection closes within the body"),
+)
+FAULTS_HELP = "Tests how your code handles duplicate, late and lost requests."
+_DAY_US = 24 * 3_600_000_000
+_TARGETS_SHOWN = 3
+
+
+class _TimeField(QDateTimeEdit):
+    """A local time; `value` is in microseconds."""
+
+    changed = Signal()
+
+    def __init__(self, at_us: int, parent: QWidget) -> None:
+        super().__init__(QDateTime.fromMSecsSinceEpoch(at_us // 1_000), parent)
+        self.setDisplayFormat("yyyy-MM-dd HH:mm:ss")
+        self.setFixedHeight(metrics.CONTROL)
+        self.findChildren(QLineEdit)[0].setTextMargins(metrics.SPACE_2, 0, 0, 0)
+        self.dateTimeChanged.connect(self.changed)
+
+    def value(self) -> int:
+        return self.dateTime().toMSecsSinceEpoch() * 1_000
+
+    def problem(self) -> None:
+        """A time has none."""
+
+
+class _SeedField(QWidget):
+    """A number that can be drawn."""
+
+    changed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.number = NumberField("Seed", 0, SEEDS, self, grouped=False)
+        self.number.setAccessibleName("Seed")
+        self.draw = Button("New seed", theme, self)
+        hbox((self.number, 1), self.draw, inside=self, spacing=metrics.SPACE_2, margins=0)
+        self.setFocusProxy(self.number)
+        self._draw()
+        self.number.changed.connect(self.changed)
+        self.draw.clicked.connect(self._draw)
+
+    def value(self) -> int:
+        return self.number.value()
+
+    def set_value(self, value: int) -> None:
+        self.number.set_value(value)
+
+    def problem(self) -> str | None:
+        return self.number.problem()
+
+    @Slot()
+    def _draw(self) -> None:
+        self.set_value(random.randrange(SEEDS))
+
+
+class ReplayForm(Form):
+    """`targets` are the URLs that the requests' own targets have."""
+
+    def __init__(
+        self, scope: ReplayScope, services: Services, targets: Sequence[str], theme: Theme, parent: QWidget
+    ) -> None:
+        super().__init__(ReplaySpec, parent)
+        self._scope = scope
+        self._endpoints = services.store.endpoints.all()
+        vbox(
+            self._requests(),
+            self._destination(targets),
+            self._pace(),
+            self._faults(theme),
+            Stretch(),
+            inside=self,
+            spacing=metrics.SPACE_4,
+            margins=0,
+        )
+        self.touched.update(self.fields)
+        self.changed.connect(self._show_fields)
+        self._show_fields()
+
+    def spec(self) -> ReplaySpec:
+        """As the form says now, with the last valid numbers; `problems` names the others."""
+        shares = {name: (self[f"faults.{name}"].value() or 0) / 100 for name, *_ in FAULTS}
+        times = (self["source.received_after"].value(), self["source.received_before"].value())
+        return ReplaySpec(
+            source=self._scope.source(self.requests.current() or ALL, times),
+            destination=self._destination_value(),
+            pace=self._pace_value(),
+            concurrency=self["concurrency"].value(),
+            times=self["times"].value(),
+            faults=Faults(**shares, delay_max_ms=self["faults.delay_max_ms"].value()),
+            seed=self["seed"].value(),
+            incomplete=self["incomplete"].value(),
+        )
+
+    def problems(self) -> list[FieldError]:
+        """Of the fields that are shown."""
+        return [one for one in super().problems() if self.fields[one.field].isVisibleTo(self)]
+
+    def show_errors(self, errors: Iterable[FieldError]) -> None:
+        super().show_errors(
+            one for one in errors if one.field in self.fields and self.fields[one.field].isVisibleTo(self)
+        )
+
+    def select_url(self) -> None:
+        """Choose another URL, to type one."""
+        self.destination.set_current(URL)
+        self._show_fields()
+        self["destination.url"].setFocus()
+
+    def _kind(self, path: str, title: str, choices: Sequence[tuple[str, str]]) -> Segmented:
+        field = Segmented(choices, self)
+        field.setAccessibleName(title)
+        field.setProperty("path", path)
+        field.activated.connect(self._edited)
+        return field
+
+    def _section(self, title: str, first: QWidget) -> Section:
+        section = Section(title, self)
+        section.column.addWidget(first, 0, Qt.AlignmentFlag.AlignLeft)
+        return section
+
+    def _requests(self) -> Section:
+        scope = self._scope
+        name = next((escape(one.name) for one in self._endpoints if one.id == scope.endpoint_id), "")
+        everything = f"All of “{name[:24]}{'…' if len(name) > 24 else ''}”" if name else "All requests"
+        selected = f"Selected ({len(scope.ids):,})"
+        kinds = ((SELECTED, selected), (MATCHING, "Shown in the list"), (ALL, everything), (RANGE, "Time range"))
+        self.requests = self._kind("source", "Requests", kinds)
+        self.requests.set_option_visible(SELECTED, bool(scope.ids))
+        self.requests.set_option_visible(MATCHING, scope.narrowed)
+        self.requests.explain(MATCHING, "All requests that the list shows with its filter and time range")
+        self.requests.set_current(SELECTED if len(scope.ids) > 1 else MATCHING if scope.narrowed else ALL)
+        end = scope.received_before or now_us() + 1_000_000
+        start = scope.received_after or end - _DAY_US
+        section = self._section("Requests", self.requests)
+        section.side_by_side(
+            self.add("source.received_after", _TimeField(start, self), title="From"),
+            self.add("source.received_before", _TimeField(end, self), title="Until"),
+        )
+        incomplete = self.check("incomplete", "Also send incomplete requests")
+        incomplete.setToolTip("Those whose sender disconnected before the end of the body")
+        section.add(incomplete)
+        return section
+
+    def _destination(self, targets: Sequence[str]) -> Section:
+        own = "Their targets"
+        kinds = ((TARGETS, own), (URL, "Another URL"), (ENDPOINT, "Another endpoint"))
+        self.destination = self._kind("destination", "Destination", kinds)
+        self.destination.set_enabled(TARGETS, bool(targets))
+        self.destination.set_enabled(ENDPOINT, bool(self._endpoints))
+        self.destination.set_current(TARGETS if targets else URL)
+        if not targets:
+            self.destination.explain(TARGETS, f"{own}: there is no target that is switched on.")
+        self._own = label(_shortened(targets), "muted", self, wrap=True)
+        self._own.setFont(mono_font())
+        url = TextField(self, placeholder="http://localhost:3000/webhooks", mono=True)
+        text = "The path below the slug and the query of each request are added."
+        endpoint = ChoiceField({one.slug: escape(one.name) for one in self._endpoints}, self)
+        section = self._section("Destination", self.destination)
+        section.add(
+            self._own,
+            self.add("destination.url", url, title="URL", help_text=text),
+            self.add("destination.slug", endpoint, title="Endpoint"),
+        )
+        return section
+
+    def _pace(self) -> Section:
+        """How fast, how many at once, and how often."""
+        kinds = ((BACK_TO_BACK, "Back to back"), (RATE, "At a rate"), (GAPS, "Original gaps"))
+        self.pace = self._kind("pace", "Pace", kinds)
+        self.pace.set_current(BACK_TO_BACK)
+        rate = DecimalField("Rate", RATE_MAX, self, unit="per second", zero=False)
+        speed = DecimalField("Speed", SCALE_MAX, self, unit="times as fast", zero=False)
+        longest = DecimalField("Longest gap", GAP_MAX_MS / 1_000, self, unit="s", placeholder="no limit")
+        concurrency = NumberField("At once", 1, CONCURRENCY_MAX, self)
+        times = NumberField("Times each", 1, TIMES_MAX, self)
+        rate.set_value(10)
+        speed.set_value(1)
+        section = self._section("Pace", self.pace)
+        section.side_by_side(
+            self.add("pace.per_second", rate, title="Rate"),
+            self.add("pace.scale", speed, title="Speed"),
+            self.add("pace.longest_gap_ms", longest, title="Longest gap"),
+            self.add("concurrency", concurrency, title="At once", help_text=f"{concurrency.range_text()}."),
+            self.add("times", times, title="Times each", help_text="More than 1 for a small load test."),
+        )
+        return section
+
+    def _faults(self, theme: Theme) -> Section:
+        """In percent, and the seed that repeats them."""
+        section = self._section("Faults", label(FAULTS_HELP, "faint", self, wrap=True))
+        for name, title, meaning in FAULTS:
+            share = DecimalField(title, 100, self, unit="%")
+            share.set_value(0)
+            share.setToolTip(meaning)
+            self.add(f"faults.{name}", share, title=title, help_text="")
+            share.setAccessibleDescription(meaning)
+        section.side_by_side(*(self.fields[f"faults.{name}"] for name, *_ in FAULTS))
+        delay = NumberField("Longest delay", 0, DELAY_MAX_MS, self, unit="ms", step=100)
+        delay.set_value(1_000)
+        same = "The same seed makes the same faults."
+        section.side_by_side(
+            self.add("faults.delay_max_ms", delay, title="Longest delay"),
+            self.add("seed", _SeedField(theme, self), title="Seed", help_text=same),
+        )
+        return section
+
+    def _destination_value(self) -> ReplayDestination:
+        kind = self.destination.current()
+        if kind == URL:
+            return OneUrl(url=self["destination.url"].value())
+        return OtherEndpoint(slug=self["destination.slug"].value()) if kind == ENDPOINT else OwnTargets()
+
+    def _pace_value(self) -> Pace:
+        kind = self.pace.current()
+        if kind == RATE:
+            return FixedRate(per_second=self["pace.per_second"].value() or 1)
+        if kind == GAPS:
+            longest = self["pace.longest_gap_ms"].value()
+            gap_ms = None if longest is None else round(longest * 1_000)
+            return OriginalGaps(scale=1 / (self["pace.scale"].value() or 1), longest_gap_ms=gap_ms)
+        return BackToBack()
+
+    @Slot()
+    def _show_fields(self) -> None:
+        in_range, destination, pace = self.requests.current() == RANGE, self.destination.current(), self.pace.current()
+        faults = any(self[f"faults.{name}"].value() for name, *_ in FAULTS)
+        shown = {
+            "source.received_after": in_range,
+            "source.received_before": in_range,
+            "destination.url": destination == URL,
+            "destination.slug": destination == ENDPOINT,
+            "pace.per_second": pace == RATE,
+            "pace.scale": pace == GAPS,
+            "pace.longest_gap_ms": pace == GAPS,
+            "faults.delay_max_ms": faults,
+            "seed": faults,
+        }
+        for path, on in shown.items():
+            self.fields[path].setVisible(on)
+        self._own.setVisible(destination == TARGETS)
+        self.fields["faults.delay_max_ms"].setEnabled(bool(self["faults.delay"].value()))
+
+
+def _shortened(urls: Sequence[str]) -> str:
+    some = urls if len(urls) <= _TARGETS_SHOWN else urls[: _TARGETS_SHOWN - 1]
+    more = [f"and {len(urls) - _TARGETS_SHOWN + 1:,} more"] if len(urls) > _TARGETS_SHOWN else []
+    return "\n".join([*some, *more])

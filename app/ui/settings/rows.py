@@ -1,0 +1,121 @@
+"""The form of the settings that are saved with the dialog, and its rows: text on the left, the control on the right."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QWidget
+
+from app.core.fields import Field
+from app.core.model import Plan
+from app.core.settings import Settings
+from app.ui.services import Services
+from app.ui.theme import metrics
+from app.ui.widgets.fields import CheckField, LabeledField
+from app.ui.widgets.form import Form
+from app.ui.widgets.labels import label
+from app.ui.widgets.layout import Stretch, hbox, vbox
+from app.ui.widgets.number_field import NumberField
+
+CONTROL_WIDTH = 240
+
+
+class SavedSettings(Settings, frozen=True):
+    """What the dialog saves: the settings, and the account's plan."""
+
+    plan: Annotated[Plan, Field(title="Plan")] = Plan.FREE
+
+    def settings(self) -> Settings:
+        return Settings(**{name: getattr(self, name) for name in Settings.__struct_fields__})
+
+
+def saved_settings(services: Services) -> SavedSettings:
+    """Those that are in force."""
+    now = services.settings()
+    values = {name: getattr(now, name) for name in Settings.__struct_fields__}
+    return SavedSettings(**values, plan=services.store.account.plan)
+
+
+class SettingsRow(LabeledField):
+    """`keep_box` is there while the value is of this run alone; ticked, it is saved. A `width` of 0 leaves the control
+    its own.
+    """
+
+    help_kind = "small"
+    help_stays = True
+
+    def __init__(self, title: str, text: str, control: QWidget, parent: QWidget, *, width: int = CONTROL_WIDTH) -> None:
+        self.override = label("", "small", wrap=True)
+        self.override.hide()
+        self.keep_box = CheckField("Keep it")
+        self.keep_box.setAccessibleName(f"Keep it: {title}")
+        self.keep_box.hide()
+        if width:
+            control.setFixedWidth(width)
+        super().__init__(title, control, parent, help_text=text)
+
+    def lay_out(self, *, optional: bool) -> None:
+        words = vbox(Stretch(0), self.title, self._help, self._error, Stretch(0), spacing=2)
+        field = vbox(self.control, self.override, self.keep_box, spacing=metrics.SPACE_1)
+        row = hbox((words, 1), field, inside=self, spacing=metrics.SPACE_5, margins=0)
+        row.setAlignment(field, Qt.AlignmentFlag.AlignVCenter)
+
+    def set_override(self, text: str) -> None:
+        """Say that the value is of this run alone, and offer to keep it; "" when it is not."""
+        if text != self.override.text():
+            self.override.setText(text)
+            self.keep_box.setChecked(False)
+            self.keep_box.setAccessibleDescription(text)
+            self.override.setVisible(bool(text))
+            self.keep_box.setVisible(bool(text))
+
+
+class SettingsForm(Form):
+    """`keep_changed`: the user chose whether to save a value that is of this run alone."""
+
+    keep_changed = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(SavedSettings, parent)
+        self.rows: dict[str, SettingsRow] = {}
+
+    def row(
+        self,
+        key: str,
+        editor: QWidget | None = None,
+        *,
+        text: str = "",
+        example: str = "",
+        width: int = CONTROL_WIDTH,
+        **options: object,
+    ) -> SettingsRow:
+        """A row with the texts declared for a setting; `text` replaces its description, `example` is added."""
+        declared = self.declared(key)
+        control = editor if editor is not None else self.made(key, **options)
+        if isinstance(control, NumberField):
+            example = f"{control.range_text()}."
+        # The API has these words too, with the apostrophes of plain text.
+        text = text or f"{declared.help} {example}".strip().replace("'", "’")
+        row = self.rows[key] = self.fields[key] = SettingsRow(declared.title, text, control, self, width=width)
+        self.bind(key, control)
+        row.keep_box.clicked.connect(self.keep_changed)
+        return row
+
+    def kept(self) -> list[str]:
+        """The settings of this run alone that the user chose to keep."""
+        return [key for key, row in self.rows.items() if row.keep_box.isChecked()]
+
+
+class SettingsSection(QWidget):
+    """A heading, a `text` on all of its rows, and the rows."""
+
+    def __init__(self, title: str, parent: QWidget, *rows: QWidget, text: str = "") -> None:
+        super().__init__(parent)
+        self.column = vbox(inside=self, spacing=metrics.SPACE_4, margins=0)
+        words = vbox(label(title, "heading", self), spacing=2)
+        if text:
+            words.addWidget(label(text, "small", self, wrap=True))
+        self.column.addLayout(words)
+        for row in rows:
+            self.column.addWidget(row)
