@@ -241,7 +241,8 @@ class ReplayForm(Form):
 
     def _faults(self, theme: Theme) -> Section:
         """In percent, and the seed that repeats them."""
-        section = self._section("Faults", label(FAULTS_HELP, "faint", self, wrap=True))
+        section = Section("Faults", self)
+        section.add(label(FAULTS_HELP, "faint", self, wrap=True))
         for name, title, meaning in FAULTS:
             share = DecimalField(title, 100, self, unit="%")
             share.set_value(0)
