@@ -50,7 +50,6 @@ USED: dict[str, tuple[str, ...]] = {
     "app/db/sqlite/search/search.py": ("_meta",),  # peewee
     "app/server/api/protocol.py": ("_next_keepalive_close_time", "_parser", "_process_keepalive", "_waiter"),  # aiohttp
     "app/server/capture/connection.py": AIOHTTP,
-    "app/server/capture/reader.py": ("_reading_paused",),  # aiohttp
     "app/server/listening.py": ("_sockets",),  # asyncio
     "app/ui/loop.py": (*ASYNCIO, *REBUILT_BY_QASYNC),
     **ARGPARSE,

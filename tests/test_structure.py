@@ -29,7 +29,17 @@ ALLOWED = {
     },  # the last is the standard library's since 3.14
     "data_folder": {"filelock", "hookline.decoding", "msgspec"},
     "db": {"peewee", "hookline.decoding", "msgspec"},
-    "server": {"aiohttp", "hookline.decoding", "hookline.headers", "hookline.records", "httpx", "msgspec", "certifi"},
+    "server": {
+        *(
+            "aiohttp",
+            "multidict",
+            "yarl",
+            "certifi",
+            "httpx",
+            "msgspec",
+        ),  # the second and third make aiohttp's messages
+        *("hookline.decoding", "hookline.headers", "hookline.records"),
+    },
     "ui": {"PySide6", "shiboken6", "hookline.decoding", "msgspec", "segno"},
     "cli": {"hookline", "httpx", "msgspec", "wcwidth"},
     "system": {"hookline", "msgspec", "platformdirs"},

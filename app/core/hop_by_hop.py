@@ -6,6 +6,8 @@ from app.core.record import Headers
 
 FRAMING = frozenset({"content-length", "transfer-encoding"})
 """They tell where a body ends, so whoever sends it writes them."""
+LOOP_HEADER = "X-Hookline-Forwarded-By"
+"""Names each Hookline that forwarded a request, so that one that returns to its origin is recognised."""
 _HOP_BY_HOP = frozenset({"connection", "keep-alive", "te", "trailer", "upgrade", "expect"})
 
 

@@ -24,9 +24,8 @@ from app.core.errors import (
 )
 from app.core.rules import FieldError
 from app.core.search.query import QueryError
-from app.server.api.request_parser import HeadTimeoutError
+from app.server.api.request_parser import HeadTimeoutError, UnknownMethodError
 from app.server.capture.head import MalformedError
-from app.server.capture.reader import UnknownMethodError
 from hookline.decoding import convert
 
 log = logging.getLogger(__name__)

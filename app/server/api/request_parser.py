@@ -7,18 +7,25 @@ import asyncio
 from urllib.parse import quote
 
 from aiohttp import web
-from aiohttp.http import RawRequestMessage
+from aiohttp.http import HttpVersion, RawRequestMessage
 from aiohttp.streams import StreamReader
 from aiohttp.web_protocol import ERROR, MAX_MSG_QUEUE_SIZE, RequestHandler
+from multidict import CIMultiDict, CIMultiDictProxy
+from yarl import URL
 
+from app.core.model import METHODS
 from app.server.capture.head import MalformedError
 from app.server.capture.limits import Limits
-from app.server.capture.reader import Incoming, RequestReader, UnknownMethodError
+from app.server.capture.reader import Incoming, RequestReader
 
 LIMITS = Limits()
 DISCARDED_MAX = 64 * 1024
 _ASCII = "".join(map(chr, range(128)))
 Message = tuple[RawRequestMessage, StreamReader]
+
+
+class UnknownMethodError(Exception):
+    """A valid head with a method that no call has."""
 
 
 class HeadTimeoutError(Exception):
@@ -76,7 +83,7 @@ class RequestParser:
         self._waiting -= 1
 
     def pause_reading(self) -> None:
-        self._reader.pause()
+        """Nothing is to be paused: what has come is passed on at once."""
 
     def close(self) -> None:
         """The caller has left."""
@@ -103,6 +110,8 @@ class RequestParser:
     def _begin(self, data: bytes) -> Incoming | None:
         self._request = self._reader.read_head(data)
         if self._request is not None:
+            if self._request.head.method not in METHODS:
+                raise UnknownMethodError
             self._check_framing(self._request)
         return self._request
 
@@ -114,8 +123,28 @@ class RequestParser:
 
 def _message(request: Incoming) -> RawRequestMessage:
     """As aiohttp's parser would give it."""
-    message = request.message
-    if not message.path.isascii():  # its URL is that of the framing alone
-        path, _, query = quote(message.path, _ASCII, errors="surrogateescape").partition("?")
-        message = message._replace(url=message.url.build(path=path, query_string=query, encoded=True))
-    return message._replace(upgrade=False, should_close=message.should_close or message.upgrade)
+    head = request.head
+    quoted = quote(_text(head.target), _ASCII, errors="surrogateescape")
+    if quoted.startswith("/"):
+        path, _, rest = quoted.partition("?")
+        query, _, fragment = rest.partition("#")
+        url = URL.build(path=path, query_string=query, fragment=fragment, encoded=True)
+    else:
+        url = URL(quoted, encoded=True)
+    return RawRequestMessage(
+        head.method,
+        _text(head.target),
+        HttpVersion(*map(int, head.version.split("."))),
+        CIMultiDictProxy(CIMultiDict((name, _text(value)) for name, value in head.headers)),
+        tuple((name.encode(), value.encode("latin-1")) for name, value in head.headers),
+        should_close=head.closes,
+        compression=None,
+        upgrade=False,
+        chunked=head.chunked,
+        url=url,
+    )
+
+
+def _text(sent: str) -> str:
+    """Decode as aiohttp does."""
+    return sent.encode("latin-1").decode("utf-8", "surrogateescape")

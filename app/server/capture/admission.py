@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.core.errors import StorageLimitError
+from app.core.hop_by_hop import LOOP_HEADER
 from app.core.model import METHODS, Auth, Endpoint, Refusal
 from app.core.raw_request import slug_of
 from app.core.record import Headers
@@ -20,7 +21,6 @@ from app.server.capture.responses import Response
 from app.server.capture.tunnel_client import Client
 from app.server.probe_key import ProbeKey
 
-LOOP_HEADER = "X-Hookline-Forwarded-By"
 RETRY_AFTER = (("Retry-After", "10"),)
 _METHODS = frozenset(METHODS)
 _CONFIGS_MAX = 1_000
@@ -114,25 +114,24 @@ class Admission:
 
         A response by itself is one to Hookline's own probe, which is neither captured nor refused.
         """
-        message = request.message
-        if message.method not in _METHODS:
-            return wrong_method(message.method)
-        slug = slug_of(message.path)
+        head = request.head
+        if head.method not in _METHODS:
+            return wrong_method(head.method)
+        slug = slug_of(head.target)
         endpoint = self._endpoints.capturing(slug) if slug else None
         if endpoint is None:
-            return self._probe_response(message.path) or _NOT_FOUND
-        headers = message.headers
-        if LOOP_HEADER in headers and self._is_own(headers.getall(LOOP_HEADER)):
+            return self._probe_response(head.target) or _NOT_FOUND
+        if self._is_own(head.special.get(LOOP_HEADER.lower(), ())):
             return _LOOP
         if not endpoint.active:
             return inactive(endpoint)
         config = self._config(endpoint)
         if config.credentials is not None:
-            refusal = config.credentials.refusal(message.raw_headers)
+            refusal = config.credentials.refusal(head.headers)
             if refusal is not None:
                 challenge = config.credentials.challenge
                 return rejection(refusal, 401, "unauthorized", (("WWW-Authenticate", challenge),) if challenge else ())
-        if request.length > limit:
+        if head.length > limit:
             return too_large(limit)
         return config
 
@@ -148,7 +147,7 @@ class Admission:
         proof = self._probe_key.proof_for(target) if self._probe_key is not None else None
         return None if proof is None else Response(200, (("Cache-Control", "no-store"),), proof)
 
-    def _is_own(self, values: list[str]) -> bool:
+    def _is_own(self, values: Sequence[str]) -> bool:
         return any(self._instance_id == mark.strip() for value in values for mark in value.split(","))
 
     def _config(self, endpoint: Endpoint) -> CaptureConfig:
@@ -164,15 +163,12 @@ class Admission:
         return config
 
 
-RawHeaders = Sequence[tuple[bytes, bytes]]
-
-
 class CredentialCheck:
     """The check for an `Auth` other than "none". Secrets are compared in constant time."""
 
     def __init__(self, auth: Auth) -> None:
         self._kind = auth.kind
-        self._header = auth.name.lower().encode("latin-1", "replace") if auth.kind == "header" else b"authorization"
+        self._header = auth.name.lower() if auth.kind == "header" else "authorization"
         secret = f"{auth.name}:{auth.secret}" if auth.kind == "basic" else auth.secret
         # Clients disagree on how a name or secret outside ASCII is encoded, so both encodings are accepted.
         self._expected = [secret.encode("utf-8", "surrogatepass")]
@@ -186,13 +182,13 @@ class CredentialCheck:
             return 'Basic realm="Hookline", charset="UTF-8"'
         return 'Bearer realm="Hookline"' if self._kind == "bearer" else None
 
-    def refusal(self, headers: RawHeaders) -> str | None:
+    def refusal(self, headers: Headers) -> str | None:
         """Why a request with `headers` is rejected; None when it is admitted."""
-        values = [value for name, value in headers if name.lower() == self._header]
+        values = [value.encode("latin-1") for name, value in headers if name.lower() == self._header]
         if not values:
-            return f"The request has no credentials: header {self._header.decode('latin-1')} is missing."
+            return f"The request has no credentials: header {self._header} is missing."
         if not any(map(self._matches, values)):
-            return f"The credentials in header {self._header.decode('latin-1')} are wrong."
+            return f"The credentials in header {self._header} are wrong."
         return None
 
     def _matches(self, value: bytes) -> bool:

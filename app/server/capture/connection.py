@@ -1,8 +1,7 @@
 """One sender's connection: passes complete requests to the handler one at a time, and sends the bytes of responses.
 
-The HTTP is aiohttp's: its parser (see `reader`), stream and flow control. Its request handler is not used, because that
-creates a task for each request, loses a request whose successor is malformed, and discards what was received of a body
-that ends early.
+Stream and flow control are aiohttp's. Its request handler is not used, because that creates a task for each request,
+loses a request whose successor is malformed, and discards what was received of a body that ends early.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from app.server.capture.admission import Rejection
 from app.server.capture.body_memory import READ_MOST
 from app.server.capture.head import MalformedError, request_line
 from app.server.capture.limits import Limits
-from app.server.capture.reader import Break, Incoming, RequestReader, UnknownMethodError
+from app.server.capture.reader import Break, Incoming, RequestReader
 from app.server.capture.responses import CLOSE
 from app.server.capture.tunnel_client import Client
 from app.server.refused import RefusedLog
@@ -194,7 +193,6 @@ class Connection(BaseProtocol):
 
     def pause_reading(self) -> None:
         self._reading_paused = True
-        self._reader.pause()
         self._pause_transport_reading()
 
     def eof_received(self) -> bool:
@@ -481,8 +479,8 @@ class Connection(BaseProtocol):
         begun = reader.head
         try:
             request = reader.read_head(data)
-        except (MalformedError, UnknownMethodError) as error:
-            self._reject_malformed(error)
+        except MalformedError as error:
+            self.reject(admission.malformed(str(error)), reader.head)
             return
         if request is None:
             if reader.head and not begun:  # its time limit starts with its first byte
@@ -493,14 +491,13 @@ class Connection(BaseProtocol):
         self._deadline = math.inf
         self._waited = self._stalled = 0.0
         self._counted = 0
-        message = request.message
-        if message.should_close or message.upgrade:
+        if request.head.closes:
             self.closing = True
         if request.framing_error is not None:
             self.end_body(Break.MALFORMED)
         if not request.payload.is_eof():  # its head stays in memory until the body is received
             # It is kept as received, for the list of refused requests, and as headers.
-            size = 2 * reader.head_size + HEADER_BYTES * len(message.raw_headers)
+            size = 2 * request.head_size + HEADER_BYTES * len(request.head.headers)
             self.head_grew(size - self.head_memory_used)
         _wake(self._waiter)
 
@@ -509,15 +506,7 @@ class Connection(BaseProtocol):
         if self._request is not None:
             self.end_body(Break.GONE)
         elif self._reader.head:
-            self._reject_malformed(MalformedError("the connection ended within the request's head"))
-
-    def _reject_malformed(self, error: MalformedError | UnknownMethodError) -> None:
-        """405 where only the method is unknown, else 400 with the reason."""
-        head = self._reader.head
-        if isinstance(error, UnknownMethodError):
-            self.reject(admission.wrong_method(request_line(head)[0]), head)
-        else:
-            self.reject(admission.malformed(str(error)), head)
+            self.reject(admission.malformed("the connection ended within the request's head"), self._reader.head)
 
 
 def _wake(waiter: asyncio.Future[None] | None) -> None:

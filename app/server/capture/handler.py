@@ -9,8 +9,6 @@ from hashlib import sha256
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
 
-from aiohttp.hdrs import CONTENT_TYPE, EXPECT
-
 from app.core.delivery import Attempt
 from app.core.errors import NotFoundError, StorageLimitError, StorageUnavailableError
 from app.core.gist.gist import gist, is_counted
@@ -190,7 +188,7 @@ class Handler:
         try:
             body = read_small_body(request, limit)
             if body is None:
-                self._captures.check_room(config.endpoint.id, request.length)
+                self._captures.check_room(config.endpoint.id, request.head.length)
                 request.raw = request.raw[: request.head_size]  # from here on its body is in the store
                 buffer = BodyBuffer(self._body_memory, self._captures, config.endpoint.id)
                 self._send_continue(connection, request)
@@ -236,7 +234,7 @@ class Handler:
         return None
 
     def _client(self, connection: Connection, request: Incoming) -> Client:
-        return client_of(connection.peer, request.message.raw_headers, self._addresses.client_header)
+        return client_of(connection.peer, request.head.headers, self._addresses.client_header)
 
     def _expect(self, config: CaptureConfig, capture: Capture) -> asyncio.Future[tuple[Attempt, bytes]] | None:
         """The first target's response, if the sender is to get it and the target can be asked now."""
@@ -257,8 +255,8 @@ class Handler:
 
     def _send_continue(self, connection: Connection, request: Incoming) -> None:
         """Let a sender that waits for it (`Expect: 100-continue`) send its body."""
-        message, payload = request.message, request.payload
-        waits = message.version >= (1, 1) and message.headers.get(EXPECT, "").lower() == "100-continue"
+        head, payload = request.head, request.payload
+        waits = head.version >= "1.1" and (head.first("expect") or "").lower() == "100-continue"
         if waits and not payload.total_bytes and not payload.is_eof():
             connection.send(responses.CONTINUE)
 
@@ -288,11 +286,11 @@ class Handler:
     # -- responses ------------------------------------------------------------------------------------------------
 
     def _send(self, connection: Connection, request: Incoming, response: Response, capture_id: str = "") -> bool:
-        message = request.message
-        kept = responses.KEEP if message.version >= (1, 1) else responses.KEEP_OLD
+        head = request.head
+        kept = responses.KEEP if head.version >= "1.1" else responses.KEEP_OLD
         line = responses.CLOSE if connection.closing else kept
         request.responded = True
-        return connection.send(response.compose(capture_id, line, message.method == "HEAD"))
+        return connection.send(response.compose(capture_id, line, head.method == "HEAD"))
 
     def _respond_only(self, connection: Connection, request: Incoming, response: Response) -> None:
         """Respond to what is neither captured nor listed. A body is not read."""
@@ -301,12 +299,12 @@ class Handler:
         self._send(connection, request, response)
 
     async def _refuse(self, connection: Connection, request: Incoming, rejected: Rejection) -> None:
-        message = request.message
+        head = request.head
         if rejected.response.status == HTTPStatus.REQUEST_ENTITY_TOO_LARGE or not _may_be_skipped(request):
             connection.closing = True
         self._send(connection, request, rejected.response)
         client = self._client(connection, request)
-        refusal = rejected.refusal(client, request.received_at, message.method, _latin1(message.path))
+        refusal = rejected.refusal(client, request.received_at, head.method, head.target)
         self._refused.add(refusal, request.raw)
         while not connection.closing and await connection.read(request.payload):
             pass
@@ -317,8 +315,8 @@ def _may_be_skipped(request: Incoming) -> bool:
 
     That depends on the head alone, not on how much of the body was received with it.
     """
-    message = request.message
-    return not message.chunked and request.length <= SKIPPED_MAX and EXPECT not in message.headers
+    head = request.head
+    return not head.chunked and head.length <= SKIPPED_MAX and "expect" not in head.special
 
 
 def _broken(request: Incoming) -> Response:
@@ -338,23 +336,20 @@ def _record(
     response_status: int,
     identify: Identify,
 ) -> Capture:
-    message, complete = request.message, request.broken is None
-    major, minor = message.version
-    headers = tuple([(name.decode("latin-1"), value.decode("latin-1")) for name, value in message.raw_headers])
-    content_type = _latin1(message.headers.get(CONTENT_TYPE, ""))
-    target = _latin1(message.path)
-    sender, identified = _sender(identify, headers, content_type, body)
+    head, complete = request.head, request.broken is None
+    content_type = head.first("content-type") or ""
+    sender, identified = _sender(identify, head.headers, content_type, body)
     # The beginning of a body in parts is stored already: it has to be identified from there.
     start = body.tail[:IDENTIFY_MAX] if body.key is None else b""
-    description = gist(message.method, target, headers, content_type, start, size=body.size, complete=complete)
+    description = gist(head.method, head.target, head.headers, content_type, start, size=body.size, complete=complete)
     return Capture(
         id=uuid7(request.received_at),
         endpoint_id=endpoint.id,
         received_at=request.received_at,
-        method=message.method,
-        target=target,
-        http_version=f"{major}.{minor}",
-        headers=headers,
+        method=head.method,
+        target=head.target,
+        http_version=head.version,
+        headers=head.headers,
         content_type=content_type,
         size=body.size,
         sha256=body.sha256,
@@ -381,8 +376,3 @@ def _sender(identify: Identify, headers: Headers, content_type: str, body: Body)
     said_all = kind_of(content_type) is None and not is_counted(content_type) and body.key is None
     last_word = said_all or (sender is not None and sender.event is not None)
     return (sender, True) if last_word else (None, False)
-
-
-def _latin1(text: str) -> str:
-    """Text that aiohttp decoded as UTF-8, with each byte as one character again."""
-    return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("latin-1")

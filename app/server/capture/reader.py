@@ -1,8 +1,6 @@
 """Reads requests from a connection's bytes: each head is parsed in one piece, each body ends where its framing says.
 
-aiohttp's parser gets exactly one complete head at a time, and then the body that Content-Length announces; it alone
-decides where that ends. It never gets a chunked body, see `chunked`. So the same bytes give the same result however
-they are cut into packets, and no two parsers can disagree on where a request ends.
+The same bytes give the same result however they are cut into packets, and nothing else decides where a request ends.
 """
 
 from __future__ import annotations
@@ -13,32 +11,21 @@ import time
 from enum import Enum
 
 from aiohttp.base_protocol import BaseProtocol
-from aiohttp.hdrs import CONTENT_LENGTH, TRANSFER_ENCODING
-from aiohttp.http import HttpRequestParser, HttpVersion10, HttpVersion11, RawRequestMessage
-from aiohttp.http_exceptions import BadHttpMethod
-from aiohttp.streams import StreamReader
+from aiohttp.streams import EMPTY_PAYLOAD, StreamReader
 
 from app.core.clock import now_us
 from app.core.model import REFUSED_RAW_MAX
 from app.core.record import Headers
-from app.server.capture.head import (
-    FIELD_LINE,
-    HEADERS_MAX,
-    LINE_MAX,
-    SPACE,
-    HeadScan,
-    MalformedError,
-    framing_head,
-    parser_reason,
-)
+from app.server.capture.head import LENGTH_MAX, Head, HeadScan, MalformedError
 
 TRAILERS_MAX = 100
 TRAILERS_MAX_BYTES = 65_536
 _SIZE_LINE_MAX = 4_096
-_SIZE_MAX = 2**63 - 1
 _NO_SIZE = "a chunk does not begin with a line that gives its size"
 
 _TOKEN = rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+"
+_FIELD = re.compile(rb"(%b):([\t\x20-\x7e\x80-\xff]*)\r\n" % _TOKEN)
+"""The space around the value is stripped afterwards: a pattern for it would take quadratic time."""
 _QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"'
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]+)(?:;%b(?:=(?:%b|%b))?)*\r\n" % (_TOKEN, _TOKEN, _QUOTED))
 _PLAIN_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})\r\n")
@@ -46,8 +33,7 @@ _MAY_BE_SIZE_LINE = re.compile(rb"(?:[0-9A-Fa-f]+(?:;[\t\x20-\x7e\x80-\xff]*)?\r
 
 
 class ChunkedBody:
-    """Splits the chunks as they arrive. Only this class decides where a chunked body ends: aiohttp's parser, which
-    takes a trailer for a header of the next request, gets nothing of it."""
+    """Splits the chunks as they arrive."""
 
     def __init__(self) -> None:
         self.done = False
@@ -116,7 +102,7 @@ class ChunkedBody:
             if found is None:
                 raise MalformedError(_NO_SIZE)
         self._remaining = int(found[1], 16)
-        if self._remaining > _SIZE_MAX:
+        if self._remaining > LENGTH_MAX:
             raise MalformedError("the size of a chunk is too large")
         self._in_trailers = not self._remaining
         return at
@@ -134,12 +120,12 @@ class ChunkedBody:
             self.done = True
             return at
         self._trailer_bytes += len(line)
-        field = FIELD_LINE.fullmatch(line)
+        field = _FIELD.fullmatch(line)
         if field is None:
             raise MalformedError("a trailer is not a name and a value")
         if len(self._fields) == TRAILERS_MAX:
             raise MalformedError(f"there are more than {TRAILERS_MAX} trailers")
-        self._fields.append((field[1].decode("latin-1"), field[2].strip(SPACE).decode("latin-1")))
+        self._fields.append((field[1].decode("latin-1"), field[2].strip(b" \t").decode("latin-1")))
         return at
 
     def _complete(self, data: bytes, at: int, limit: int, too_long: str) -> tuple[bytes | None, int]:
@@ -177,17 +163,16 @@ class Incoming:
 
     `raw` is what was received along with the head, at most REFUSED_RAW_MAX bytes, for the list of refused requests;
     only the head, of `head_size` bytes, while the rest of a body is received, and empty once the request is stored.
-    `length` is the body's Content-Length, 0 without one. `framing_error` says why a body is malformed. `trailers` are
-    complete once the body is. `responded`: whether a response was sent.
+    `framing_error` says why a body is malformed. `trailers` are complete once the body is. `responded`: whether a
+    response was sent.
     """
 
     __slots__ = (
         "_started",
         "broken",
         "framing_error",
+        "head",
         "head_size",
-        "length",
-        "message",
         "payload",
         "raw",
         "received_at",
@@ -195,16 +180,13 @@ class Incoming:
         "trailers",
     )
 
-    def __init__(self, message: RawRequestMessage, payload: StreamReader) -> None:
-        self.message = message
-        self.payload = payload
+    def __init__(self, head: Head, head_size: int, payload: StreamReader) -> None:
+        self.head, self.head_size, self.payload = head, head_size, payload
         self.raw = b""
-        self.head_size = 0
         self.received_at = now_us()
         self._started = time.perf_counter()
         self.broken: Break | None = None
         self.framing_error: str | None = None
-        self.length = 0
         self.trailers: Headers = ()
         self.responded = False
 
@@ -214,13 +196,8 @@ class Incoming:
 
 
 _READ_BUFFER = 256 * 1024
-_LENGTH_MAX = 2**63 - 1
 _HEAD_END = b"\r\n\r\n"
 _NO_LINE_END = re.compile(rb"[^\r\n]")
-
-
-class UnknownMethodError(Exception):
-    """A valid head with an unknown method."""
 
 
 class RequestReader:
@@ -231,16 +208,13 @@ class RequestReader:
 
     def __init__(self, protocol: BaseProtocol, loop: asyncio.AbstractEventLoop, head_max: int) -> None:
         self._protocol, self._loop, self._head_max = protocol, loop, head_max
-        self._parser = self._new_parser()
-        self._head_scan: HeadScan | None = None
+        self._scan: HeadScan | None = None
         self._chunks: ChunkedBody | None = None
         self._body_remaining = 0
         self._following = b""
         self._following_at = 0
         self.following = 0
         """How many bytes were received after the last request."""
-        self.head_size = 0
-        """The size of the last head."""
         self.head = b""
         """The received part of a head that is incomplete, or was rejected."""
 
@@ -248,7 +222,7 @@ class RequestReader:
         """The request whose head `data`, or what followed the last request, completes, with the part of its body that
         was received; None while the head is incomplete.
 
-        Raises MalformedError or UnknownMethodError, after which nothing more can be read.
+        Raises MalformedError, after which nothing more can be read.
         """
         at, begun = 0, len(self.head)
         if not data:
@@ -262,14 +236,35 @@ class RequestReader:
                 return None
             at = begin.start()
         end = data.find(_HEAD_END, begun - 3 if begun > 3 else at) + 4
+        self._scan = self._scan or HeadScan()
         if not at + 4 <= end <= at + self._head_max:
-            self._collect_head(data[at:])
+            self.head = data[at:]
+            self._scan.read(self.head[: self._head_max])
+            if len(self.head) > self._head_max:
+                raise MalformedError(f"the head is longer than {self._head_max:,} bytes")
             return None
         try:
-            return self._read_request(data, at, end)
-        except (MalformedError, UnknownMethodError):
+            self._scan.read(data[at:end])
+            head = self._scan.head()
+        except MalformedError:
             self.head = data[at:]
             raise
+        self.head, self._scan = b"", None
+        return self._begin(head, data, at, end)
+
+    def _begin(self, head: Head, data: bytes, at: int, end: int) -> Incoming:
+        """The request whose head is `data[at:end]`, with what has come of its body."""
+        payload: StreamReader = EMPTY_PAYLOAD
+        if head.length or head.chunked:
+            payload = StreamReader(self._protocol, _READ_BUFFER, loop=self._loop)
+        request = Incoming(head, end - at, payload)
+        self._chunks = ChunkedBody() if head.chunked else None
+        self._body_remaining = head.length
+        following_at = end if payload.is_eof() else self._read_body(request, data, end)
+        if following_at < len(data):
+            self._follow(data, following_at)
+        request.raw = data[at : min(following_at, at + REFUSED_RAW_MAX)]
+        return request
 
     def read_body(self, request: Incoming, data: bytes) -> None:
         """Pass the body's bytes in `data` to `request.payload`, and keep what follows the body.
@@ -277,6 +272,24 @@ class RequestReader:
         Where a chunk is malformed `request.framing_error` says so; what precedes it has been passed on.
         """
         self._follow(data, self._read_body(request, data, 0))
+
+    def _read_body(self, request: Incoming, data: bytes, at: int) -> int:
+        """Pass on the body's bytes in `data` from `at` on; returns where they end."""
+        chunks, payload = self._chunks, request.payload
+        if chunks is None:
+            end = min(len(data), at + self._body_remaining)
+            self._body_remaining -= end - at
+            payload.feed_data(data[at:end])
+            if not self._body_remaining:
+                payload.feed_eof()
+            return end
+        body, end = chunks.feed(data, at)
+        payload.feed_data(body)
+        request.framing_error = chunks.framing_error
+        if chunks.done:
+            request.trailers = chunks.trailers
+            payload.feed_eof()
+        return end
 
     def keep(self, data: bytes) -> None:
         """Keep what was received after a complete request."""
@@ -286,71 +299,6 @@ class RequestReader:
         self.following = len(data) - at
         self._following, self._following_at = (data, at) if self.following else (b"", 0)
 
-    def _read_request(self, data: bytes, at: int, end: int) -> Incoming:
-        """The request whose head is `data[at:end]`."""
-        # Together with the body, which is usually in `data`: a second call costs more than all else here. But the
-        # parser copies what follows the request, so of several requests only the first is read like this. The parser
-        # never gets so much that the payload would be full.
-        parsed = self._chunks is None and not at and len(data) <= 2 * _READ_BUFFER
-        self._parser.message_consumed()
-        try:
-            message, payload = self._parser.feed_data(data if parsed else data[at:end])[0][0]
-        except Exception as error:  # any error of the parser is caused by the sender, ValueError included
-            message, payload = self._parse_again(data[at:end], error)
-            parsed = False
-        if message.should_close or message.chunked or TRANSFER_ENCODING in message.headers:
-            _check_ambiguities(message, data[at:end])
-            if message.chunked and parsed:
-                message, payload = self._parse_alone(data[at:end])
-        self.head, self._head_scan = b"", None
-        self.head_size = end - at
-        request = Incoming(message, payload)
-        request.head_size = self.head_size
-        following_at = self._begin_body(request, data, end, parsed)
-        if following_at < len(data):
-            self._follow(data, following_at)
-        request.raw = data[at : min(following_at, at + REFUSED_RAW_MAX)]
-        return request
-
-    def _begin_body(self, request: Incoming, data: bytes, at: int, parsed: bool) -> int:
-        """Read the part of the body received with the head, from `at` on; returns where it ends in `data`."""
-        message = request.message
-        if message.chunked and not request.payload.is_eof():  # CONNECT has no body, whatever its headers say
-            self._chunks = ChunkedBody()
-            return self._read_body(request, data, at)
-        self._chunks = None
-        length = message.headers.get(CONTENT_LENGTH)
-        if length is not None:
-            # The parser accepts only digits, but any number of zeros, of which int() accepts only so many.
-            request.length = int(length if len(length) < 20 else length.lstrip("0") or 0)
-            if request.length > _LENGTH_MAX:  # the parser takes some of these for no body
-                raise MalformedError("Content-Length is too large")
-        if not parsed:
-            self._body_remaining = request.length
-            return at if request.payload.is_eof() else self._read_body(request, data, at)
-        end = at + request.length
-        self._body_remaining = max(0, end - len(data))
-        if end < len(data):
-            self._parser = self._new_parser()  # the other one has what follows
-        return min(end, len(data))
-
-    def _read_body(self, request: Incoming, data: bytes, at: int) -> int:
-        """Pass on the body's bytes in `data` from `at` on; returns where they end."""
-        chunks = self._chunks
-        if chunks is None:
-            end = min(len(data), at + self._body_remaining)
-            self._body_remaining -= end - at
-            self._parser.feed_data(data[at:end])
-            return end
-        body, end = chunks.feed(data, at)
-        request.payload.feed_data(body)
-        request.framing_error = chunks.framing_error
-        if chunks.done:
-            request.trailers = chunks.trailers
-            request.payload.feed_eof()
-            self._parser = self._new_parser()  # the other one waits for chunks
-        return end
-
     def drop(self) -> None:
         """Free what was received and not read."""
         self.head = b""
@@ -359,77 +307,4 @@ class RequestReader:
     def close(self) -> None:
         """Free everything: nothing more is read."""
         self.drop()
-        self._head_scan = self._chunks = None
-        self._parser = None  # type: ignore[assignment]
-
-    def pause(self) -> None:
-        """Called when the payload is full: the parser keeps what it has of the body until it is resumed."""
-        if self._chunks is None:
-            self._parser.pause_reading()
-
-    def _collect_head(self, data: bytes) -> None:
-        self.head = data
-        self._head_scan = self._head_scan or HeadScan()
-        self._head_scan.read(data[: self._head_max])
-        if len(data) > self._head_max:
-            raise MalformedError(f"the head is longer than {self._head_max:,} bytes")
-
-    def _parse_alone(self, head: bytes) -> tuple[RawRequestMessage, StreamReader]:
-        """Give a new parser the head without what follows it."""
-        self._parser = self._new_parser()
-        if self._protocol._reading_paused:  # by the first payload, which nobody will read
-            self._protocol.resume_reading(resume_parser=False)
-        message, payload = self._parser.feed_data(head)[0][0]
-        return message, payload
-
-    def _parse_again(self, head: bytes, error: Exception) -> tuple[RawRequestMessage, StreamReader]:
-        """Accept a head that the parser rejected, if the reason does not concern its framing."""
-        try:
-            return self._parse_alone(head)  # it may have been the body that was rejected
-        except Exception as again:
-            error = again
-        scan = HeadScan()
-        scan.read(head)
-        if isinstance(error, BadHttpMethod):
-            raise UnknownMethodError from error
-        lines = framing_head(scan)
-        try:
-            message, payload = self._parse_alone(lines)
-        except Exception as again:
-            raise MalformedError(parser_reason(again)) from again
-        headers = message.headers.copy()
-        headers.clear()
-        for name, value in scan.fields:
-            headers.add(_text(name), _text(value))
-        true = message._replace(
-            path=_text(scan.request_line()[1]), headers=type(message.headers)(headers), raw_headers=tuple(scan.fields)
-        )
-        return true, payload
-
-    def _new_parser(self) -> HttpRequestParser:
-        return HttpRequestParser(
-            self._protocol,
-            self._loop,
-            _READ_BUFFER,
-            max_line_size=LINE_MAX,
-            max_field_size=LINE_MAX,
-            max_headers=HEADERS_MAX,
-            auto_decompress=False,
-            max_msg_queue_size=1,
-        )
-
-
-def _check_ambiguities(message: RawRequestMessage, head: bytes) -> None:
-    """Reject what the parser accepts and two programs may read in two ways."""
-    if (CONTENT_LENGTH if message.chunked else TRANSFER_ENCODING) in message.headers:
-        # An empty Transfer-Encoding is none to the parser, even beside Content-Length.
-        raise MalformedError("Transfer-Encoding does not end in chunked, or Content-Length is present too")
-    if message.chunked and message.version < HttpVersion11:
-        raise MalformedError("HTTP/1.0 has no chunked bodies, so the end of the body is ambiguous")
-    if message.version < HttpVersion10:  # whose first line may end with LF alone
-        HeadScan().read(head)
-
-
-def _text(data: bytes) -> str:
-    """Decode as aiohttp's parser does."""
-    return data.decode("utf-8", "surrogateescape")
+        self._scan = self._chunks = None

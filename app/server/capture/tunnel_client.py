@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from ipaddress import ip_address
 from typing import NamedTuple
 
+from app.core.record import Headers
 from app.core.tunnel.spec import AddressHeader
 
 
@@ -17,7 +17,7 @@ class Client(NamedTuple):
     scheme: str = "http"
 
 
-def client_of(peer: tuple[str, int], headers: Sequence[tuple[bytes, bytes]], trusted: AddressHeader | None) -> Client:
+def client_of(peer: tuple[str, int], headers: Headers, trusted: AddressHeader | None) -> Client:
     """`peer` is the connection's, `trusted` the tunnel's header, None while no tunnel is up.
 
     Only a program on this machine can be the tunnel's: to any other peer the header is what its sender wrote.
@@ -41,7 +41,7 @@ VALUE_MAX = 2_000
 _SCHEMES = ("http", "https")
 
 
-def client_address(headers: Iterable[tuple[bytes, bytes]], header: AddressHeader) -> str | None:
+def client_address(headers: Headers, header: AddressHeader) -> str | None:
     """The address that the tunnel saw, without zone and port; None if the header is missing or has none."""
     values = _values(headers, header.name)
     if not values or (header.take == "only" and len(values) != 1):
@@ -49,16 +49,15 @@ def client_address(headers: Iterable[tuple[bytes, bytes]], header: AddressHeader
     return _address(values[0] if header.take == "first" else values[-1])
 
 
-def client_scheme(headers: Iterable[tuple[bytes, bytes]]) -> str | None:
+def client_scheme(headers: Headers) -> str | None:
     """`https` or `http` as the last X-Forwarded-Proto says; None if there is none."""
     values = _values(headers, "X-Forwarded-Proto")
     return values[-1].lower() if values and values[-1].lower() in _SCHEMES else None
 
 
-def _values(headers: Iterable[tuple[bytes, bytes]], name: str) -> list[str]:
+def _values(headers: Headers, name: str) -> list[str]:
     """All comma-separated values of a header, over all its lines."""
-    wanted = name.lower().encode("latin-1")
-    lines = [value[-VALUE_MAX:].decode("latin-1") for given, value in headers if given.lower() == wanted]
+    lines = [value[-VALUE_MAX:] for given, value in headers if given.lower() == name.lower()]
     return [value.strip() for line in lines for value in line.split(",")]
 
 

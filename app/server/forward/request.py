@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from app.core.delivery import FailureKind, QueuedDelivery, RequestEdit
 from app.core.errors import DamagedBodyError, NotFoundError
 from app.core.forward_target import escapes_path, sendable, sub_path, target_below
-from app.core.hop_by_hop import FRAMING, hop_by_hop
+from app.core.hop_by_hop import FRAMING, LOOP_HEADER, hop_by_hop
 from app.core.model import PART_SIZE, Capture
 from app.core.record import Headers
 from app.core.store import CaptureRepository
@@ -82,9 +82,6 @@ def parse_url(text: str) -> RequestUrl:
         target = f"{target}?{sendable(parts.query)}"
     return RequestUrl(parts.scheme, host, port, authority, netloc, target)
 
-
-LOOP_HEADER = "X-Hookline-Forwarded-By"
-"""Names each Hookline that forwarded a request, so that one that returns to its origin is recognised."""
 
 _FIXED = FRAMING | {LOOP_HEADER.lower()}
 _TOKEN = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")

@@ -9,8 +9,6 @@ import pytest
 
 from app.core.errors import NotFoundError, StorageUnavailableError
 from app.core.model import METHODS, PART_SIZE, Auth
-from app.server.capture import admission
-from app.server.forward.request import LOOP_HEADER
 from tests.server.capture.support import OWN_ID, Rig, request
 
 
@@ -185,10 +183,6 @@ async def test_a_request_forwarded_by_this_program_is_a_loop(rig: Rig, value: st
     answer = await rig.post(headers=f"X-Hookline-Forwarded-By: {value}\r\n")
     assert (answer.status, answer.json()) == (508, {"error": "forward_loop"})
     assert rig.refusals() == [(508, "POST", "/catch/orders")]
-
-
-def test_the_header_looked_for_is_the_one_the_forwarder_sends() -> None:
-    assert admission.LOOP_HEADER == LOOP_HEADER
 
 
 async def test_a_request_forwarded_by_another_hookline_is_welcome(rig: Rig) -> None:

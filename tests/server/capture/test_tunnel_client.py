@@ -8,7 +8,7 @@ from app.core.tunnel.spec import AddressHeader
 from app.server.capture.tunnel_client import Client, client_of
 
 HEADER = AddressHeader(name="CF-Connecting-IP")
-SENT = [(b"cf-connecting-ip", b"203.0.113.7"), (b"X-Forwarded-Proto", b"https")]
+SENT = (("cf-connecting-ip", "203.0.113.7"), ("X-Forwarded-Proto", "https"))
 
 
 @pytest.mark.parametrize(
