@@ -133,7 +133,7 @@ class Forwarder:
     def __init__(self, store: Store, bus: Bus, responses: TargetResponses) -> None:
         self._queue, self._endpoints, self._targets = store.deliveries, store.endpoints, store.targets
         self._responses, self._bus = responses, bus
-        self._sender = LazySender(store.captures, store.account.instance_id)
+        self._sender = LazySender(store)
         self._failure_log = FailureLog(store.endpoints)
         self._workers: dict[int, TargetWorker] = {}
         self._unstorable: set[str] = set()

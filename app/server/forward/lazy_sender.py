@@ -1,4 +1,5 @@
-"""Imports what sends, when there is something to send; makes the sender at the first attempt.
+"""Imports what sends, when there is something to send; makes the sender at the first attempt, and waits for the store
+where it needs that.
 
 httpx, which test requests use, takes a good part of a start, and most starts send nothing. It also postpones many of
 its own imports to the first connection, where they would block the loop for a tenth of a second or more; so all of them
@@ -8,11 +9,15 @@ are imported on a thread.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from app.core.store import CaptureRepository
+from app.core.delivery import Attempt, QueuedDelivery, RequestEdit
+from app.core.errors import StorageUnavailableError
+from app.core.store import Store
+from app.core.target import Target
 
 if TYPE_CHECKING:
     from app.server.forward.sender import AttemptSender
@@ -33,11 +38,28 @@ def _load(module: str, lazy_imports: tuple[str, ...]) -> None:
             import_module(late)
 
 
+T = TypeVar("T")
+Made = list[tuple[Attempt, bytes]]
+"""The attempts made at once, one or two, each with the kept part of the response's body."""
+FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 5.0
+
+
+async def stored(call: Callable[[], Awaitable[T]]) -> T:
+    """The result of `call`, repeated while the store is unavailable."""
+    wait = FIRST_WAIT_S
+    while True:
+        try:
+            return await call()
+        except StorageUnavailableError:
+            await asyncio.sleep(wait)
+            wait = min(wait * 2, _LONGEST_WAIT_S)
+
+
 class LazySender:
     """Makes the `AttemptSender` when it is first needed."""
 
-    def __init__(self, captures: CaptureRepository, instance_id: str) -> None:
-        self._captures, self._instance_id = captures, instance_id
+    def __init__(self, store: Store) -> None:
+        self._store = store
         self._sender: AttemptSender | None = None
 
     async def get(self) -> AttemptSender:
@@ -46,8 +68,27 @@ class LazySender:
             await load("app.server.forward.sender", ())
             from app.server.forward.sender import AttemptSender  # loaded by now, see above
 
-            self._sender = self._sender or AttemptSender(self._captures, self._instance_id)
+            self._sender = self._sender or AttemptSender(self._store.captures, self._store.account.instance_id)
         return self._sender
+
+    async def attempts(
+        self,
+        queued: QueuedDelivery,
+        target: Target,
+        edit: RequestEdit | None = None,
+        *,
+        cut_off: float | None = None,
+        to_hookline: bool = False,
+    ) -> Made:
+        """As `AttemptSender.attempts`. The first attempt is stored before the request is sent again."""
+
+        async def keep(attempt: Attempt) -> None:
+            await stored(lambda: self._store.deliveries.add_attempt(queued.delivery, attempt))
+
+        sender = await self.get()
+        return await stored(
+            lambda: sender.attempts(queued, target, edit, cut_off=cut_off, to_hookline=to_hookline, before_resend=keep)
+        )
 
     async def close(self) -> None:
         """Close what is still open."""

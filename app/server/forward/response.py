@@ -39,12 +39,6 @@ class TargetResponse:
         self.truncated = self.truncated or len(data) > room
 
 
-def internal_failure(error: Exception) -> tuple[FailureKind, str]:
-    """Of an attempt that an error in this program ended, so that it is visible and does not block the next."""
-    text = f"Hookline could not forward this request because of an internal error: {type(error).__name__}: {error}"
-    return FailureKind.INTERNAL, text
-
-
 LOOP_ERROR = "The forwarded request came back to Hookline: the target is one of its own capture URLs."
 _LOCATION_MAX = 200
 

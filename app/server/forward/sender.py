@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind, QueuedDelivery, RequestEdit, Timing
+from app.core.errors import StorageUnavailableError
 from app.core.record import Headers
 from app.core.store import CaptureRepository
 from app.core.target import Target
@@ -18,13 +19,10 @@ from app.server.forward.exchange import Exchange, StaleConnectionError
 from app.server.forward.pool import ConnectionPool, PoolKey
 from app.server.forward.redirect import REDIRECTS_MAX, followed_text, location_of, next_request
 from app.server.forward.request import OutgoingRequest, StoredBody, make_request
-from app.server.forward.response import TargetResponse, internal_failure
+from app.server.forward.response import TargetResponse
 from app.server.forward.tls import TlsOptions
 
 log = logging.getLogger(__name__)
-
-AttemptResult = tuple[Attempt, bytes]
-"""An attempt, and the kept part of the response's body."""
 
 
 class AttemptSender:
@@ -39,18 +37,16 @@ class AttemptSender:
         """Close the idle connections. Attempts that still run close theirs."""
         await self._pool.close()
 
-    async def attempt(
+    async def attempts(
         self,
         queued: QueuedDelivery,
         target: Target,
-        trigger: AttemptTrigger,
-        number: int,
         edit: RequestEdit | None = None,
         *,
         cut_off: float | None = None,
         to_hookline: bool = False,
         before_resend: Callable[[Attempt], Awaitable[None]] | None = None,
-    ) -> list[AttemptResult]:
+    ) -> list[tuple[Attempt, bytes]]:
         """Send the request to `target` within `target.timeout_ms`.
 
         `cut_off` closes the connection after that part (0 to 1) of the body, on purpose. `to_hookline` leaves out the
@@ -64,9 +60,9 @@ class AttemptSender:
         body = None
         if queued.body is None and (edit is None or edit.body is None):
             body = StoredBody(self._captures, queued.capture)
-            await body.begin()
         instance_id = "" if to_hookline else self._instance_id
         run = _Run(self._pool, instance_id, queued, target, body, edit, cut_off)
+        trigger, number = queued.delivery.next_trigger, queued.delivery.attempts + 1
         first = await run.attempt(trigger, number, fresh=target.retry.retries == 0)
         if not run.stale:
             return [first]
@@ -93,11 +89,13 @@ class _Run:
     sent: tuple[OutgoingRequest, int] | None = None
     followed: list[str] | None = None
 
-    async def attempt(self, trigger: AttemptTrigger, number: int, *, fresh: bool) -> AttemptResult:
+    async def attempt(self, trigger: AttemptTrigger, number: int, *, fresh: bool) -> tuple[Attempt, bytes]:
         self.stale, self.request, self.exchange, self.sent, self.followed = False, None, None, None, []
         started_at, started = now_us(), time.perf_counter()
         failure: tuple[FailureKind, str] | None
         try:
+            if self.body is not None:
+                await self.body.begin()
             async with asyncio.timeout(self.target.timeout_ms / 1000):
                 failure = await self._send(number, fresh=fresh)
         except AttemptError as error:
@@ -109,9 +107,13 @@ class _Run:
             assert self.exchange is not None
             self.stale = True
             failure = FailureKind.CONNECTION, stale_text(self.exchange.key.place)
-        except Exception as error:
+        except StorageUnavailableError:
+            raise
+        except Exception as error:  # of this program: it is visible and does not block the next
             log.exception("forwarding of %s failed", self.queued.capture.id)
-            failure = internal_failure(error)
+            name = type(error).__name__
+            text = f"Hookline could not forward this request because of an internal error: {name}: {error}"
+            failure = FailureKind.INTERNAL, text
         ms = (time.perf_counter() - started) * 1000
         return self._record(trigger, number, started_at, ms, failure)
 
@@ -181,7 +183,7 @@ class _Run:
         started_at: int,
         ms: float,
         failure: tuple[FailureKind, str] | None,
-    ) -> AttemptResult:
+    ) -> tuple[Attempt, bytes]:
         exchange = self.exchange
         response = exchange.response if exchange is not None else TargetResponse()
         # A redirect that nothing could connect to was not sent, but the request before it was.

@@ -9,45 +9,35 @@ import asyncio
 import logging
 import random
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, QueuedDelivery, ended_state
+from app.core.delivery import Delivery, QueuedDelivery, ended_state
 from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState
 from app.core.retry import next_attempt, next_step, uses_retry
 from app.core.store import DeliveryRepository
-from app.core.target import Target
-
-Made = list[tuple[Attempt, bytes]]
-"""The attempts made at once, one or two, each with the body of its response."""
+from app.core.target import RetryRule
+from app.server.forward.lazy_sender import Made, stored
 
 
-def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
-    """The delivery after its attempt: queued for its next attempt, or ended."""
+def after(delivery: Delivery, made: Made, retry: RetryRule | None) -> Delivery:
+    """The delivery after its attempt: queued for its next attempt by the rule, or ended."""
     last = made[-1][0]
     round_attempts = delivery.round_attempts + (1 if uses_retry(last) or len(made) > 1 else 0)
     round_ms = delivery.round_ms or 0.0
     for attempt, _ in made:
         round_ms += attempt.ms
-    state, wait_us, step = DeliveryState.DELIVERED, None, None
-    if last.failure is not None:
-        wait_us = next_attempt(
-            target.retry,
-            last,
-            round_attempts=round_attempts,
-            round_ms=round_ms,
-            random=random.random,
-        )
-        state = ended_state(last.failure) if wait_us is None else DeliveryState.QUEUED
-        step = next_step(target.retry, last, round_attempts=round_attempts, retried=wait_us is not None)
+    wait_us, step = None, None
+    if last.failure is not None and retry is not None:
+        wait_us = next_attempt(retry, last, round_attempts=round_attempts, round_ms=round_ms, random=random.random)
+        step = next_step(retry, last, round_attempts=round_attempts, retried=wait_us is not None)
     return replace(
         delivery,
         url=last.url,
-        state=state,
+        state=ended_state(last.failure) if wait_us is None else DeliveryState.QUEUED,
         due_at=0 if wait_us is None else last.ended_at + wait_us,
         attempts=last.number,
         round_attempts=round_attempts,
@@ -61,27 +51,10 @@ def after(delivery: Delivery, made: Made, target: Target) -> Delivery:
     )
 
 
-def internal_failure(delivery: Delivery, target: Target, method: str, error: Exception) -> Attempt:
-    """An attempt that failed by an error in this program, so that it is visible and does not block the next."""
-    return Attempt(
-        delivery_id=delivery.id,
-        number=delivery.attempts + 1,
-        trigger=delivery.next_trigger if delivery.attempts else AttemptTrigger.FORWARD,
-        started_at=now_us(),
-        ms=0.0,
-        method=method,
-        url=delivery.request_url(target),
-        failure=FailureKind.INTERNAL,
-        error=f"Hookline could not forward this request because of an internal error: {type(error).__name__}: {error}",
-    )
-
-
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 _BATCH, _LOW = 200, 150
 """How many deliveries are read at once, and how few are left when the next are read."""
-FIRST_WAIT_S, _LONGEST_WAIT_S = 0.25, 30.0
 
 
 class TargetQueue:
@@ -120,7 +93,7 @@ class TargetQueue:
         if ordered:
             return None
         without = (*self.taken, *self._unstorable)
-        due_at = await self.stored(lambda: self._repository.next_due_at(self._target_id, without=without))
+        due_at = await stored(lambda: self._repository.next_due_at(self._target_id, without=without))
         return None if due_at is None else max(1, due_at - now_us())
 
     def take(self, most: int, *, ordered: bool) -> list[QueuedDelivery]:
@@ -156,7 +129,7 @@ class TargetQueue:
         async def read() -> None:
             without = (*self.taken, *self._unstorable, *(one.delivery.id for one in self._next))
             due_at = None if ordered else now_us()
-            found = await self.stored(
+            found = await stored(
                 lambda: self._repository.queued(self._target_id, _BATCH, due_at=due_at, without=without)
             )
             if self._reading is reading:
@@ -174,19 +147,15 @@ class TargetQueue:
     async def begin(self, queued: Sequence[QueuedDelivery]) -> list[QueuedDelivery]:
         """Mark taken deliveries as being sent; those that are still stored."""
         ids = [one.delivery.id for one in queued]
-        begun = await self.stored(lambda: self._repository.begin(ids)) if ids else set[str]()
+        begun = await stored(lambda: self._repository.begin(ids)) if ids else set[str]()
         return self._begun(queued, begun)
 
     async def release(self, queued: Sequence[QueuedDelivery]) -> None:
         """Queue again what has begun and is not sent."""
         ids = [one.delivery.id for one in queued]
         if ids:
-            await self.stored(lambda: self._repository.release(ids))
+            await stored(lambda: self._repository.release(ids))
             self.taken.difference_update(ids)
-
-    async def add_attempt(self, delivery: Delivery, attempt: Attempt) -> None:
-        """As the repository's."""
-        await self.stored(lambda: self._repository.add_attempt(delivery, attempt))
 
     async def finish(
         self, ended: Sequence[tuple[Delivery, Made]], following: Sequence[QueuedDelivery] = ()
@@ -211,7 +180,7 @@ class TargetQueue:
     ) -> list[QueuedDelivery]:
         then_begin = following[0].delivery.id if following else None
         try:
-            begun = await self.stored(lambda: self._repository.finish(after, made, then_begin=then_begin))
+            begun = await stored(lambda: self._repository.finish(after, made, then_begin=then_begin))
         except Exception:
             log.exception("the result of delivery %s could not be stored", after.id)
             self._unstorable.add(after.id)
@@ -224,13 +193,3 @@ class TargetQueue:
         """Those that have begun; the others are no longer stored."""
         self.taken.difference_update(one.delivery.id for one in queued if one.delivery.id not in begun)
         return [one for one in queued if one.delivery.id in begun]
-
-    async def stored(self, call: Callable[[], Awaitable[T]]) -> T:
-        """The result of `call`, repeated while the store is unavailable."""
-        wait = FIRST_WAIT_S
-        while True:
-            try:
-                return await call()
-            except StorageUnavailableError:
-                await asyncio.sleep(wait)
-                wait = min(wait * 2, _LONGEST_WAIT_S)

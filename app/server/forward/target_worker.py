@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
 from contextlib import suppress
@@ -12,13 +11,12 @@ from typing import Any
 from msgspec.structs import replace
 
 from app.core.clock import now_us
-from app.core.delivery import Attempt, Delivery, QueuedDelivery
-from app.core.errors import StorageUnavailableError
+from app.core.delivery import Delivery, QueuedDelivery
 from app.core.model import DeliveryState
 from app.core.store import DeliveryRepository, TargetRepository
 from app.core.target import PausedBy, Target
-from app.server.forward.lazy_sender import LazySender
-from app.server.forward.target_queue import FIRST_WAIT_S, Made, TargetQueue, after, internal_failure
+from app.server.forward.lazy_sender import LazySender, Made, stored
+from app.server.forward.target_queue import TargetQueue, after
 from app.server.target_responses import TargetResponses
 
 
@@ -42,8 +40,6 @@ class RateLimit:
             late = 0 <= now - self._next < 1 / rate
             self._next = (self._next if late else now) + 1 / rate
 
-
-log = logging.getLogger(__name__)
 
 _AHEAD, _AHEAD_MAX = 8, 64
 """How many deliveries may have begun and have no stored result: a multiple of `parallel`, and at most."""
@@ -187,7 +183,7 @@ class TargetWorker:
             and target.parallel >= len(self._lanes)
         ):
             queued = self._ready.popleft()
-            made = await self._attempt(queued, target)
+            made = await self._sender.attempts(queued, target)
             self._ended.append((self._after(queued, made, target), made))
             if len(self._ended) == 1:
                 self._store_by = self._loop.time() + _GATHER_S
@@ -233,7 +229,7 @@ class TargetWorker:
         while begun and (target := self._usable()) is not None:
             (current,) = begun
             changes = self._changes
-            made = await self._attempt(current, target)
+            made = await self._sender.attempts(current, target)
             after = self._after(current, made, target)
             if after.state is DeliveryState.QUEUED:
                 await self._queue.finish([(after, made)])
@@ -290,7 +286,7 @@ class TargetWorker:
         if not first:
             return self._woken.is_set()
         for queued in await self._queue.begin(first):
-            made = await self._attempt(queued, target)
+            made = await self._sender.attempts(queued, target)
             ended = self._after(queued, made, target)
             if ended.state not in (DeliveryState.DELIVERED, DeliveryState.NOT_SENT):
                 before = queued.delivery
@@ -304,7 +300,7 @@ class TargetWorker:
                 )
             await self._queue.finish([(ended, made)])
             if ended.state is DeliveryState.DELIVERED and self._paused_by_failures() is not None:
-                await self._queue.stored(lambda: self._targets.resume(self._target_id))
+                await stored(lambda: self._targets.resume(self._target_id))
             elif ended.state is DeliveryState.NOT_SENT:  # which says nothing of the target
                 self._probe_at = self._loop.time()
         return True
@@ -328,27 +324,9 @@ class TargetWorker:
         target = self._targets.by_id(self._target_id)
         return target if target is not None and target.active and target.paused is None and not self._stopping else None
 
-    async def _attempt(self, queued: QueuedDelivery, target: Target) -> Made:
-        delivery = queued.delivery
-
-        async def keep(attempt: Attempt) -> None:
-            await self._queue.add_attempt(delivery, attempt)
-
-        while True:
-            try:
-                sender = await self._sender.get()
-                return await sender.attempt(
-                    queued, target, delivery.next_trigger, delivery.attempts + 1, before_resend=keep
-                )
-            except StorageUnavailableError:
-                await asyncio.sleep(FIRST_WAIT_S)
-            except Exception as error:
-                log.exception("forwarding of %s failed", delivery.capture_id)
-                return [(internal_failure(delivery, target, queued.capture.method, error), b"")]
-
     def _after(self, queued: QueuedDelivery, made: Made, target: Target) -> Delivery:
         """The delivery after its attempt, whose response the sender gets if it waits for it."""
-        ended = after(queued.delivery, made, target)
+        ended = after(queued.delivery, made, target.retry)
         if ended.state is DeliveryState.QUEUED:
             changed = self._targets.by_id(self._target_id)
             if changed is not None and changed is not target and changed.draft() != target.draft():

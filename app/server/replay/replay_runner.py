@@ -6,17 +6,13 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import aclosing, suppress
 from itertools import islice
-from typing import TypeVar
-
-from msgspec.structs import replace
 
 from app.core.attempt_text import FAILURES, short_result
 from app.core.clock import now_us
-from app.core.delivery import Attempt, Delivery, FailureKind, QueuedDelivery, ended_state
-from app.core.errors import StorageUnavailableError
+from app.core.delivery import Delivery, FailureKind, QueuedDelivery
 from app.core.ids import first_id, uuid7, uuid7_us
 from app.core.model import Capture, DeliveryState, PageKey
 from app.core.replay.plan import PlannedSend, plan
@@ -38,7 +34,8 @@ from app.core.store import CaptureRepository, DeliveryRepository, EndpointReposi
 from app.core.target import Target
 from app.core.text import count_of
 from app.server.addresses import Addresses
-from app.server.forward.lazy_sender import LazySender
+from app.server.forward.lazy_sender import LazySender, stored
+from app.server.forward.target_queue import after
 
 _ID_BYTES = 16
 _PAGE = 500
@@ -125,13 +122,11 @@ class DeliveryCounts:
 
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 _AHEAD = 64
 """How many requests are read at once."""
 _WAITING = 512
 """How many sends may be under way, delayed ones included."""
-_STORE_WAIT_S = 0.5
 _RATE_S = 2.0
 
 
@@ -371,42 +366,12 @@ class ReplayRunner:
             return
         self._repeated += delivery.interrupted
         queued = QueuedDelivery(delivery=delivery, capture=capture, body=body)
-        made = await self._attempts(send, queued, target)
-        last = made[-1][0]
-        after = replace(
-            delivery,
-            url=last.url,
-            state=ended_state(last.failure),
-            attempts=last.number,
-            round_attempts=1,
-            round_ms=sum(attempt.ms for attempt, _ in made),
-            started_at=last.started_at,
-            ms=last.ms,
-            status=last.status,
-            error=last.error,
-            interrupted=False,
-        )
+        edit, to_hookline = self._spec.edit, isinstance(self._spec.destination, OtherEndpoint)
+        made = await self._sender.attempts(queued, target, edit, cut_off=send.cut_off, to_hookline=to_hookline)
+        last, ended = made[-1][0], after(delivery, made, None)
         self.latencies.add(last.ms)
-        await stored(lambda: self._deliveries.finish(after, made))
+        await stored(lambda: self._deliveries.finish(ended, made))
         self.counts.add(target.url, delivered=last.failure is None, result=short_result(last))
-
-    async def _attempts(self, send: PlannedSend, queued: QueuedDelivery, target: Target) -> list[tuple[Attempt, bytes]]:
-        async def keep(attempt: Attempt) -> None:
-            await stored(lambda: self._deliveries.add_attempt(queued.delivery, attempt))
-
-        sender = await self._sender.get()
-        return await stored(
-            lambda: sender.attempt(
-                queued,
-                target,
-                queued.delivery.next_trigger,
-                1,
-                self._spec.edit,
-                cut_off=send.cut_off,
-                to_hookline=isinstance(self._spec.destination, OtherEndpoint),
-                before_resend=keep,
-            )
-        )
 
     def _url(self, capture: Capture, target: Target) -> str:
         edited = self._spec.edit.url if self._spec.edit is not None else None
@@ -422,15 +387,6 @@ class ReplayRunner:
             return
         url = destination.url if isinstance(destination, OneUrl) else self._addresses.local_url(destination.slug)
         yield Target(id=0, endpoint_id=capture.endpoint_id, url=url, parallel=self._spec.concurrency)
-
-
-async def stored(call: Callable[[], Awaitable[T]]) -> T:
-    """Repeat until the store can write."""
-    while True:
-        try:
-            return await call()
-        except StorageUnavailableError:
-            await asyncio.sleep(_STORE_WAIT_S)
 
 
 def _monotonic_us() -> int:

@@ -28,8 +28,8 @@ from app.core.replay.summary import replay_summary
 from app.core.rules import FieldError
 from app.core.store import Store
 from app.server.addresses import Addresses
-from app.server.forward.lazy_sender import LazySender
-from app.server.replay.replay_runner import ReplayRunner, select, stored
+from app.server.forward.lazy_sender import LazySender, stored
+from app.server.replay.replay_runner import ReplayRunner, select
 
 log = logging.getLogger(__name__)
 
@@ -49,7 +49,7 @@ class ReplayService:
     ) -> None:
         self._captures, self._endpoints, self._replays = store.captures, store.endpoints, store.replays
         self._deliveries, self._bus, self._addresses = store.deliveries, bus, addresses
-        self._sender = LazySender(store.captures, store.account.instance_id)
+        self._sender = LazySender(store)
         self._runners: dict[str, ReplayRunner] = {}
         self._waiting: dict[str, Replay] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}

@@ -9,7 +9,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from app.core.delivery import Attempt, AttemptTrigger, RequestEdit
+from app.core.delivery import Attempt, RequestEdit
 from app.core.errors import NotFoundError
 from app.core.model import Capture
 from app.core.store import CaptureRepository
@@ -163,7 +163,7 @@ class Desk:
         if size is not None:
             self.bodies.bodies.setdefault(queued.capture.id, bytes(size))
         target = factories.target(url, **{"timeout_ms": 10_000, **fields})
-        return await self.sender.attempt(queued, target, AttemptTrigger.FORWARD, 1, edit)
+        return await self.sender.attempts(queued, target, edit)
 
     async def attempt(self, url: str, body: bytes | None = b"{}", **fields: Any) -> Attempt:
         results = await self.attempts(url, body, **fields)

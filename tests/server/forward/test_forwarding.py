@@ -15,8 +15,7 @@ from app.core.delivery import FailureKind
 from app.core.events import StorageTrouble
 from app.core.model import PART_SIZE, DeliveryState, Forward
 from app.db.sqlite.writer import writer as writer_module
-from app.server.forward import forwarder
-from app.server.forward.lazy_sender import LazySender
+from app.server.forward import forwarder, sender
 from tests import damage
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, answering, silent, target
@@ -359,13 +358,13 @@ async def test_an_outcome_that_cannot_be_stored_yet_is_stored_later_and_nothing_
 async def test_an_error_of_ours_in_one_delivery_does_not_stop_the_next(
     stage: Stage, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def broken(*_: object, **__: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
     async with target() as place:
         endpoint = await stage.endpoint(place.url)
         await stage.forwarder.start()
-        monkeypatch.setattr(LazySender, "get", broken)
+        monkeypatch.setattr(sender, "make_request", broken)
         first = await stage.outcome(endpoint)
         monkeypatch.undo()
         second = await stage.outcome(endpoint)

@@ -41,15 +41,15 @@ unwanted = {"httpx", "h11", "certifi", "app.server.forward.sender"} & set(sys.mo
 assert not unwanted, unwanted
 
 async def main():
-    from app.core.delivery import AttemptTrigger
     from app.server.forward.lazy_sender import LazySender, load
     from tests import factories
+    from types import SimpleNamespace
     server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
-    sender = LazySender(None, "me")
+    sender = LazySender(SimpleNamespace(captures=None, account=SimpleNamespace(instance_id="me")))
     target = factories.target("http://localhost:%d/" % server.sockets[0].getsockname()[1])
     await load("app.server.forward.sender", ())
     before = set(sys.modules)
-    await (await sender.get()).attempt(factories.queued(), target, AttemptTrigger.FORWARD, 1)
+    await (await sender.get()).attempts(factories.queued(), target)
     assert "httpx" not in sys.modules
     print(*(set(sys.modules) - before))
 

@@ -15,7 +15,7 @@ from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState, Endpoint
 from app.core.store import DeliveryRepository
 from app.core.target import RetryRule
-from app.server.forward import forwarder, target_queue
+from app.server.forward import forwarder, lazy_sender
 from tests.db.helpers import query
 from tests.server.forward.conftest import Stage
 from tests.server.forward.targets import OK, Received, Target, target
@@ -249,7 +249,7 @@ async def change_parallel(stage: Stage, target_id: int, parallel: int | None) ->
 async def test_while_the_disk_is_full_nothing_more_begins_and_no_result_is_lost(
     stage: Stage, queue: Queue, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(target_queue, "FIRST_WAIT_S", 0.01)
+    monkeypatch.setattr(lazy_sender, "FIRST_WAIT_S", 0.01)
     refused = 0
 
     async def full(_: Ended) -> None:

@@ -13,7 +13,8 @@ from app.core.errors import StorageUnavailableError
 from app.core.model import DeliveryState
 from app.core.replay.spec import ChosenRequests, Faults, FixedRate, MatchingRequests, ReplaySpec, ReplayState
 from app.core.target import TargetDraft
-from app.server.replay import replay_runner, replay_service
+from app.server.forward import lazy_sender
+from app.server.replay import replay_service
 from tests.server.forward.targets import OK, Answering, Received, answering, target
 from tests.server.replay.conftest import ReplayStage, paths
 
@@ -101,7 +102,8 @@ async def test_a_resumed_replay_makes_the_rest_of_the_same_sends(stage: ReplaySt
 
 async def test_a_store_that_cannot_write_ends_no_replay(stage: ReplayStage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(replay_service, "_SAVE_EVERY", 1)
-    monkeypatch.setattr(replay_runner, "_STORE_WAIT_S", 0.01)
+    for wait in ("FIRST_WAIT_S", "_LONGEST_WAIT_S"):
+        monkeypatch.setattr(lazy_sender, wait, 0.01)
     refused = asyncio.Event()
     left = 20
 
