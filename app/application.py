@@ -225,20 +225,6 @@ class Application:
     async def apply_settings(self, new: Settings, keep: Collection[str] = ()) -> None:
         """Apply `new`; save what changed, and the settings in `keep`. On InvalidFieldsError or PortInUseError nothing
         changes."""
-        old_api = await self._apply(new, keep)
-        if old_api is not None:
-            await old_api.stop()
-
-    async def _apply_from_api(self, new: Settings, keep: Collection[str]) -> None:
-        """The same for a call of the API, whose response is sent before its listener closes."""
-        old_api = await self._apply(new, keep)
-        if old_api is not None:
-            task = asyncio.create_task(old_api.stop(), name="old API listener")
-            self._retiring.add(task)
-            task.add_done_callback(self._retiring.discard)
-
-    async def _apply(self, new: Settings, keep: Collection[str]) -> ApiServer | None:
-        """Returns the API's previous listener if it has to be stopped."""
         if errors := [*check(new), *self._tunnel_errors(new)]:
             raise InvalidFieldsError(errors)
         old, old_capture, old_api = self.settings, self._capture, self._api
@@ -267,7 +253,10 @@ class Application:
             self._write_runtime()
         self._set_limits(new)
         self.bus.publish(SettingsChanged(settings=new))
-        return old_api if old_api is not api else None
+        if old_api is not None and old_api is not api:  # the call that changed it has yet to get its response
+            task = asyncio.create_task(old_api.stop(), name="old API listener")
+            self._retiring.add(task)
+            task.add_done_callback(self._retiring.discard)
 
     def _set_limits(self, settings: Settings) -> None:
         self.store.limits.set_limit(settings.storage_limit, settings.when_full)
@@ -323,7 +312,7 @@ class Application:
             troubles=self.troubles,
             uptime_s=self.uptime_s,
             settings=self.current_settings,
-            apply_settings=self._apply_from_api,
+            apply_settings=self.apply_settings,
         )
 
     def _write_runtime(self) -> None:

@@ -18,7 +18,7 @@ import msgspec
 
 from app.core.clock import now_us, rfc3339
 from app.core.errors import HooklineError
-from app.server.forward.attempt_failure import seconds
+from app.server.forward.attempt_failure import closed_error, connect_error, lookup_error, seconds, tls_error
 from app.server.forward.tls import client_context
 
 TIMEOUT_MS = 10_000
@@ -131,8 +131,8 @@ def failure_text(error: BaseException, url: str, timeout_ms: int) -> str | None:
     if isinstance(error, TimeoutError):
         return f"No response within {seconds(timeout_ms)}."
     for kind, text in (
-        (socket.gaierror, f"The host name {host} could not be found."),
-        (ConnectionRefusedError, f"Nothing is listening at {place} (connection refused)."),
+        (socket.gaierror, str(lookup_error(host))),
+        (ConnectionRefusedError, str(connect_error([ConnectionRefusedError()], place))),
         ((TimeoutError, httpx.TimeoutException), f"No response within {seconds(timeout_ms)}."),
     ):
         if any(isinstance(cause, kind) for cause in chain):
@@ -141,22 +141,16 @@ def failure_text(error: BaseException, url: str, timeout_ms: int) -> str | None:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return f"The TLS certificate of {host} was not accepted: {cause.verify_message.rstrip('.')}."
         if isinstance(cause, ssl.SSLError):
-            return f"TLS with {place} failed ({_reason(cause)}). Does that port speak https?"
+            return str(tls_error(cause, place))
     return _broken_exchange(error, chain, place)
 
 
 def _broken_exchange(error: BaseException, chain: list[BaseException], place: str) -> str | None:
     """The remaining causes when host, port, time and TLS were in order."""
-    if isinstance(error, HooklineError):
-        return str(error)
-    if isinstance(error, httpx.LocalProtocolError):
-        return f"This request cannot be sent as HTTP/1.1: {_short(error)}."
     if isinstance(error, httpx.RemoteProtocolError):
         if "without sending a response" in str(error):
-            return f"{place} closed the connection without a response."
+            return str(closed_error(None, place, responding=False))
         return f"The response from {place} was not valid HTTP, or ended early: {_short(error)}."
-    if isinstance(error, httpx.InvalidURL | httpx.UnsupportedProtocol):
-        return f"The forward URL cannot be used: {_short(error)}."
     if isinstance(error, httpx.ReadError | httpx.WriteError | httpx.CloseError):
         return f"{place} closed the connection."
     if isinstance(error, httpx.TransportError | OSError):
@@ -185,10 +179,6 @@ def _host_and_port(url: str) -> tuple[str, str]:
     host = parts.hostname or url
     port = parts.port or (443 if parts.scheme == "https" else 80)
     return host, f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
-
-
-def _reason(error: ssl.SSLError) -> str:
-    return str(getattr(error, "reason", None) or error).replace("_", " ").lower()
 
 
 def _short(error: BaseException) -> str:

@@ -131,8 +131,7 @@ class Forwarder:
     """Forwards captured requests; targets do not wait for each other."""
 
     def __init__(self, store: Store, bus: Bus, responses: TargetResponses) -> None:
-        self._queue, self._endpoints, self._targets = store.deliveries, store.endpoints, store.targets
-        self._responses, self._bus = responses, bus
+        self._store, self._responses, self._bus = store, responses, bus
         self._sender = LazySender(store)
         self._failure_log = FailureLog(store.endpoints)
         self._workers: dict[int, TargetWorker] = {}
@@ -154,7 +153,7 @@ class Forwarder:
         self._subscriptions.add(EndpointRemoved, lambda event: self._wake_all_of({event.endpoint.id}))
         self._subscriptions.add(DeletionPurged, lambda event: self._wake_all_of(event.endpoint_ids))
         self._subscriptions.add(Purged, lambda event: self._wake_all_of(event.report.deleted))
-        for target_id in await self._queue.targets_with_queued():
+        for target_id in await self._store.deliveries.targets_with_queued():
             self._wake(target_id)
 
     async def stop(self) -> None:
@@ -175,7 +174,7 @@ class Forwarder:
 
     def _captured(self, event: Captured) -> None:
         for endpoint_id in {row.endpoint_id for row in event.summaries if row.delivery is DeliveryState.QUEUED}:
-            endpoint = self._endpoints.by_id(endpoint_id)
+            endpoint = self._store.endpoints.by_id(endpoint_id)
             for target in endpoint.targets if endpoint is not None else ():
                 self._wake(target.id)
 
@@ -197,7 +196,7 @@ class Forwarder:
         """Something of these endpoints was changed or deleted. Those whose target was deleted send nothing more, and
         need not wait for what is being sent to know it."""
         for target_id, worker in self._workers.items():
-            target = self._targets.by_id(target_id)
+            target = self._store.targets.by_id(target_id)
             if target is None or target.endpoint_id in endpoint_ids:
                 worker.wake(requeued=requeued, removed=True)
 
@@ -206,14 +205,7 @@ class Forwarder:
         if worker is not None:
             worker.wake(requeued=requeued)
             return
-        worker = TargetWorker(
-            target_id,
-            self._targets,
-            self._queue,
-            self._sender,
-            responses=self._responses,
-            unstorable=self._unstorable,
-        )
+        worker = TargetWorker(target_id, self._store, self._sender, self._responses, self._unstorable)
         self._workers[target_id] = worker
         task = asyncio.get_running_loop().create_task(self._run(target_id, worker), name=f"forward-{target_id}")
         self._tasks.add(task)

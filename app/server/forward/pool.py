@@ -41,14 +41,13 @@ class ConnectionClosedError(Exception):
 class Connection(asyncio.Protocol):
     """Has one exchange at a time. `buffer` holds what was received and not yet used.
 
-    `reused`: it had an exchange before. `responding`: a byte has come since `begin_exchange`.
+    `responding`: a byte has come since `begin_exchange`.
     """
 
     transport: asyncio.Transport
 
     def __init__(self) -> None:
         self.buffer = bytearray()
-        self.reused = False
         self.responding = False
         self.sent_body = 0
         self._loop = asyncio.get_running_loop()
@@ -121,7 +120,6 @@ class Connection(asyncio.Protocol):
 
     def rest(self) -> None:
         """Notice when the target closes it, after an exchange."""
-        self.reused = True
         self._resume_reading()
 
     def begin_exchange(self) -> None:

@@ -4,23 +4,82 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import re
 import time
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass
+from urllib.parse import urljoin
+
+from msgspec.structs import replace
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, AttemptTrigger, FailureKind, QueuedDelivery, RequestEdit, Timing
 from app.core.errors import StorageUnavailableError
+from app.core.forward_target import sendable
 from app.core.record import Headers
+from app.core.redaction.names import is_secret
 from app.core.store import CaptureRepository
 from app.core.target import Target
 from app.server.forward.attempt_failure import AttemptError, seconds, stale_text
-from app.server.forward.exchange import Exchange, StaleConnectionError
+from app.server.forward.exchange import Exchange, StaleConnectionError, TargetResponse
 from app.server.forward.pool import ConnectionPool, PoolKey
-from app.server.forward.redirect import REDIRECTS_MAX, followed_text, location_of, next_request
-from app.server.forward.request import OutgoingRequest, StoredBody, make_request
-from app.server.forward.response import TargetResponse
+from app.server.forward.request import OutgoingRequest, StoredBody, make_request, parse_url
 from app.server.forward.tls import TlsOptions
+
+REDIRECTS_MAX = 10
+_REDIRECTS = (301, 302, 303, 307, 308)
+_OF_BODY = frozenset(
+    {
+        "content-length",
+        "transfer-encoding",
+        "content-type",
+        "content-encoding",
+        "content-language",
+        "content-location",
+    }
+)
+_SIGNATURE = re.compile("signature|hmac", re.IGNORECASE)
+_TEXT_MAX = 200
+
+
+def location_of(status: int, headers: Headers) -> str | None:
+    """The redirect's Location; None if the response is no redirect."""
+    if status not in _REDIRECTS:
+        return None
+    return next((value for name, value in headers if name.lower() == "location" and value), None)
+
+
+def next_request(request: OutgoingRequest, status: int, location: str, own: Collection[str] = ()) -> OutgoingRequest:
+    """The request to send to `location`, Latin-1 as received. AttemptError if that is no http or https URL.
+
+    Another origin gets no keys and signatures, and none of the headers `own`, in lower case, that the target adds.
+    """
+    try:
+        url = parse_url(urljoin(request.url.text, sendable(location, "latin-1")))
+    except ValueError as error:
+        text = f"The target responded with {status}, and its redirect to {location[:_TEXT_MAX]} cannot be followed"
+        raise AttemptError(FailureKind.STATUS, f"{text}: {error}.") from error
+    dropped: frozenset[str] = frozenset()
+    method, body = request.method, request.body
+    if (status == 303 and method not in ("GET", "HEAD")) or (status in (301, 302) and method == "POST"):
+        method, body, dropped = "GET", b"", _OF_BODY
+    headers = [pair for pair in request.headers if pair[0].lower() not in dropped]
+    if url.origin != request.url.origin:
+        headers = [
+            (name, url.authority if name.lower() == "host" else value)
+            for name, value in headers
+            if name.lower() == "host" or not (name.lower() in own or is_secret(name) or _SIGNATURE.search(name))
+        ]
+    return replace(request, method=method, url=url, headers=tuple(headers), body=body)
+
+
+def followed_text(urls: list[str]) -> str:
+    """The URLs that led to a failure, for the end of its sentence."""
+    if len(urls) < 2:
+        return ""
+    shown = urls if len(urls) <= 4 else [*urls[:2], "…", urls[-1]]
+    return f" Followed redirects: {' → '.join(url[:_TEXT_MAX] for url in shown)}"
+
 
 log = logging.getLogger(__name__)
 
@@ -146,24 +205,21 @@ class _Run:
         self.request = request
         key = PoolKey(request.url.host, request.url.port, self._tls(request))
         keep = (self.target.parallel or 1) if self.target.retry.retries else 0
-        self.exchange = Exchange(request, key, self.pool, keep)
+        exchange = self.exchange = Exchange(request, key, self.pool, keep)
         try:
-            await self.exchange.run(fresh=fresh)
+            await exchange.run(fresh=fresh)
         finally:
-            if self.exchange.written:
-                self.sent = request, self.exchange.sent_body
+            if exchange.written:
+                self.sent = request, exchange.sent_body
 
     def _tls(self, request: OutgoingRequest) -> TlsOptions | None:
         if request.url.scheme != "https":
             return None
         target = self.target
-        options = TlsOptions(
-            target.verify_tls, True, target.client_certificate, target.client_key, target.ca_certificate
-        )
         # Like other credentials, the client certificate is for the origin it was set for.
-        if not request.url.has_origin_of(target.url):
-            options = replace(options, certificate=None, key=None)
-        return options
+        own = request.url.has_origin_of(target.url)
+        certificate, key = (target.client_certificate, target.client_key) if own else (None, None)
+        return TlsOptions(target.verify_tls, True, certificate, key, target.ca_certificate)
 
     def _timeout_text(self) -> str:
         limit = seconds(self.target.timeout_ms)
@@ -184,7 +240,7 @@ class _Run:
         ms: float,
         failure: tuple[FailureKind, str] | None,
     ) -> tuple[Attempt, bytes]:
-        exchange = self.exchange
+        exchange, edit = self.exchange, self.edit or RequestEdit()
         response = exchange.response if exchange is not None else TargetResponse()
         # A redirect that nothing could connect to was not sent, but the request before it was.
         request, size = self.sent or (self.request, 0)
@@ -195,8 +251,8 @@ class _Run:
             trigger=trigger,
             started_at=started_at,
             ms=ms,
-            method=request.method if request is not None else self._method,
-            url=request.url.text if request is not None else self._url,
+            method=request.method if request is not None else edit.method or self.queued.capture.method,
+            url=request.url.text if request is not None else edit.url or self.target.url,
             headers=headers,
             size=size,
             reused=exchange is not None and exchange.reused,
@@ -210,13 +266,3 @@ class _Run:
             error=failure[1] if failure else None,
         )
         return attempt, bytes(response.body)
-
-    @property
-    def _method(self) -> str:
-        edited = self.edit.method if self.edit is not None else None
-        return edited or self.queued.capture.method
-
-    @property
-    def _url(self) -> str:
-        edited = self.edit.url if self.edit is not None else None
-        return edited or self.target.url

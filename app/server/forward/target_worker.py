@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from app.core.clock import now_us
 from app.core.delivery import Delivery, QueuedDelivery
 from app.core.model import DeliveryState
-from app.core.store import DeliveryRepository, TargetRepository
+from app.core.store import Store
 from app.core.target import PausedBy, Target
 from app.server.forward.lazy_sender import LazySender, Made, stored
 from app.server.forward.target_queue import TargetQueue, after
@@ -59,16 +59,14 @@ class TargetWorker:
     def __init__(
         self,
         target_id: int,
-        targets: TargetRepository,
-        queue: DeliveryRepository,
+        store: Store,
         sender: LazySender,
-        *,
         responses: TargetResponses,
         unstorable: set[str],
     ) -> None:
         """`unstorable`: see `TargetQueue`."""
-        self._target_id, self._targets, self._sender, self._responses = target_id, targets, sender, responses
-        self._queue = TargetQueue(target_id, queue, unstorable)
+        self._target_id, self._targets, self._sender, self._responses = target_id, store.targets, sender, responses
+        self._queue = TargetQueue(target_id, store.deliveries, unstorable)
         self._loop = asyncio.get_running_loop()
         self._rate_limit = RateLimit(self._loop.time)
         self._probe_s = _PROBE_S

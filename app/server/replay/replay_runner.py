@@ -30,7 +30,7 @@ from app.core.replay.spec import (
 )
 from app.core.replay.summary import Histogram
 from app.core.search.parse import parse
-from app.core.store import CaptureRepository, DeliveryRepository, EndpointRepository
+from app.core.store import CaptureRepository, Store
 from app.core.target import Target
 from app.core.text import count_of
 from app.server.addresses import Addresses
@@ -138,9 +138,8 @@ class ReplayRunner:
         replay: Replay,
         selection: Selection,
         before: EarlierResults,
+        store: Store,
         *,
-        deliveries: DeliveryRepository,
-        endpoints: EndpointRepository,
         sender: LazySender,
         addresses: Addresses,
     ) -> None:
@@ -149,10 +148,10 @@ class ReplayRunner:
         self.replay = replay
         self._spec, self._selection = replay.spec, selection
         self._before, self._interrupted = dict(before.ended), Counter(before.interrupted)
-        self._deliveries, self._endpoints, self._sender, self._addresses = deliveries, endpoints, sender, addresses
-        self._sent = self._dropped = self._duplicated = self._incomplete = 0
-        self._repeated = before.repeated
-        self._total = len(selection) * self._spec.times
+        self._deliveries, self._endpoints = store.deliveries, store.endpoints
+        self._sender, self._addresses = sender, addresses
+        self._counted = Counter(total=len(selection) * self._spec.times, repeated=before.repeated)
+        """What `ReplayProgress` counts of requests."""
         self.resumed = bool(before.ended or before.interrupted)
         self.latencies, self.counts = Histogram(), DeliveryCounts()
         self._skipped = 0
@@ -170,14 +169,9 @@ class ReplayRunner:
         now = time.monotonic()
         self._moments = [moment for moment in self._moments if moment > now - _RATE_S]
         return ReplayProgress(
-            total=self._total,
-            sent=self._sent,
+            **self._counted,
             delivered=self.counts.delivered,
             failed=self.counts.failed,
-            dropped=self._dropped,
-            duplicated=self._duplicated,
-            incomplete=self._incomplete,
-            repeated=self._repeated,
             rate=round(len(self._moments) / _RATE_S, 1),
         )
 
@@ -190,9 +184,9 @@ class ReplayRunner:
             problems.append(
                 f"{skipped} could not be sent: no longer stored, or without a target. Add a target, or replay to a URL."
             )
-        if self._incomplete:
-            were = "request was" if self._incomplete == 1 else "requests were"
-            problems.append(f"{self._incomplete:,} incomplete {were} left out.")
+        if incomplete := self._counted["incomplete"]:
+            were = "request was" if incomplete == 1 else "requests were"
+            problems.append(f"{incomplete:,} incomplete {were} left out.")
         return " ".join(problems) or None
 
     @property
@@ -231,9 +225,9 @@ class ReplayRunner:
                 for send in batch:
                     request = requests.get(send.capture_id)
                     if send.dropped:
-                        self._dropped += 1
+                        self._counted["dropped"] += 1
                     elif request is not None and self._is_left_out(request[0]):
-                        self._incomplete += not send.duplicate
+                        self._counted["incomplete"] += not send.duplicate
                     elif not self._was_sent(send, request):
                         start_us = _monotonic_us() - send.at_us if start_us is None else start_us
                         await self._due(start_us + send.at_us)
@@ -253,8 +247,7 @@ class ReplayRunner:
         targets = tuple(self._targets(request[0]))
         if not targets or not all(self._before.get((send.capture_id, target.id or None)) for target in targets):
             return False
-        self._sent += 1
-        self._duplicated += send.duplicate
+        self._counted.update(sent=1, duplicated=send.duplicate)
         self._count_earlier(send, targets)
         return True
 
@@ -310,8 +303,7 @@ class ReplayRunner:
         task.add_done_callback(self._ended)
 
     def _count(self, send: PlannedSend) -> None:
-        self._sent += 1
-        self._duplicated += send.duplicate
+        self._counted.update(sent=1, duplicated=send.duplicate)
         self._moments.append(time.monotonic())
 
     def _ended(self, task: asyncio.Task[None]) -> None:
@@ -364,7 +356,7 @@ class ReplayRunner:
             self._skipped += 1
             self.counts.add(target.url, delivered=False, result=FAILURES[FailureKind.NOT_SENT])
             return
-        self._repeated += delivery.interrupted
+        self._counted["repeated"] += delivery.interrupted
         queued = QueuedDelivery(delivery=delivery, capture=capture, body=body)
         edit, to_hookline = self._spec.edit, isinstance(self._spec.destination, OtherEndpoint)
         made = await self._sender.attempts(queued, target, edit, cut_off=send.cut_off, to_hookline=to_hookline)

@@ -41,14 +41,9 @@ class ReplayService:
     """Replays, and what can be done with them. Each change publishes `ReplayChanged`; changes and reads
     raise StorageUnavailableError. Everything runs on the loop's thread."""
 
-    def __init__(
-        self,
-        store: Store,
-        bus: Bus,
-        addresses: Addresses,
-    ) -> None:
-        self._captures, self._endpoints, self._replays = store.captures, store.endpoints, store.replays
-        self._deliveries, self._bus, self._addresses = store.deliveries, bus, addresses
+    def __init__(self, store: Store, bus: Bus, addresses: Addresses) -> None:
+        self._store, self._endpoints, self._replays = store, store.endpoints, store.replays
+        self._bus, self._addresses = bus, addresses
         self._sender = LazySender(store)
         self._runners: dict[str, ReplayRunner] = {}
         self._waiting: dict[str, Replay] = {}
@@ -108,7 +103,7 @@ class ReplayService:
             replay = await self._replays.get(replay_id)
         if replay is None or replay.ended:
             raise _not_running()
-        return await self._store(replace(replay, state=ReplayState.CANCELLED, ended_at=now_us()))
+        return await self._save(replace(replay, state=ReplayState.CANCELLED, ended_at=now_us()))
 
     async def wait(self, replay_id: str) -> None:
         """Return once it has ended, or Hookline ends."""
@@ -167,7 +162,7 @@ class ReplayService:
             present = self._present(replay)
             problem = f"The replay stopped: {error}"
             cancelled = replace(present, state=ReplayState.CANCELLED, ended_at=now_us(), problem=problem)
-            await stored(lambda: self._store(cancelled))
+            await stored(lambda: self._save(cancelled))
 
     async def _run_now(self, replay: Replay) -> None:
         """It can be cancelled as a waiting one until its requests are known."""
@@ -177,20 +172,12 @@ class ReplayService:
         if replay.started_at is not None:
             before = await self._replays.results(replay.id)
             source = _received_before(source, replay.started_at)
-        selection = await select(source, self._captures)
+        selection = await select(source, self._store.captures)
         started = replace(replay, state=ReplayState.RUNNING, started_at=replay.started_at or now_us())
-        runner = ReplayRunner(
-            started,
-            selection,
-            before,
-            deliveries=self._deliveries,
-            endpoints=self._endpoints,
-            sender=self._sender,
-            addresses=self._addresses,
-        )
+        runner = ReplayRunner(started, selection, before, self._store, sender=self._sender, addresses=self._addresses)
         del self._waiting[replay.id]
         self._runners[replay.id] = runner
-        await self._store(replace(started, progress=runner.progress))
+        await self._save(replace(started, progress=runner.progress))
         publishing = asyncio.create_task(self._publish(runner), name=f"replay-progress-{replay.id}")
         try:
             await runner.run()
@@ -203,7 +190,7 @@ class ReplayService:
                     await self._replays.save(interrupted)
         if not self._stopping:
             ended = _ended(runner, self._endpoint_name(replay.spec.source))
-            await stored(lambda: self._store(ended))
+            await stored(lambda: self._save(ended))
 
     def _endpoint_name(self, source: ReplaySource) -> str | None:
         number = source.endpoint_id if isinstance(source, MatchingRequests) else None
@@ -229,12 +216,12 @@ class ReplayService:
         """Paused or running, a replay is interrupted at the next start: it does not matter if this cannot be stored."""
         replay = replace(runner.replay, state=state, progress=runner.progress)
         try:
-            return await self._store(replay)
+            return await self._save(replay)
         except StorageUnavailableError:
             self._bus.publish(ReplayChanged(replay=replay))
             return replay
 
-    async def _store(self, replay: Replay) -> Replay:
+    async def _save(self, replay: Replay) -> Replay:
         runner = self._runners.get(replay.id)
         if runner is not None:
             runner.replay = replay

@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from app.server.forward.attempt_failure import connect_error
-from app.server.forward.response import status_text
+from app.server.forward.exchange import status_text
 from app.server.test_request import failure_text
 
 URL = "https://hooks.invalid/x"
@@ -36,10 +36,6 @@ def caused(error: Exception, cause: BaseException) -> Exception:
             "hooks.invalid:443 could not be reached: No route to host.",
         ),
         (httpx.ReadError(""), "hooks.invalid:443 closed the connection."),
-        (
-            httpx.LocalProtocolError("Illegal header value"),
-            "This request cannot be sent as HTTP/1.1: Illegal header value.",
-        ),
         (ZeroDivisionError(), None),
     ],
 )

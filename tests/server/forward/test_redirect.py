@@ -9,8 +9,8 @@ import pytest
 from app.core.delivery import Attempt, FailureKind
 from app.core.model import PART_SIZE
 from app.core.record import Headers
-from app.server.forward.redirect import next_request
 from app.server.forward.request import OutgoingRequest, parse_url
+from app.server.forward.sender import next_request
 from tests.server.forward.scripted import Desk, Peer, Script, once, scripted
 from tests.server.forward.targets import OK
 

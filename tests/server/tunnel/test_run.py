@@ -11,7 +11,7 @@ import pytest
 
 from app.core.tunnel.output import OutputReader, Reading
 from app.server.tunnel.guarded_process import GuardedProcess, new_folder
-from app.server.tunnel.run import TunnelRun
+from app.server.tunnel.session import TunnelRun
 from tests.tunnels import spec
 
 PATIENCE_S = 60.0
