@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import time
+from collections.abc import Callable
 from enum import Enum
 
 from aiohttp.base_protocol import BaseProtocol
@@ -28,7 +29,6 @@ _FIELD = re.compile(rb"(%b):([\t\x20-\x7e\x80-\xff]*)\r\n" % _TOKEN)
 """The space around the value is stripped afterwards: a pattern for it would take quadratic time."""
 _QUOTED = rb'"(?:[\t\x20\x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t\x20-\x7e\x80-\xff])*"'
 _SIZE_LINE = re.compile(rb"([0-9A-Fa-f]+)(?:;%b(?:=(?:%b|%b))?)*\r\n" % (_TOKEN, _TOKEN, _QUOTED))
-_PLAIN_SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,16})\r\n")
 _MAY_BE_SIZE_LINE = re.compile(rb"(?:[0-9A-Fa-f]+(?:;[\t\x20-\x7e\x80-\xff]*)?\r?)?")
 
 
@@ -42,83 +42,76 @@ class ChunkedBody:
         self.framing_error: str | None = None
         """Why the body is malformed; then nothing more can be read."""
         self._remaining = 0
-        """Bytes of the chunk that are still missing; then -2 and -1 while its CR and LF are."""
-        self._line = b""
-        self._in_trailers = False
+        """Bytes of the chunk that are still missing."""
+        self._begun = b""
+        """The part of a line that has arrived."""
+        self._after_chunk = self._in_trailers = False
         self._trailer_bytes = 0
         self._fields: list[tuple[str, str]] = []
 
     def feed(self, data: bytes, at: int = 0) -> tuple[bytes, int]:
         """The body's bytes in `data` from `at` on, and where in `data` the body ended, or the length of `data`."""
-        if 0 < len(data) - at <= self._remaining:  # the middle of a large chunk: nothing to take apart
+        if 0 < len(data) - at < self._remaining:  # the middle of a large chunk: nothing to take apart
             self._remaining -= len(data) - at
-            if not self._remaining:
-                self._remaining = -2
             return data[at:], len(data)
+        size, begun = len(data), self._begun
+        if begun:
+            data, at, self._begun = begun + data[at:], 0, b""
         parts: list[bytes] = []
         try:
-            at = self._read(data, at, parts)
+            while at < len(data) and not self.done:
+                at = self._read(data, at, parts)
         except MalformedError as error:
             self.framing_error = str(error)
             at = len(data)
-        return b"".join(parts), at
+        return b"".join(parts), size - (len(data) - at)
 
     def _read(self, data: bytes, at: int, parts: list[bytes]) -> int:
-        """Append the body's bytes to `parts`; returns as `feed` does."""
-        size = len(data)
-        while at < size and not self.done:
-            if self._remaining > 0:
-                part = data[at : at + self._remaining]
-                parts.append(part)
-                at += len(part)
-                self._remaining -= len(part)
-                if not self._remaining:
-                    self._remaining = -2
-            elif self._remaining == -2 and data.startswith(b"\r\n", at):
-                self._remaining = 0
-                at += 2
-            elif self._remaining < 0:
-                if data[at] != b"\r\n"[self._remaining]:
-                    raise MalformedError("a chunk is not followed by CR LF, so its size is wrong")
-                self._remaining += 1
-                at += 1
-            elif self._in_trailers:
-                at = self._read_trailer(data, at)
-            else:
-                at = self._read_size(data, at)
-        return at
+        """Read a part of a chunk or a line from `at` on, and append the body's bytes to `parts`; returns its end."""
+        if self._remaining:
+            part = data[at : at + self._remaining]
+            parts.append(part)
+            self._remaining -= len(part)
+            self._after_chunk = not self._remaining
+            return at + len(part)
+        if self._after_chunk:
+            if not b"\r\n".startswith(data[at : at + 2]):
+                raise MalformedError("a chunk is not followed by CR LF, so its size is wrong")
+            return self._end_of(data, at, data[at : at + 2], self._end_chunk)
+        if self._in_trailers:
+            room = TRAILERS_MAX_BYTES - self._trailer_bytes
+            line = _line(data, at, room, f"the trailers are longer than {TRAILERS_MAX_BYTES:,} bytes")
+            return self._end_of(data, at, line, self._add_trailer)
+        line = _line(data, at, _SIZE_LINE_MAX, _NO_SIZE)
+        if not line.endswith(b"\r\n") and not _MAY_BE_SIZE_LINE.fullmatch(line):
+            raise MalformedError(_NO_SIZE)
+        return self._end_of(data, at, line, self._begin_chunk)
 
-    def _read_size(self, data: bytes, at: int) -> int:
-        found = None if self._line else _PLAIN_SIZE_LINE.match(data, at)
-        if found is not None:
-            at = found.end()
+    def _end_of(self, data: bytes, at: int, line: bytes, take: Callable[[bytes], None]) -> int:
+        """Take the line once it is complete; where it ends."""
+        if line.endswith(b"\r\n"):
+            take(line)
         else:
-            line, at = self._complete(data, at, _SIZE_LINE_MAX, _NO_SIZE)
-            if line is None:
-                if not _MAY_BE_SIZE_LINE.fullmatch(self._line):
-                    raise MalformedError(_NO_SIZE)
-                return at
-            found = _SIZE_LINE.fullmatch(line)
-            if found is None:
-                raise MalformedError(_NO_SIZE)
+            self._begun = data[at:]
+        return at + len(line)
+
+    def _begin_chunk(self, line: bytes) -> None:
+        found = _SIZE_LINE.fullmatch(line)
+        if found is None:
+            raise MalformedError(_NO_SIZE)
         self._remaining = int(found[1], 16)
         if self._remaining > LENGTH_MAX:
             raise MalformedError("the size of a chunk is too large")
         self._in_trailers = not self._remaining
-        return at
 
-    def _read_trailer(self, data: bytes, at: int) -> int:
-        if not self._fields and not self._line and data.startswith(b"\r\n", at):
-            self.done = True
-            return at + 2
-        room = TRAILERS_MAX_BYTES - self._trailer_bytes
-        line, at = self._complete(data, at, room, f"the trailers are longer than {TRAILERS_MAX_BYTES:,} bytes")
-        if line is None:
-            return at
+    def _end_chunk(self, _: bytes) -> None:
+        self._after_chunk = False
+
+    def _add_trailer(self, line: bytes) -> None:
         if line == b"\r\n":
             self.trailers = tuple(self._fields)
             self.done = True
-            return at
+            return
         self._trailer_bytes += len(line)
         field = _FIELD.fullmatch(line)
         if field is None:
@@ -126,25 +119,15 @@ class ChunkedBody:
         if len(self._fields) == TRAILERS_MAX:
             raise MalformedError(f"there are more than {TRAILERS_MAX} trailers")
         self._fields.append((field[1].decode("latin-1"), field[2].strip(b" \t").decode("latin-1")))
-        return at
 
-    def _complete(self, data: bytes, at: int, limit: int, too_long: str) -> tuple[bytes | None, int]:
-        """The line that ends in `data`, with its CR LF, and where the next begins; None while it is incomplete."""
-        if self._line:
-            # Its CR may have arrived earlier, so the whole line is searched, which is short.
-            grown = self._line + data[at : at + limit + 2 - len(self._line)]
-            end = grown.find(b"\r\n", len(self._line) - 1) + 2
-            begun, line = len(self._line), grown[:end] if end > 1 else grown
-        else:
-            end = data.find(b"\r\n", at, at + limit + 2) + 2
-            begun, line = 0, data[at:end] if end > 1 else data[at : at + limit + 2]
-        if len(line) > limit:
-            raise MalformedError(too_long)
-        if end < 2:
-            self._line = line
-            return None, len(data)
-        self._line = b""
-        return line, at + len(line) - begun
+
+def _line(data: bytes, at: int, limit: int, too_long: str) -> bytes:
+    """The line that begins at `at` with its CR LF, or as much of it as there is."""
+    end = data.find(b"\r\n", at, at + limit + 2) + 2
+    line = data[at:end] if end > 1 else data[at : at + limit + 2]
+    if len(line) > limit:
+        raise MalformedError(too_long)
+    return line
 
 
 class Break(Enum):
