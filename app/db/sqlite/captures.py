@@ -14,7 +14,7 @@ from peewee import JOIN, SqliteDatabase
 
 from app.core.deletion import Mark, MarkedIds
 from app.core.errors import DamagedBodyError, InvalidFieldsError, NotFoundError, StorageUnavailableError
-from app.core.events import Event, RequestNoted, RequestsChanged, RequestsStarred
+from app.core.events import RequestNoted, RequestsChanged, RequestsStarred
 from app.core.model import PART_SIZE, Capture, CaptureWithBody, Counts, DeliveryState, Description, PageKey, Summary
 from app.core.record import Record
 from app.core.redaction.secret import SecretHeaders
@@ -24,17 +24,16 @@ from app.core.target import Target
 from app.db.encoded_headers import encode_headers
 from app.db.sqlite import body_parts
 from app.db.sqlite.cleanup import Cleanup
-from app.db.sqlite.counts import RequestCounts, request_bytes
+from app.db.sqlite.counts import request_bytes
 from app.db.sqlite.deliveries.targets import RemovedTargets
 from app.db.sqlite.identification import Identification
+from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import newest_seq, raw
 from app.db.sqlite.reads import queries
 from app.db.sqlite.reads.queries import visible, visible_sql
-from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.schema import CaptureModel, NoteModel, StarModel
 from app.db.sqlite.search.indexing import Index
 from app.db.sqlite.search.search import matching, search
-from app.db.sqlite.storage_limits import StorageLimits
 from app.db.sqlite.trash import Trash
 from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch, Job
@@ -207,31 +206,21 @@ def _by_endpoint(rows: Iterable[tuple[int, str]]) -> Marked:
 IDS_PER_STEP = 100
 
 
-class Captures:
-    """All public methods are called on the loop's thread.
-
-    Those that read or write raise StorageUnavailableError when the file cannot be used, or the store is closed.
-    """
-
+class Captures(Part):
     def __init__(
         self,
-        writer: Writer,
-        readers: Readers,
+        shared: Shared,
         index: Index,
+        trash: Trash,
         *,
-        counts: RequestCounts,
         cleanup: Cleanup,
-        limits: StorageLimits,
         identification: Identification,
         removed_targets: RemovedTargets,
-        trash: Trash,
-        publish: Callable[[Event], None],
     ) -> None:
-        self._writer, self._readers, self._request_counts, self._limits = writer, readers, counts, limits
+        super().__init__(shared)
         self._removed_targets, self._cleanup, self._identification = removed_targets, cleanup, identification
-        self._publish, self._index = publish, index
-        self._response_times = ResponseTimes(writer)
-        self._trash = trash
+        self._index, self._trash = index, trash
+        self._response_times = ResponseTimes(self._writer)
         self._loop = asyncio.get_running_loop()
 
     async def load(self) -> None:

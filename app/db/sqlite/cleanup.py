@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from peewee import SQL, SqliteDatabase
@@ -14,10 +14,10 @@ from app.db.background_worker import BackgroundWorker
 from app.db.sqlite import body_parts
 from app.db.sqlite.counts import LOOSE, RESPONSES, SIZE, Freed, Removed, Tally, all_uses
 from app.db.sqlite.deliveries.unsent import BY_LIMIT, Unsent, keep_unsent
+from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import json_list, raw, sql_list
 from app.db.sqlite.reads.queries import trashed_sql, visible_sql
 from app.db.sqlite.schema import CaptureModel
-from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
 
@@ -200,11 +200,9 @@ READER_S, PATIENCE_S = 0.5, 30.0
 """While a reader uses an older snapshot the files cannot shrink: how often that is retried, and for how long."""
 
 
-class Reclaim:
-    """All public methods are called on the loop's thread."""
-
-    def __init__(self, writer: Writer) -> None:
-        self._writer = writer
+class Reclaim(Part):
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared)
         self._pages = AdaptiveBatch(64)
         self._lock = asyncio.Lock()
         self._shrink_pending = False
@@ -256,15 +254,13 @@ def vacuum(database: SqliteDatabase, pages: int) -> int:
     return (before - number("page_count")) * number("page_size")
 
 
-class Cleanup:
+class Cleanup(Part):
     """Works when woken; what a stop or a crash interrupts continues at the next start, and what the store could not
-    write with the next run of retention.
+    write with the next run of retention."""
 
-    `freed` receives what each step freed.
-    """
-
-    def __init__(self, writer: Writer, reclaim: Reclaim, freed: Callable[[Freed], None]) -> None:
-        self._writer, self._reclaim, self._freed = writer, reclaim, freed
+    def __init__(self, shared: Shared, reclaim: Reclaim) -> None:
+        super().__init__(shared)
+        self._reclaim = reclaim
         self._rows, self._parts = AdaptiveBatch(64), AdaptiveBatch(2, least=1)
         self._lock = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
@@ -287,7 +283,7 @@ class Cleanup:
 
     def _count_freed(self, freed: Freed | None) -> None:
         if freed is not None:
-            self._freed(freed)
+            self._limits.freed(freed)
 
     async def _run(self) -> None:
         await self.run()

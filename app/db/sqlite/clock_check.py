@@ -19,10 +19,9 @@ from app.core.clock import DAY_US
 from app.core.clock_problem import ClockProblem, Kind
 from app.core.errors import StorageUnavailableError
 from app.core.record import Record
+from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import newest_seq, raw
-from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.schema import ClockModel, MisdatedModel
-from app.db.sqlite.writer.writer import Writer
 
 AHEAD_US = 30 * DAY_US
 BEHIND_US = 5 * 60 * 1_000_000
@@ -44,12 +43,13 @@ class _Remembered(Record, frozen=True):
     ran_us: int
 
 
-class ClockCheck:
-    """`problem` says why requests must not be deleted by age; None when they may be. Used on the loop's thread."""
+class ClockCheck(Part):
+    """`problem` says why requests must not be deleted by age; None when they may be."""
 
-    def __init__(self, writer: Writer, readers: Readers, running_s: Callable[[], float]) -> None:
+    def __init__(self, shared: Shared, running_s: Callable[[], float]) -> None:
         """`running_s` counts seconds of running; it may stand still while the machine sleeps."""
-        self._writer, self._readers, self._running_s = writer, readers, running_s
+        super().__init__(shared)
+        self._running_s = running_s
         self._counted_s: float | None = None
         self._lock = asyncio.Lock()
         self.problem: ClockProblem | None = None

@@ -10,43 +10,27 @@ from peewee import IntegrityError, SqliteDatabase
 
 from app.core.clock import now_us
 from app.core.errors import HooklineError, InvalidFieldsError, PlanLimitError
-from app.core.events import EndpointSaved, EndpointsReordered, Event, PlanChanged
+from app.core.events import EndpointSaved, EndpointsReordered, PlanChanged
 from app.core.ids import new_slug
 from app.core.model import Counts, Endpoint, EndpointDraft, Plan
 from app.core.rules import FieldError, create_refusal, endpoint_errors, plan_refusal, position_error
-from app.db.endpoint_directory import EndpointDirectory, endpoint_not_found
-from app.db.sqlite.counts import RequestCounts
+from app.db.endpoint_directory import endpoint_not_found
 from app.db.sqlite.deliveries.targets import RemovedTargets, save_first_target, targets_of
+from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import raw
 from app.db.sqlite.reads.queries import IN_ORDER, all_endpoints, endpoint_of
 from app.db.sqlite.reads.records import from_draft, to_endpoint
 from app.db.sqlite.schema import PLAN_LIMIT, AccountModel, EndpointModel
-from app.db.sqlite.storage_limits import StorageLimits
 from app.db.sqlite.trash import Trash
 from app.db.sqlite.writer.insert import ManyRows
-from app.db.sqlite.writer.writer import Writer
 
 
-class Endpoints:
-    """All public methods are called on the loop's thread."""
-
+class Endpoints(Part):
     def __init__(
-        self,
-        writer: Writer,
-        directory: EndpointDirectory,
-        *,
-        counts: RequestCounts,
-        limits: StorageLimits,
-        publish: Callable[[Event], None],
-        own_bases: Callable[[], Sequence[str]],
-        retention_changed: Callable[[], None],
-        removed_targets: RemovedTargets,
-        trash: Trash,
+        self, shared: Shared, removed_targets: RemovedTargets, trash: Trash, retention_changed: Callable[[], None]
     ) -> None:
-        self._writer, self._directory = writer, directory
-        self._request_counts, self._limits, self._trash = counts, limits, trash
-        self._publish, self._own_bases, self._retention_changed = publish, own_bases, retention_changed
-        self._removed_targets = removed_targets
+        super().__init__(shared)
+        self._removed_targets, self._trash, self._retention_changed = removed_targets, trash, retention_changed
 
     async def load(self) -> None:
         """Read all endpoints at start; StorageUnavailableError when they cannot be read."""
@@ -68,7 +52,7 @@ class Endpoints:
 
     async def create(self, draft: EndpointDraft) -> Endpoint:
         """Store a new endpoint. InvalidFieldsError, PlanLimitError or StorageUnavailableError when it cannot be."""
-        self._check(endpoint_errors(draft, self._own_bases()))
+        self._check(endpoint_errors(draft, self._shared.own_bases()))
         columns = {**from_draft(draft), "slug": draft.slug or new_slug(), "created_at": now_us()}
 
         def job(database: SqliteDatabase) -> Endpoint:
@@ -102,7 +86,7 @@ class Endpoints:
     async def update(self, endpoint_id: int, draft: EndpointDraft) -> Endpoint:
         """Change an endpoint to `draft`, whose slug is None or unchanged. Raises as `create`, and NotFoundError."""
         old = self._directory.require(endpoint_id)
-        errors = endpoint_errors(draft, self._own_bases())
+        errors = endpoint_errors(draft, self._shared.own_bases())
         if draft.slug not in (None, old.slug):
             errors.append(FieldError(field="slug", message=f"Slug cannot be changed; it stays {old.slug!r}."))
         self._check(errors)
@@ -192,11 +176,10 @@ def _refuse(error: sqlite3.IntegrityError, database: SqliteDatabase, slug: str) 
     raise error
 
 
-class Account:
-    """All public methods are called on the loop's thread."""
-
-    def __init__(self, writer: Writer, trash: Trash, publish: Callable[[Event], None]) -> None:
-        self._writer, self._trash, self._publish = writer, trash, publish
+class Account(Part):
+    def __init__(self, shared: Shared, trash: Trash) -> None:
+        super().__init__(shared)
+        self._trash = trash
         self._plan = Plan.FREE
         self.instance_id = ""
 

@@ -6,23 +6,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable
 from functools import partial
 
 from peewee import SqliteDatabase
 
 from app.core.errors import StorageUnavailableError
-from app.core.events import Event, RequestsDescribed, RequestsIdentified
+from app.core.events import RequestsDescribed, RequestsIdentified
 from app.core.gist.gist import gist
 from app.core.providers.catalogue import Identify, ProviderMatch
 from app.core.record import Record
 from app.db.background_worker import BackgroundWorker
 from app.db.encoded_headers import decode_headers
 from app.db.sqlite.body_parts import FIRST_PART
+from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import raw
-from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.schema import NOBODY
-from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
@@ -44,18 +42,13 @@ class Identified(Record, frozen=True):
     gist_changed: bool
 
 
-class Identification:
+class Identification(Part):
     """Works when woken, newest requests first; what a stop interrupts continues at the next start."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        readers: Readers,
-        identify: Identify | None,
-        publish: Callable[[Event], None],
-    ) -> None:
+    def __init__(self, shared: Shared, identify: Identify | None) -> None:
         """Without `identify` no request is identified."""
-        self._writer, self._readers, self._identify, self._publish = writer, readers, identify, publish
+        super().__init__(shared)
+        self._identify = identify
         self._batch = AdaptiveBatch(32, most=128)
         self._worker = BackgroundWorker("hookline-identification", self._run)
         self.stop = self._worker.stop

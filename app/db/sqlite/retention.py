@@ -22,7 +22,7 @@ from peewee import SqliteDatabase
 from app.core.clock import DAY_US
 from app.core.clock_problem import ClockProblem
 from app.core.errors import StorageUnavailableError
-from app.core.events import Event, Purged, RetentionWaiting
+from app.core.events import Purged, RetentionWaiting
 from app.core.fields import fields_of
 from app.core.model import Endpoint, PurgeReport, StorageSize
 from app.data_folder.database_files import size_on_disk
@@ -42,12 +42,9 @@ from app.db.sqlite.connection import is_damage
 from app.db.sqlite.counts import Freed, Removed
 from app.db.sqlite.deliveries.delivery_results import RemovedResponses, remove_oldest
 from app.db.sqlite.deliveries.unsent import BY_AGE, UnsentReport
-from app.db.sqlite.endpoints import Endpoints
+from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import raw
-from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.schema import MisdatedModel
-from app.db.sqlite.storage_limits import StorageLimits
-from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
 log = logging.getLogger(__name__)
@@ -57,29 +54,21 @@ ROW_OVERHEAD = 400
 """Bytes that a request takes besides its body, headers and target, about: its row, its index entries."""
 
 
-class Retention:
-    """All public methods are called on the loop's thread."""
-
+class Retention(Part):
     def __init__(
         self,
+        shared: Shared,
         path: Path,
-        *,
-        writer: Writer,
-        readers: Readers,
-        endpoints: Endpoints,
-        limits: StorageLimits,
         cleanup: Cleanup,
         reclaim: Reclaim,
-        publish: Callable[[Event], None],
-        clock: Callable[[], int],
+        *,
         running_s: Callable[[], float],
         interval_s: float,
     ) -> None:
-        self._path, self._writer, self._readers = path, writer, readers
-        self._endpoints, self._limits = endpoints, limits
-        self._cleanup, self._reclaim = cleanup, reclaim
-        self._publish, self._clock, self._interval_s = publish, clock, interval_s
-        self._clock_check = ClockCheck(writer, readers, running_s)
+        super().__init__(shared)
+        self._path, self._cleanup, self._reclaim = path, cleanup, reclaim
+        self._clock, self._interval_s = shared.clock, interval_s
+        self._clock_check = ClockCheck(shared, running_s)
         self._announced: str | None = None
         self._rows, self._unsent = AdaptiveBatch(64), UnsentReport()
         self._lock = asyncio.Lock()
@@ -152,7 +141,7 @@ class Retention:
 
     def _cutoffs(self) -> list[tuple[int, int]]:
         now = self._clock()
-        return [(endpoint.id, _cutoff(endpoint, now)) for endpoint in self._endpoints.all()]
+        return [(endpoint.id, _cutoff(endpoint, now)) for endpoint in self._directory.all()]
 
     async def _update_problem(self) -> None:
         """Take over the result of the clock check; log and publish it once, when the problem has changed."""
@@ -176,7 +165,7 @@ class Retention:
         """Delete all expired requests; how many of which endpoint."""
         deleted: dict[int, int] = {}
         failed: StorageUnavailableError | None = None
-        for endpoint in self._endpoints.all():
+        for endpoint in self._directory.all():
             try:
                 total = await self._purge_endpoint(endpoint, now)
             except StorageUnavailableError as error:  # a damaged page of one endpoint must not block the others
@@ -294,23 +283,13 @@ PUBLISH_INTERVAL_S = 0.5
 """Seconds between two `Purged` events while requests keep coming."""
 
 
-class StorageEviction:
+class StorageEviction(Part):
     """Works when woken. Deletes in order of arrival, whatever time the clock showed; starred requests too, and last
     those that wait for a target."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        readers: Readers,
-        *,
-        limits: StorageLimits,
-        cleanup: Cleanup,
-        publish: Callable[[Event], None],
-        clock: Callable[[], int],
-    ) -> None:
-        self._writer, self._readers = writer, readers
-        self._limits, self._cleanup = limits, cleanup
-        self._publish, self._clock = publish, clock
+    def __init__(self, shared: Shared, cleanup: Cleanup) -> None:
+        super().__init__(shared)
+        self._cleanup, self._clock = cleanup, shared.clock
         self._rows, self._responses = AdaptiveBatch(16, least=1), AdaptiveBatch(16, least=1)
         self._deleted: Counter[int] = Counter()
         self._freed = 0

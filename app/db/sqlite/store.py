@@ -36,6 +36,7 @@ from app.db.sqlite.deliveries.response_pairs import ResponsePairReader
 from app.db.sqlite.deliveries.targets import RemovedTargets, Targets
 from app.db.sqlite.endpoints import Account, Endpoints
 from app.db.sqlite.identification import Identification
+from app.db.sqlite.part import Shared
 from app.db.sqlite.raw_sql import newest_seq, raw
 from app.db.sqlite.reads.queries import between, count_all
 from app.db.sqlite.reads.readers import Readers
@@ -81,13 +82,12 @@ class Store:
         self._trouble: str | None = None
         self._rescuing: asyncio.Task[None] | None = None
         self._stopped_at = math.inf
-        self._request_counts = RequestCounts()
-        self.limits = StorageLimits(publish, self._request_counts, self._limit_exceeded)
+        counts, directory = RequestCounts(), EndpointDirectory()
+        self.limits = StorageLimits(publish, counts, self._limit_exceeded)
         self._reserve = DiskReserve(path, disk_reserve)
-        inserts = Inserts(self._request_counts, self.limits, self._publish_and_index)
         self._writer = Writer(
             path,
-            inserts,
+            Inserts(counts, self.limits, self._publish_and_index),
             self._reserve,
             on_trouble=self._trouble_changed,
             on_loss=self._file_lost,
@@ -97,100 +97,45 @@ class Store:
         )
         self._readers = Readers(path, self._damage_suspected)
         self._index = Index(path.with_name(INDEX_NAME), self._readers, self._reserve.has_ample_space)
-        self._reclaim = Reclaim(self._writer)
-        self._cleanup = Cleanup(self._writer, self._reclaim, self.limits.freed)
-        self._eviction = self._build_eviction(clock)
-        self._identification = Identification(self._writer, self._readers, identify, publish)
         self.integrity = IntegrityCheck(path, self._damage_found, self._reserve.has_ample_space)
         self.backups = Backups(path, disk_reserve)
-        self._directory = EndpointDirectory()
-        self.trash = Trash(
-            self._writer,
-            self._readers,
-            self._directory,
-            counts=self._request_counts,
-            limits=self.limits,
-            cleanup=self._cleanup,
-            publish=self._publish_and_index,
+        shared = Shared(
+            self._writer, self._readers, directory, counts, self.limits, self._publish_and_index, own_bases, clock
         )
-        self.account = Account(self._writer, self.trash, publish)
-        self._removed_targets = RemovedTargets(self._writer, self._readers, self._directory, publish)
-        self.endpoints = self._build_endpoints(own_bases)
-        self.targets = Targets(self._writer, self._directory, publish, own_bases, self._removed_targets)
-        self.captures = self._build_captures()
-        self.deliveries = Deliveries(
-            self._writer,
-            self._readers,
-            self.targets,
-            self._removed_targets,
-            counts=self._request_counts,
-            limits=self.limits,
-            publish=publish,
+        self._request_counts = counts
+        self._reclaim = Reclaim(shared)
+        self._cleanup = Cleanup(shared, self._reclaim)
+        self._eviction = StorageEviction(shared, self._cleanup)
+        self._identification = Identification(shared, identify)
+        self.retention = Retention(
+            shared, path, self._cleanup, self._reclaim, running_s=running_s, interval_s=purge_interval_s
         )
-        self.replays = Replays(self._writer, self._readers)
-        self.tunnels = Tunnels(self._writer, self._readers)
-        self.response_pairs = ResponsePairReader(self._readers)
-        self.activity = Activity(self._readers)
-        self.senders = ProviderStats(self._readers)
-        self.retention = self._build_retention(path, clock, running_s, purge_interval_s)
-
-    def _build_eviction(self, clock: Callable[[], int]) -> StorageEviction:
-        return StorageEviction(
-            self._writer,
-            self._readers,
-            limits=self.limits,
-            cleanup=self._cleanup,
-            publish=self._publish_and_index,
-            clock=clock,
-        )
-
-    def _build_endpoints(self, own_bases: Callable[[], Sequence[str]]) -> Endpoints:
-        return Endpoints(
-            self._writer,
-            self._directory,
-            counts=self._request_counts,
-            limits=self.limits,
-            publish=self._publish,
-            own_bases=own_bases,
-            retention_changed=self._retention_changed,
-            removed_targets=self._removed_targets,
-            trash=self.trash,
-        )
-
-    def _build_captures(self) -> Captures:
-        return Captures(
-            self._writer,
-            self._readers,
+        self.trash = Trash(shared, self._cleanup)
+        self.account = Account(shared, self.trash)
+        self._removed_targets = RemovedTargets(shared)
+        self.endpoints = Endpoints(shared, self._removed_targets, self.trash, self.retention.purge_soon)
+        self.targets = Targets(shared, self._removed_targets)
+        self.captures = Captures(
+            shared,
             self._index,
-            counts=self._request_counts,
+            self.trash,
             cleanup=self._cleanup,
-            limits=self.limits,
             identification=self._identification,
             removed_targets=self._removed_targets,
-            trash=self.trash,
-            publish=self._publish_and_index,
         )
-
-    def _build_retention(
-        self, path: Path, clock: Callable[[], int], running_s: Callable[[], float], interval_s: float
-    ) -> Retention:
-        return Retention(
-            path,
-            writer=self._writer,
-            readers=self._readers,
-            endpoints=self.endpoints,
-            limits=self.limits,
-            cleanup=self._cleanup,
-            reclaim=self._reclaim,
-            publish=self._publish_and_index,
-            clock=clock,
-            running_s=running_s,
-            interval_s=interval_s,
-        )
+        self.deliveries = Deliveries(shared, self.targets, self._removed_targets)
+        self.replays = Replays(shared)
+        self.tunnels = Tunnels(shared)
+        self.response_pairs = ResponsePairReader(shared)
+        self.activity = Activity(shared)
+        self.senders = ProviderStats(shared)
 
     def _publish_and_index(self, event: Event) -> None:
         self._index.handle_event(event)
         self._publish(event)
+
+    def _limit_exceeded(self) -> None:
+        self._eviction.wake()
 
     def _trouble_changed(self, reason: str | None) -> None:
         self._trouble = reason
@@ -275,12 +220,6 @@ class Store:
         while await self._writer.between(step, batch, in_transaction=False, any_file=True):
             pass
         return saver.remarks
-
-    def _limit_exceeded(self) -> None:
-        self._eviction.wake()
-
-    def _retention_changed(self) -> None:
-        self.retention.purge_soon()
 
     @classmethod
     async def open(

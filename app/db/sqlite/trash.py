@@ -16,18 +16,16 @@ from peewee import SqliteDatabase
 
 from app.core.deletion import Deletion, Mark
 from app.core.errors import HooklineError, StorageUnavailableError
-from app.core.events import DeletionPurged, EndpointRemoved, EndpointSaved, Event, RequestsRemoved
+from app.core.events import DeletionPurged, EndpointRemoved, EndpointSaved, RequestsRemoved
 from app.core.model import Endpoint
 from app.core.record import Record
-from app.db.endpoint_directory import EndpointDirectory, endpoint_not_found
+from app.db.endpoint_directory import endpoint_not_found
 from app.db.sqlite.cleanup import Cleanup, delete_trashed, newest_received_at
-from app.db.sqlite.counts import Removed, RequestCounts
+from app.db.sqlite.counts import Removed
+from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import json_list, newest_seq, raw, sql_list
 from app.db.sqlite.reads.queries import all_endpoints, endpoint_of, marked_ids, visible_sql
-from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.schema import CaptureModel, EndpointModel, TrashModel
-from app.db.sqlite.storage_limits import StorageLimits
-from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
 IDS_MAX = 1_024
@@ -52,23 +50,10 @@ class Cleared(Record, frozen=True):
     kept_unread: int
 
 
-class Trash:
-    """All public methods are called on the loop's thread. StorageUnavailableError when the file cannot be read or
-    written."""
-
-    def __init__(
-        self,
-        writer: Writer,
-        readers: Readers,
-        directory: EndpointDirectory,
-        *,
-        counts: RequestCounts,
-        limits: StorageLimits,
-        cleanup: Cleanup,
-        publish: Callable[[Event], None],
-    ) -> None:
-        self._writer, self._readers, self._directory = writer, readers, directory
-        self._request_counts, self._limits, self._cleanup, self._publish = counts, limits, cleanup, publish
+class Trash(Part):
+    def __init__(self, shared: Shared, cleanup: Cleanup) -> None:
+        super().__init__(shared)
+        self._cleanup = cleanup
         self._numbers = count(1)
         self._restorable: dict[int, Deletion] = {}
         """Oldest first."""

@@ -5,19 +5,15 @@ from __future__ import annotations
 from peewee import SqliteDatabase, fn
 
 from app.core.tunnel.tunnel import TunnelCopy, TunnelUrl
-from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.part import Part
 from app.db.sqlite.schema import ClockModel, EndpointModel, TunnelCopyModel, TunnelUrlModel
-from app.db.sqlite.writer.writer import Writer
 
 KEPT = 1_000
 """URLs; the oldest are deleted."""
 
 
-class Tunnels:
+class Tunnels(Part):
     """Raises as `TunnelRepository` says."""
-
-    def __init__(self, writer: Writer, readers: Readers) -> None:
-        self._writer, self._readers = writer, readers
 
     async def load(self) -> None:
         """End the URL that was in use when the last run was killed: the store last saw the time shortly before."""

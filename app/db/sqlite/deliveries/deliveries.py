@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from operator import itemgetter
@@ -14,22 +14,20 @@ from peewee import SQL, ModelSelect, SqliteDatabase, fn
 from app.core.clock import DAY_US, now_us
 from app.core.delivery import Attempt, Delivery, DeliveryFilter, QueuedDelivery
 from app.core.errors import StorageUnavailableError
-from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue, Event
+from app.core.events import DeliveriesQueued, DeliveryChanged, DeliveryDue
 from app.core.model import Capture, DeliveryState
 from app.core.target import TargetCounts
 from app.core.target_text import TargetTrouble
 from app.db.sqlite import body_parts
-from app.db.sqlite.counts import DELIVERY_OVERHEAD, RequestCounts, grow
+from app.db.sqlite.counts import DELIVERY_OVERHEAD, grow
 from app.db.sqlite.deliveries import delivery_results, unsent
 from app.db.sqlite.deliveries.delivery_results import Result, ResultQueue, Stored
 from app.db.sqlite.deliveries.targets import LAST_ERRORS, RemovedTargets, Targets, target_troubles
+from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import json_list, raw, sql_list
 from app.db.sqlite.reads import queries
-from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.reads.records import CAPTURE, DELIVERY, Row
 from app.db.sqlite.schema import BodyModel, CaptureModel, DeliveryModel, TargetModel
-from app.db.sqlite.storage_limits import StorageLimits
-from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
 _RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = ? RETURNING seq"
@@ -54,23 +52,13 @@ TINY_BODY = 16 * 1024
 thread time, see `delivery_results`."""
 
 
-class Deliveries:
-    """All public methods are called on the loop's thread. Raises as `DeliveryRepository` says."""
+class Deliveries(Part):
+    """Raises as `DeliveryRepository` says."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        readers: Readers,
-        targets: Targets,
-        removed_targets: RemovedTargets,
-        *,
-        counts: RequestCounts,
-        limits: StorageLimits,
-        publish: Callable[[Event], None],
-    ) -> None:
-        self._writer, self._readers, self._targets, self._publish = writer, readers, targets, publish
-        self._request_counts, self._limits, self._removed_targets = counts, limits, removed_targets
-        self._results = ResultQueue(writer, self._stored)
+    def __init__(self, shared: Shared, targets: Targets, removed_targets: RemovedTargets) -> None:
+        super().__init__(shared)
+        self._targets, self._removed_targets = targets, removed_targets
+        self._results = ResultQueue(self._writer, self._stored)
 
     async def load(self) -> None:
         """Store the attempts that were being made when the last run ended as interrupted; before the counts are

@@ -11,9 +11,8 @@ from app.core.delivery import AttemptTrigger
 from app.core.model import DeliveryState
 from app.core.record import Record
 from app.core.replay.spec import EarlierResults, Replay, ReplayProgress, ReplaySpec, ReplayState
-from app.db.sqlite.reads.readers import Readers
+from app.db.sqlite.part import Part
 from app.db.sqlite.schema import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
-from app.db.sqlite.writer.writer import Writer
 from hookline.decoding import decode_json
 
 _KEPT = 200
@@ -41,11 +40,8 @@ class _Progress(Record, frozen=True):
     summary: str | None
 
 
-class Replays:
+class Replays(Part):
     """Raises as `ReplayRepository` says."""
-
-    def __init__(self, writer: Writer, readers: Readers) -> None:
-        self._writer, self._readers = writer, readers
 
     async def load(self) -> None:
         """Mark those that were going on when the last run ended as interrupted."""

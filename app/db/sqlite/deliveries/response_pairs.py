@@ -11,9 +11,9 @@ from app.core.comparison.response_comparison import ComparedResponse
 from app.core.delivery import Attempt
 from app.core.model import PageKey, Summary
 from app.db.sqlite.deliveries import delivery_results
+from app.db.sqlite.part import Part
 from app.db.sqlite.raw_sql import sql_list
 from app.db.sqlite.reads import queries
-from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.schema import CaptureModel
 
 EXAMINED_MAX = 1_000
@@ -29,11 +29,8 @@ _LATEST = (
 """A replay counts if it sent the request as it was captured; of one that is no longer listed, this is not known."""
 
 
-class ResponsePairReader:
+class ResponsePairReader(Part):
     """Raises as `ResponsePairRepository` says."""
-
-    def __init__(self, readers: Readers) -> None:
-        self._readers = readers
 
     async def page(
         self,

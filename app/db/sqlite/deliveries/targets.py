@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -16,7 +16,7 @@ from peewee import SQL, SqliteDatabase, fn
 from app.core.clock import DAY_US, now_us
 from app.core.doctor import Finding, ok, warning
 from app.core.errors import InvalidFieldsError, NotFoundError, StorageUnavailableError
-from app.core.events import DeliveryChanged, EndpointSaved, Event, TargetChanged
+from app.core.events import DeliveryChanged, EndpointSaved, TargetChanged
 from app.core.forward_target import full_url
 from app.core.model import Endpoint, EndpointDraft
 from app.core.rules import FieldError, position_error, target_errors
@@ -25,30 +25,21 @@ from app.core.target_text import TargetTrouble
 from app.core.text import count_of
 from app.data_folder.database_files import FILE_NAME, size_of
 from app.db.background_worker import BackgroundWorker
-from app.db.endpoint_directory import EndpointDirectory
 from app.db.sqlite.connection import snapshot
 from app.db.sqlite.deliveries import delivery_results
 from app.db.sqlite.deliveries.delivery_results import show_worst
+from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import json_list, raw
-from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.reads.records import DELIVERY, from_target_draft, to_target
 from app.db.sqlite.schema import CaptureModel, DeliveryModel, TargetModel
-from app.db.sqlite.writer.writer import Writer
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
 
-class Targets:
-    """All public methods are called on the loop's thread. Raises as `TargetRepository` says."""
+class Targets(Part):
+    """Raises as `TargetRepository` says."""
 
-    def __init__(
-        self,
-        writer: Writer,
-        directory: EndpointDirectory,
-        publish: Callable[[Event], None],
-        own_bases: Callable[[], Sequence[str]],
-        removed: RemovedTargets,
-    ) -> None:
-        self._writer, self._directory, self._publish, self._own_bases = writer, directory, publish, own_bases
+    def __init__(self, shared: Shared, removed: RemovedTargets) -> None:
+        super().__init__(shared)
         self._removed = removed
 
     def by_id(self, target_id: int) -> Target | None:
@@ -148,7 +139,7 @@ class Targets:
         return target
 
     async def _check_draft(self, draft: TargetDraft, before: TargetDraft | None = None) -> None:
-        self._check(target_errors(draft, self._own_bases()) or await client_file_errors(draft, before))
+        self._check(target_errors(draft, self._shared.own_bases()) or await client_file_errors(draft, before))
 
     @staticmethod
     def _check(errors: Sequence[FieldError]) -> None:
@@ -251,14 +242,12 @@ _WITHOUT_TARGET = """SELECT DISTINCT target_id FROM delivery
     WHERE state = 'queued' AND replay_id IS NULL AND target_id NOT IN (SELECT id FROM target)"""
 
 
-class RemovedTargets:
+class RemovedTargets(Part):
     """Works when told of a target that is gone; what a stop or a crash interrupts continues at the next start. Leaves
-    a delivery whose attempt is being made until that has ended. All public methods are called on the loop's thread."""
+    a delivery whose attempt is being made until that has ended."""
 
-    def __init__(
-        self, writer: Writer, readers: Readers, directory: EndpointDirectory, publish: Callable[[Event], None]
-    ) -> None:
-        self._writer, self._readers, self._directory, self._publish = writer, readers, directory, publish
+    def __init__(self, shared: Shared) -> None:
+        super().__init__(shared)
         self._gone: set[int] = set()
         self._batch = AdaptiveBatch(64, most=_MOST)
         self._lock = asyncio.Lock()

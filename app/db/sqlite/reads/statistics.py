@@ -11,9 +11,9 @@ from peewee import SQL, Select, SqliteDatabase, fn
 
 from app.core.activity import Bar
 from app.core.model import DeliveryState, SenderCount
+from app.db.sqlite.part import Part
 from app.db.sqlite.raw_sql import json_list, raw
 from app.db.sqlite.reads.queries import any_trashed, trashed_sql, visible
-from app.db.sqlite.reads.readers import Readers
 from app.db.sqlite.schema import DELIVERY_STATE, NOBODY, CaptureModel
 
 BARS_PER_STEP = 16
@@ -38,18 +38,10 @@ COUNT = _count(_IN_RANGE)
 _COUNT_VISIBLE = _count(f"{_IN_RANGE} AND {trashed_sql()} IS NULL")
 
 
-class Activity:
-    """All methods are called on the loop's thread and work on a reader's."""
-
-    def __init__(self, readers: Readers) -> None:
-        self._readers = readers
-
+class Activity(Part):
     async def bars(self, endpoint_id: int | None, edges: Sequence[int]) -> list[Bar]:
         """Count the requests between each two consecutive times in `edges` (ascending), of one endpoint or of all
-        (None).
-
-        StorageUnavailableError when the file cannot be read, as for the other methods.
-        """
+        (None)."""
         found: list[Bar] = []
         for first in range(0, len(edges) - 1, BARS_PER_STEP):
             some = edges[first : first + BARS_PER_STEP + 1]
@@ -109,17 +101,9 @@ NEWEST, MOST = 10_000, 200
 """How many of the newest requests are examined, and how many pairs of provider and event are returned at most."""
 
 
-class ProviderStats:
-    """Called on the loop's thread, works on a reader's."""
-
-    def __init__(self, readers: Readers) -> None:
-        self._readers = readers
-
+class ProviderStats(Part):
     async def lately(self, endpoint_id: int | None) -> list[SenderCount]:
-        """The providers and events of an endpoint's newest requests, or of all (None), the most frequent first.
-
-        StorageUnavailableError when the file cannot be read.
-        """
+        """The providers and events of an endpoint's newest requests, or of all (None), the most frequent first."""
 
         def job(database: SqliteDatabase) -> list[SenderCount]:
             newest = CaptureModel.select(CaptureModel.provider, CaptureModel.event).where(visible("t2")).limit(NEWEST)
