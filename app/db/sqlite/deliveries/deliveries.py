@@ -26,7 +26,7 @@ from app.db.sqlite.deliveries.targets import LAST_ERRORS, RemovedTargets, Target
 from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import json_list, raw, sql_list
 from app.db.sqlite.reads import queries
-from app.db.sqlite.reads.records import CAPTURE, DELIVERY, Row
+from app.db.sqlite.reads.records import CAPTURE, DELIVERY, LISTED
 from app.db.sqlite.schema import BodyModel, CaptureModel, DeliveryModel, TargetModel
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
@@ -34,12 +34,6 @@ _RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = 
 _QUEUED = SQL("t1.state = 'queued' AND t1.replay_id IS NULL")
 """What the forwarder sends; replays send theirs. No parameters: SQLite uses the index of queued deliveries only when it
 sees the state."""
-
-_BEHIND = SQL(
-    "CASE WHEN t1.state = 'queued' THEN (SELECT first_request.id FROM delivery AS first"
-    " JOIN capture AS first_request ON first_request.seq = first.capture_seq WHERE first.target_id = t1.target_id"
-    " AND first.state = 'queued' AND first.replay_id IS NULL AND first.seq < t1.seq ORDER BY first.seq LIMIT 1) END"
-)
 
 _NEVER = 2**62
 """Later than any moment, in microseconds."""
@@ -65,14 +59,11 @@ class Deliveries(Part):
         read."""
 
         def job(database: SqliteDatabase) -> None:
-            query = _deliveries(DeliveryModel.sending_at, CaptureModel.method)
-            rows = query.where(DeliveryModel.sending_at.is_null(False)).tuples().execute(database)
-            for *fields, sending_at, method in list(rows):
-                delivery = DELIVERY.record(tuple(fields))
+            query = _deliveries().where(DeliveryModel.sending_at.is_null(False))
+            for row in list(query.tuples().execute(database)):
+                delivery = DELIVERY.record(row)
                 target = None if delivery.target_id is None else self._targets.by_id(delivery.target_id)
-                attempt, delivery = delivery_results.interrupted(
-                    delivery, delivery.request_url(target), method, sending_at
-                )
+                attempt, delivery = delivery_results.interrupted(delivery, delivery.request_url(target))
                 result = Result(delivery, [(attempt, b"")], target_id=None, pause_after=0)
                 delivery_results.store(raw(database), [result], (), set())
 
@@ -277,7 +268,7 @@ class Deliveries(Part):
     async def of_capture(self, capture_id: str) -> list[Delivery]:
         query = _listed().where(CaptureModel.id == capture_id, queries.visible("t2")).order_by(DeliveryModel.seq)
         return await self._readers.run(
-            lambda database: [_listed_record(row) for row in query.tuples().execute(database)]
+            lambda database: [LISTED.record(row) for row in query.tuples().execute(database)]
         )
 
     async def page(
@@ -294,7 +285,7 @@ class Deliveries(Part):
 
         def job(database: SqliteDatabase) -> list[tuple[int, Delivery]]:
             with database.atomic():
-                rows = [(row[-1], _listed_record(row)) for row in query.limit(limit).tuples().execute(database)]
+                rows = [(row[-1], LISTED.record(row)) for row in query.limit(limit).tuples().execute(database)]
                 rows += unsent.deleted_page(database, which, before, after, limit)
             return sorted(rows, key=itemgetter(0), reverse=after is None)[:limit]
 
@@ -351,12 +342,7 @@ def _deliveries(*others: Any) -> ModelSelect[DeliveryModel]:
 
 
 def _listed(*others: Any) -> ModelSelect[DeliveryModel]:
-    """With what `_listed_record` needs."""
-    return DeliveryModel.select(*DELIVERY.columns, DeliveryModel.sending_at, _BEHIND, *others).join(CaptureModel)
-
-
-def _listed_record(row: Row) -> Delivery:
-    return replace(DELIVERY.record(row), sending_at=row[DELIVERY.width], behind=row[DELIVERY.width + 1])
+    return DeliveryModel.select(*LISTED.columns, *others).join(CaptureModel)
 
 
 @cache

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec.structs import replace
-from peewee import SqliteDatabase, fn
+from peewee import ModelSelect, SqliteDatabase, fn
 
 from app.core.clock import now_us
 from app.core.delivery import Attempt, Delivery, FailureKind
@@ -24,7 +24,7 @@ from app.core.model import WORST_FIRST, DeliveryState
 from app.db.encoded_headers import encode_headers
 from app.db.sqlite.counts import ATTEMPT_OVERHEAD, RESPONSES, grow
 from app.db.sqlite.raw_sql import json_list, raw, sql_list
-from app.db.sqlite.reads.records import to_attempt
+from app.db.sqlite.reads.records import ATTEMPT_COLUMNS, to_attempt
 from app.db.sqlite.schema import DELIVERY_CODE, DELIVERY_STATE, AttemptModel, DeliveryModel
 from app.db.sqlite.writer.insert import ManyRows
 from app.db.sqlite.writer.writer import Writer
@@ -41,11 +41,6 @@ _COLUMNS = (
     *("lookup_ms", "connect_ms", "tls_ms", "first_byte_ms"),
 )
 _ATTEMPTS = ManyRows("attempt", _COLUMNS, conflict=" ON CONFLICT (delivery_seq, number) DO NOTHING")
-
-_WITHOUT_BODY = [
-    *(getattr(AttemptModel, name) for name in _COLUMNS if name not in ("delivery_seq", "response_body")),
-    AttemptModel.response_removed,
-]
 
 INTERRUPTED = "Hookline stopped while this attempt was being made: the target may have received it."
 
@@ -127,20 +122,20 @@ def remove_oldest(database: SqliteDatabase, limit: int, *, needed: int) -> Remov
 
 def of_delivery(database: SqliteDatabase, delivery_id: str) -> list[Attempt]:
     """In order. NotFoundError if there is no such delivery."""
-    query = AttemptModel.select(*_WITHOUT_BODY).where(AttemptModel.delivery == _seq_of(database, delivery_id))
-    return [to_attempt(row, delivery_id) for row in query.order_by(AttemptModel.number).execute(database)]
+    query = _attempts().where(AttemptModel.delivery == _seq_of(database, delivery_id)).order_by(AttemptModel.number)
+    return [to_attempt(row) for row in query.tuples().execute(database)]
 
 
 def last_of(database: SqliteDatabase, delivery_ids: Sequence[str]) -> dict[str, Attempt]:
     """The last attempt of each of these deliveries that has one."""
     other = AttemptModel.alias()
     newest = other.select(fn.MAX(other.number)).where(other.delivery == DeliveryModel.seq)
-    query = (
-        AttemptModel.select(*_WITHOUT_BODY, DeliveryModel.id.alias("delivery_id"))
-        .join(DeliveryModel)
-        .where(DeliveryModel.id.in_(sql_list(delivery_ids)), AttemptModel.number == newest)
-    )
-    return {row.delivery_id: to_attempt(row, row.delivery_id) for row in query.objects().execute(database)}
+    query = _attempts().where(DeliveryModel.id.in_(sql_list(delivery_ids)), AttemptModel.number == newest)
+    return {attempt.delivery_id: attempt for attempt in map(to_attempt, query.tuples().execute(database))}
+
+
+def _attempts() -> ModelSelect[AttemptModel]:
+    return AttemptModel.select(*ATTEMPT_COLUMNS).join(DeliveryModel)
 
 
 def response_body(database: SqliteDatabase, delivery_id: str, number: int | None) -> bytes:
@@ -157,18 +152,19 @@ def response_body(database: SqliteDatabase, delivery_id: str, number: int | None
     raise NotFoundError("This attempt is no longer stored.")
 
 
-def interrupted(delivery: Delivery, url: str, method: str, sending_at: int) -> tuple[Attempt, Delivery]:
+def interrupted(delivery: Delivery, url: str) -> tuple[Attempt, Delivery]:
     """The attempt to `url` that was being made when Hookline ended, and its delivery afterwards.
 
     A delivery to a target stays queued, and the attempt uses up no retry; a replay has failed.
     """
+    assert delivery.sending_at is not None
     attempt = Attempt(
         delivery_id=delivery.id,
         number=delivery.attempts + 1,
         trigger=delivery.next_trigger,
-        started_at=sending_at,
+        started_at=delivery.sending_at,
         ms=0.0,
-        method=method,
+        method=delivery.captured_method,
         url=url,
         failure=FailureKind.INTERRUPTED,
         error=INTERRUPTED,
@@ -179,7 +175,7 @@ def interrupted(delivery: Delivery, url: str, method: str, sending_at: int) -> t
         url=attempt.url,
         state=DeliveryState.FAILED if replayed else delivery.state,
         attempts=attempt.number,
-        started_at=sending_at,
+        started_at=delivery.sending_at,
         ms=None,
         status=None,
         error=INTERRUPTED,

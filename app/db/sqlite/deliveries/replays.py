@@ -9,11 +9,10 @@ from peewee import SqliteDatabase, fn
 
 from app.core.delivery import AttemptTrigger
 from app.core.model import DeliveryState
-from app.core.record import Record
-from app.core.replay.spec import EarlierResults, Replay, ReplayProgress, ReplaySpec, ReplayState
+from app.core.replay.spec import EarlierResults, Replay, ReplayState
 from app.db.sqlite.part import Part
 from app.db.sqlite.schema import AttemptModel, CaptureModel, DeliveryModel, ReplayModel
-from hookline.decoding import decode_json
+from hookline.decoding import convert
 
 _KEPT = 200
 """How many replays are kept; their deliveries stay as long as their requests."""
@@ -29,15 +28,8 @@ _REPEATS = fn.EXISTS(
 """Whether the delivery repeats one that was interrupted."""
 
 
-class _Progress(Record, frozen=True):
-    """What changes of a replay."""
-
-    state: ReplayState
-    progress: ReplayProgress
-    started_at: int | None
-    ended_at: int | None
-    problem: str | None
-    summary: str | None
+_CHANGING = ("state", "progress", "started_at", "ended_at", "problem", "summary")
+"""What changes of a replay."""
 
 
 class Replays(Part):
@@ -97,7 +89,7 @@ class Replays(Part):
 
 
 def _save(database: SqliteDatabase, replay: Replay) -> None:
-    changing = _Progress(**{name: getattr(replay, name) for name in _Progress.__struct_fields__})
+    changing = {name: getattr(replay, name) for name in _CHANGING}
     row = {
         "id": replay.id,
         "created_at": replay.created_at,
@@ -110,7 +102,5 @@ def _save(database: SqliteDatabase, replay: Replay) -> None:
 
 
 def _replay(row: ReplayModel) -> Replay:
-    changing = decode_json(row.progress, _Progress)
-    fields = {name: getattr(changing, name) for name in _Progress.__struct_fields__}
-    spec = decode_json(row.spec, ReplaySpec)
-    return Replay(id=row.id, created_at=row.created_at, spec=spec, **fields)
+    fields = {**msgspec.json.decode(row.progress), "spec": msgspec.json.decode(row.spec)}
+    return convert({"id": row.id, "created_at": row.created_at, **fields}, Replay)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, Generic, Literal, TypeVar, get_origin
 
 import msgspec
-from peewee import Field
+from msgspec.structs import replace
+from peewee import SQL
 
 from app.core.delivery import Attempt, AttemptTrigger, Delivery, FailureKind, Timing
 from app.core.fields import types_of
 from app.core.model import Capture, DeliveryState, Endpoint, EndpointDraft, EndpointSettings, Summary
-from app.core.record import Headers
-from app.core.target import PausedBy, Target, TargetDraft
+from app.core.record import Headers, Record
+from app.core.target import Target, TargetDraft
 from app.db.encoded_headers import decode_headers
 from app.db.sqlite.schema import (
     DELIVERY_STATE,
@@ -23,32 +24,31 @@ from app.db.sqlite.schema import (
     NoteModel,
     ResponseTimeModel,
     StarModel,
+    StoreModel,
     TargetModel,
 )
 from hookline.decoding import convert, decode_json
 
-T = TypeVar("T", bound=msgspec.Struct)
-S = TypeVar("S", bound=msgspec.Struct)
+T = TypeVar("T", bound=Record)
 Row = tuple[Any, ...]
-Columns = dict[str, Field | tuple[Field, Callable[[Any], Any]]]
-"""By the name of the field: the column, or the column and what converts its value."""
 
 
 class RecordMapping(Generic[T]):
-    """Which column fills which field of a record, and what converts its value."""
+    """Which column fills which field of a record: that of its name in `model`, unless `others` have one, alone or with
+    what converts its value. A field without a column keeps its default."""
 
-    def __init__(self, record: type[T], columns: Columns) -> None:
-        self._record, self._named = record, columns
-        pairs = {name: given if isinstance(given, tuple) else (given, None) for name, given in columns.items()}
-        self._names = tuple(columns)
+    def __init__(self, record: type[T], model: type[StoreModel], others: Mapping[str, Any]) -> None:
+        kinds, own = types_of(record), model._meta.combined
+        named = {name: own[name] for name in kinds if name in own} | dict(others)
+        pairs = {
+            name: given if isinstance(given, tuple) else (given, _CONVERSIONS.get(kinds[name]))
+            for name, given in named.items()
+        }
+        self._record, self._names = record, tuple(named)
         self._conversions = [(name, convert) for name, (_, convert) in pairs.items() if convert is not None]
         self.columns = tuple(column for column, _ in pairs.values())
         """The columns to select. Rows may have more columns after these."""
         self.width = len(self.columns)
-
-    def extended(self, record: type[S], columns: Columns) -> RecordMapping[S]:
-        """A mapping of a record with more fields, whose columns come after these."""
-        return RecordMapping(record, {**self._named, **columns})
 
     def position(self, name: str) -> int:
         """The index of this field's column in a row."""
@@ -73,95 +73,50 @@ def _headers(stored: bytes | None) -> Headers:
     return () if stored is None else decode_headers(stored)
 
 
-SUMMARY = RecordMapping(
-    Summary,
+_CONVERSIONS: dict[Any, Callable[[Any], Any]] = {
+    bool: bool,
+    Headers: _headers,
+    DeliveryState: DeliveryState,
+    AttemptTrigger: AttemptTrigger,
+    FailureKind: lambda value: None if value is None else FailureKind(value),
+}
+"""By the type of the field."""
+
+_OF_CAPTURE = {
+    "response_ms": ResponseTimeModel.ms,
+    "delivery": (CaptureModel.delivery, DELIVERY_STATE.__getitem__),
+    "read": CaptureModel.is_read,
+    "provider": (CaptureModel.provider, _or_none),
+    "starred": (StarModel.capture, _is_there),
+    "note": NoteModel.text,
+}
+SUMMARY = RecordMapping(Summary, CaptureModel, _OF_CAPTURE)
+CAPTURE = RecordMapping(Capture, CaptureModel, {**_OF_CAPTURE, "identified": (CaptureModel.provider, _is_there)})
+_CAPTURED = {f"captured_{name}": getattr(CaptureModel, name) for name in ("method", "target", "event", "gist")}
+DELIVERY = RecordMapping(Delivery, DeliveryModel, {"capture_id": CaptureModel.id, **_CAPTURED})
+_BEHIND = SQL(
+    "CASE WHEN t1.state = 'queued' THEN (SELECT first_request.id FROM delivery AS first"
+    " JOIN capture AS first_request ON first_request.seq = first.capture_seq WHERE first.target_id = t1.target_id"
+    " AND first.state = 'queued' AND first.replay_id IS NULL AND first.seq < t1.seq ORDER BY first.seq LIMIT 1) END"
+)
+LISTED = RecordMapping(Delivery, DeliveryModel, {"capture_id": CaptureModel.id, **_CAPTURED, "behind": _BEHIND})
+"""A delivery as lists have it."""
+_TIMING = RecordMapping(
+    Timing, AttemptModel, {name: getattr(AttemptModel, f"{name}_ms") for name in Timing.__struct_fields__}
+)
+_ATTEMPT = RecordMapping(
+    Attempt,
+    AttemptModel,
     {
-        "seq": CaptureModel.seq,
-        "id": CaptureModel.id,
-        "endpoint_id": CaptureModel.endpoint,
-        "received_at": CaptureModel.received_at,
-        "method": CaptureModel.method,
-        "target": CaptureModel.target,
-        "content_type": CaptureModel.content_type,
-        "size": CaptureModel.size,
-        "complete": (CaptureModel.complete, bool),
-        "response_status": CaptureModel.response_status,
-        "response_ms": ResponseTimeModel.ms,
-        "delivery": (CaptureModel.delivery, DELIVERY_STATE.__getitem__),
-        "read": (CaptureModel.is_read, bool),
-        "provider": (CaptureModel.provider, _or_none),
-        "event": CaptureModel.event,
-        "starred": (StarModel.capture, _is_there),
-        "note": NoteModel.text,
-        "gist": CaptureModel.gist,
+        "delivery_id": DeliveryModel.id,
+        "response_removed": (AttemptModel.response_removed & AttemptModel.status.is_null(False), bool),
     },
 )
-CAPTURE = SUMMARY.extended(
-    Capture,
-    {
-        "http_version": CaptureModel.http_version,
-        "headers": (CaptureModel.headers, _headers),
-        "sha256": CaptureModel.sha256,
-        "source_address": CaptureModel.source_address,
-        "source_port": CaptureModel.source_port,
-        "scheme": CaptureModel.scheme,
-        "delivery_id": CaptureModel.delivery_id,
-        "trailers": (CaptureModel.trailers, _headers),
-        "identified": (CaptureModel.provider, _is_there),
-    },
-)
-DELIVERY = RecordMapping(
-    Delivery,
-    {
-        "id": DeliveryModel.id,
-        "capture_id": CaptureModel.id,
-        "endpoint_id": DeliveryModel.endpoint_id,
-        "url": DeliveryModel.url,
-        "state": (DeliveryModel.state, DeliveryState),
-        "queued_at": DeliveryModel.queued_at,
-        "target_id": DeliveryModel.target_id,
-        "replay_id": DeliveryModel.replay_id,
-        "due_at": DeliveryModel.due_at,
-        "attempts": DeliveryModel.attempts,
-        "round_attempts": DeliveryModel.round_attempts,
-        "round_ms": DeliveryModel.round_ms,
-        "started_at": DeliveryModel.started_at,
-        "ms": DeliveryModel.ms,
-        "status": DeliveryModel.status,
-        "error": DeliveryModel.error,
-        "next_step": DeliveryModel.next_step,
-        "responded": (DeliveryModel.responded, bool),
-        "interrupted": (DeliveryModel.interrupted, bool),
-        "captured_method": CaptureModel.method,
-        "captured_target": CaptureModel.target,
-        "captured_event": CaptureModel.event,
-        "captured_gist": CaptureModel.gist,
-    },
-)
+ATTEMPT_COLUMNS = (*_ATTEMPT.columns, *_TIMING.columns)
 
 
-def to_attempt(row: AttemptModel, delivery_id: str) -> Attempt:
-    return Attempt(
-        delivery_id=delivery_id,
-        number=row.number,
-        trigger=AttemptTrigger(row.trigger),
-        started_at=row.started_at,
-        ms=row.ms,
-        method=row.method,
-        url=row.url,
-        headers=_headers(row.headers),
-        size=row.size,
-        reused=row.reused,
-        timing=Timing(lookup=row.lookup_ms, connect=row.connect_ms, tls=row.tls_ms, first_byte=row.first_byte_ms),
-        http_version=row.http_version,
-        status=row.status,
-        response_headers=_headers(row.response_headers),
-        response_size=row.response_size,
-        response_truncated=row.response_truncated,
-        response_removed=row.response_removed and row.status is not None,
-        failure=None if row.failure is None else FailureKind(row.failure),
-        error=row.error,
-    )
+def to_attempt(row: Row) -> Attempt:
+    return replace(_ATTEMPT.record(row), timing=_TIMING.record(row[_ATTEMPT.width :]))
 
 
 _SETTINGS = types_of(EndpointSettings)
@@ -195,11 +150,9 @@ _TARGET_COLUMNS = ("url", "active")
 
 
 def to_target(row: TargetModel) -> Target:
-    draft = convert({**msgspec.json.decode(row.settings), "url": row.url, "active": row.active}, TargetDraft)
-    paused = None if row.paused is None else PausedBy(row.paused)
-    fields = {name: getattr(draft, name) for name in TargetDraft.__struct_fields__}
-    endpoint_id: int = row.__data__["endpoint"]  # `row.endpoint` would read it from the database
-    return Target(id=row.id, endpoint_id=endpoint_id, paused=paused, **fields)
+    # `row.endpoint` would read it from the database
+    own = {"id": row.id, "endpoint_id": row.__data__["endpoint"], "paused": row.paused}
+    return convert({**msgspec.json.decode(row.settings), "url": row.url, "active": row.active, **own}, Target)
 
 
 def from_target_draft(draft: TargetDraft) -> dict[str, Any]:
