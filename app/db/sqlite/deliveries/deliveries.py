@@ -26,8 +26,8 @@ from app.db.sqlite.deliveries.targets import LAST_ERRORS, RemovedTargets, Target
 from app.db.sqlite.part import Part, Shared
 from app.db.sqlite.raw_sql import json_list, raw, sql_list
 from app.db.sqlite.reads import queries
-from app.db.sqlite.reads.records import CAPTURE, DELIVERY, LISTED
-from app.db.sqlite.schema import BodyModel, CaptureModel, DeliveryModel, TargetModel
+from app.db.sqlite.reads.records import CAPTURE, DELETED, DELIVERY, LISTED
+from app.db.sqlite.schema import BodyModel, CaptureModel, DeletedDeliveryModel, DeliveryModel, TargetModel
 from app.db.sqlite.writer.writer_jobs import AdaptiveBatch
 
 _RESENT = "UPDATE delivery SET attempts = ?, url = ?, sending_at = ? WHERE id = ? RETURNING seq"
@@ -276,17 +276,16 @@ class Deliveries(Part):
     ) -> list[tuple[int, Delivery]]:
         if which.endpoint_id is not None and which.endpoint_id not in self._request_counts:
             return []
-        order = DeliveryModel.seq.desc() if after is None else DeliveryModel.seq
-        query = _filtered(_listed(DeliveryModel.seq), which).order_by(order)
-        if after is not None:
-            query = query.where(DeliveryModel.seq > after)
-        if before is not None:
-            query = query.where(DeliveryModel.seq < before)
+        live = _filtered(_listed(DeliveryModel.seq), which)
+        deleted = unsent.deleted(which, *DELETED.columns, DeletedDeliveryModel.seq)
 
         def job(database: SqliteDatabase) -> list[tuple[int, Delivery]]:
+            rows: list[tuple[int, Delivery]] = []
             with database.atomic():
-                rows = [(row[-1], LISTED.record(row)) for row in query.limit(limit).tuples().execute(database)]
-                rows += unsent.deleted_page(database, which, before, after, limit)
+                for mapping, query in ((LISTED, live), (DELETED, deleted)):
+                    if query is not None:
+                        found = _in_order(query, before, after).limit(limit).tuples().execute(database)
+                        rows += [(row[-1], mapping.record(row)) for row in found]
             return sorted(rows, key=itemgetter(0), reverse=after is None)[:limit]
 
         return await self._readers.run(job)
@@ -378,11 +377,7 @@ def _intact(capture: Capture, bodies: Mapping[int, bytes]) -> bytes | None:
 
 
 def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> ModelSelect[DeliveryModel]:
-    query = query.where(queries.visible(seq="capture_seq"))
-    if which.endpoint_id is not None:
-        query = query.where(DeliveryModel.endpoint_id == which.endpoint_id)
-    if which.target_id is not None:
-        query = query.where(DeliveryModel.target_id == which.target_id)
+    query = unsent.narrowed(query, DeliveryModel, which).where(queries.visible(seq="capture_seq"))
     if which.state is not None:
         # Not a parameter: SQLite uses the index of queued or failed deliveries only when it sees the state.
         query = query.where(SQL(f"t1.state = '{which.state.value}'"))
@@ -393,11 +388,14 @@ def _filtered(query: ModelSelect[DeliveryModel], which: DeliveryFilter) -> Model
     if which.capture_ids is not None:
         seqs = CaptureModel.select(CaptureModel.seq).where(CaptureModel.id.in_(sql_list(which.capture_ids)))
         query = query.where(DeliveryModel.capture.in_(seqs))
-    if which.delivery_ids is not None:
-        query = query.where(DeliveryModel.id.in_(sql_list(which.delivery_ids)))
-    if which.beginning is not None:
-        query = query.where((DeliveryModel.id >= which.beginning) & (DeliveryModel.id < which.beginning + "g"))
     return query
+
+
+def _in_order(query: ModelSelect[Any], before: int | None, after: int | None) -> ModelSelect[Any]:
+    seq = query.model.seq
+    if before is not None:
+        query = query.where(seq < before)
+    return query.order_by(seq.desc()) if after is None else query.where(seq > after).order_by(seq)
 
 
 class _QueuedAgain(NamedTuple):

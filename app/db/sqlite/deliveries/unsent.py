@@ -13,14 +13,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from peewee import SqliteDatabase
+from peewee import ModelSelect, SqliteDatabase, fn
 
 from app.core.clock import DAY_US, now_us
-from app.core.delivery import Delivery, DeliveryFilter
+from app.core.delivery import DeliveryFilter
 from app.core.model import DeliveryState
 from app.core.text import count_of
 from app.db.encoded_headers import encode_headers
-from app.db.sqlite.raw_sql import json_list, raw
+from app.db.sqlite.raw_sql import sql_list
+from app.db.sqlite.reads import queries
+from app.db.sqlite.schema import DeletedDeliveryModel
 
 log = logging.getLogger(__name__)
 
@@ -50,10 +52,6 @@ _FORGET = f"""DELETE FROM deleted_delivery
 _ADD = f"""UPDATE target SET deleted = iif(deleted_at > :at - {DAY_US}, deleted, 0) + :count, deleted_at = :at
     WHERE id = :target"""
 
-_SAME = ("id", "capture_id", "endpoint_id", "url", "queued_at", "target_id", "attempts", "started_at", "error")
-_COLUMNS = {name: name for name in _SAME} | {name: f"captured_{name}" for name in ("method", "target", "event", "gist")}
-"""The columns of a deleted delivery, each with the field that it holds."""
-
 Unsent = dict[int, int]
 """How many deliveries were deleted before they were sent, by target."""
 
@@ -71,54 +69,34 @@ def keep_unsent(connection: sqlite3.Connection, requests: str, values: Mapping[s
     return {target_id: count for target_id, count, _ in counts}
 
 
-def deleted_page(
-    database: SqliteDatabase, which: DeliveryFilter, before: int | None, after: int | None, limit: int
-) -> list[tuple[int, Delivery]]:
-    """As `DeliveryRepository.page`."""
-    found = _where(which)
-    if found is None:
-        return []
-    where, values = found
-    order = "ORDER BY seq DESC" if after is None else "ORDER BY seq"
-    rows = raw(database).execute(
-        f"SELECT seq, {', '.join(_COLUMNS)} FROM deleted_delivery"
-        f" WHERE seq < ? AND seq > ? AND {where} {order} LIMIT ?",
-        (2**63 - 1 if before is None else before, after or 0, *values, limit),
-    )
-    return [(seq, _delivery(dict(zip(_COLUMNS.values(), fields, strict=True)))) for seq, *fields in rows.fetchall()]
+def deleted(which: DeliveryFilter, *columns: Any) -> ModelSelect[DeletedDeliveryModel] | None:
+    """These columns of those that are kept; None when no deleted delivery can meet the filter."""
+    if which.state not in (None, DeliveryState.NOT_SENT) or which.replay or which.replay_id is not None:
+        return None
+    query = narrowed(DeletedDeliveryModel.select(*columns), DeletedDeliveryModel, which)
+    query = query.where(queries.of_visible_endpoint())
+    if which.capture_ids is not None:
+        query = query.where(DeletedDeliveryModel.capture_id.in_(sql_list(which.capture_ids)))
+    return query
 
 
 def count_deleted(database: SqliteDatabase, which: DeliveryFilter) -> int:
     """How many of those that are kept."""
-    found = _where(which)
-    if found is None:
-        return 0
-    where, values = found
-    (count,) = raw(database).execute(f"SELECT count(*) FROM deleted_delivery WHERE {where}", values).fetchone()
-    return int(count)
+    query = deleted(which, fn.COUNT(DeletedDeliveryModel.seq))
+    return 0 if query is None else int(query.scalar(database))
 
 
-def _where(which: DeliveryFilter) -> tuple[str, list[Any]] | None:
-    """A condition; None when no deleted delivery can meet the filter."""
-    if which.state not in (None, DeliveryState.NOT_SENT) or which.replay or which.replay_id is not None:
-        return None
-    parts, values = ["endpoint_id NOT IN (SELECT id FROM endpoint WHERE trashed IS NOT NULL)"], list[Any]()
-    for column, value in (("endpoint_id", which.endpoint_id), ("target_id", which.target_id)):
-        if value is not None:
-            parts.append(f"{column} = ?")
-            values.append(value)
-    for column, ids in (("capture_id", which.capture_ids), ("id", which.delivery_ids)):
-        if ids is not None:
-            parts.append(f"{column} IN (SELECT value FROM json_each(?))")
-            values.append(json_list(ids))
+def narrowed(query: ModelSelect[Any], model: Any, which: DeliveryFilter) -> ModelSelect[Any]:
+    """By the conditions on columns that deliveries have, and those that were deleted."""
+    if which.endpoint_id is not None:
+        query = query.where(model.endpoint_id == which.endpoint_id)
+    if which.target_id is not None:
+        query = query.where(model.target_id == which.target_id)
+    if which.delivery_ids is not None:
+        query = query.where(model.id.in_(sql_list(which.delivery_ids)))
     if which.beginning is not None:
-        parts.append("id >= ? AND id < ?")
-        values += [which.beginning, which.beginning + "g"]
-    return " AND ".join(parts), values
-
-
-def _delivery(fields: dict[str, Any]) -> Delivery:
-    return Delivery(state=DeliveryState.NOT_SENT, deleted=True, **fields)
+        query = query.where((model.id >= which.beginning) & (model.id < which.beginning + "g"))
+    return query
 
 
 class UnsentReport:

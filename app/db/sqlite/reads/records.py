@@ -19,6 +19,7 @@ from app.db.sqlite.schema import (
     DELIVERY_STATE,
     AttemptModel,
     CaptureModel,
+    DeletedDeliveryModel,
     DeliveryModel,
     EndpointModel,
     NoteModel,
@@ -101,6 +102,16 @@ _BEHIND = SQL(
 )
 LISTED = RecordMapping(Delivery, DeliveryModel, {"capture_id": CaptureModel.id, **_CAPTURED, "behind": _BEHIND})
 """A delivery as lists have it."""
+DELETED = RecordMapping(
+    Delivery,
+    DeletedDeliveryModel,
+    {
+        **{name: getattr(DeletedDeliveryModel, name.removeprefix("captured_")) for name in _CAPTURED},
+        "state": (SQL(f"'{DeliveryState.NOT_SENT.value}'"), DeliveryState),
+        "deleted": (SQL("1"), bool),
+    },
+)
+"""One that was deleted before it was sent."""
 _TIMING = RecordMapping(
     Timing, AttemptModel, {name: getattr(AttemptModel, f"{name}_ms") for name in Timing.__struct_fields__}
 )
