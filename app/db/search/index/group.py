@@ -54,11 +54,10 @@ FEW = 16
 
 
 @lru_cache(4096)
-def path_key(path: str, near: bool = False) -> int:
-    """The key of a path in the table of numbers; `near`: of rounded numbers at it. Two paths with one key only make a
-    search examine more requests, and happen once in 2**32."""
-    written = f"{path}{chr(0) if near else ''}".encode()
-    return int.from_bytes(blake2b(written, digest_size=8).digest(), "big", signed=True)
+def path_key(path: str) -> int:
+    """The key of a path in the table of numbers. Two paths with one key only make a search examine more requests, and
+    happen once in 2**32."""
+    return int.from_bytes(blake2b(path.encode(), digest_size=8).digest(), "big", signed=True)
 
 
 class IndexEntry(Record, frozen=True):
@@ -299,18 +298,12 @@ def _with_number(
     connection: sqlite3.Connection, group: int, number: Number, paths: Sequence[str], most: int
 ) -> set[int] | None:
     """The requests of a group with such a number at one of the paths; None when there are more than `most`."""
-    keys = [(path_key(path), number.strictly) for path in paths] + [
-        (path_key(path, near=True), False) for path in paths
-    ]
-    found: set[int] = set()
-    for key, strictly in keys if number.steps else [(SIZE, number.strictly)]:
-        where, values = _between(number, strictly)
-        statement = f"SELECT seq FROM numbers_{group} WHERE path = ?{where} LIMIT ?"
-        found.update(seq for (seq,) in connection.execute(statement, (key, *values, most + 1)))
-    return found if len(found) <= most else None
-
-
-def _between(number: Number, strictly: bool) -> tuple[str, list[float]]:
-    ends = ((number.low, ">" if strictly else ">="), (number.high, "<" if strictly else "<="))
+    ends = ((number.low, ">" if number.strictly else ">="), (number.high, "<" if number.strictly else "<="))
     bounds = [(end, sign) for end, sign in ends if end is not None]
-    return "".join(f" AND value {sign} ?" for _, sign in bounds), [end for end, _ in bounds]
+    where = "".join(f" AND value {sign} ?" for _, sign in bounds)
+    statement = f"SELECT seq FROM numbers_{group} WHERE path = ?{where} LIMIT ?"
+    found: set[int] = set()
+    for key in map(path_key, paths) if number.steps else (SIZE,):
+        rows = connection.execute(statement, (key, *(end for end, _ in bounds), most + 1))
+        found.update(seq for (seq,) in rows)
+    return found if len(found) <= most else None

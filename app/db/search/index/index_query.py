@@ -35,8 +35,7 @@ class JsonPath(Record, frozen=True):
 
 
 class Number(Record, frozen=True):
-    """A number from `low` to `high`, both inclusive unless `strictly`, at a path; () is the size of the body. A number
-    that is rounded in the index counts if it may be in the range."""
+    """A number from `low` to `high`, both inclusive unless `strictly`, at a path; () is the size of the body."""
 
     steps: Steps
     low: float | None = None

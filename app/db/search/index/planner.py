@@ -54,33 +54,19 @@ from app.db.search.json_values import as_number, rounded
 
 def to_index_query(terms: Iterable[Term]) -> IndexQuery | None:
     """A query that every request meeting all `terms` matches; None when the index cannot decide."""
-    return all_of(map(_matching, terms))
+    return all_of(_decided(term, holds=True) for term in terms)
 
 
-def _matching(node: Term) -> IndexQuery | None:
-    """A query that every request meeting the term matches."""
-    if isinstance(node, Word):
-        return _text(node.text)
+def _decided(node: Term, *, holds: bool) -> IndexQuery | None:
+    """A query that every request matches for which the term `holds`, or does not."""
     if isinstance(node, Not):
-        return _not_matching(node.term)
-    if isinstance(node, All):
-        return all_of(map(_matching, node.terms))
-    if isinstance(node, Either):
-        return any_of(map(_matching, node.terms))
-    return _filter(node)
-
-
-def _not_matching(node: Term) -> IndexQuery | None:
-    """A query that every request not meeting the term matches."""
+        return _decided(node.term, holds=not holds)
+    if isinstance(node, All | Either):
+        join = all_of if isinstance(node, All) is holds else any_of
+        return join(_decided(part, holds=holds) for part in node.terms)
     if isinstance(node, Word):
-        return _without(_term_containing("", node.text))
-    if isinstance(node, Not):
-        return _matching(node.term)
-    if isinstance(node, All):
-        return any_of(map(_not_matching, node.terms))
-    if isinstance(node, Either):
-        return all_of(map(_not_matching, node.terms))
-    return _not_filter(node)
+        return _text(node.text) if holds else _without(_term_containing("", node.text))
+    return _filter(node) if holds else _not_filter(node)
 
 
 def _filter(node: Filter) -> IndexQuery | None:

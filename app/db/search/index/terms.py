@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
+from math import inf, nextafter
 from typing import Any
 
 from app.core.record import Headers, Record
@@ -54,12 +55,11 @@ ITEM = "*"
 
 
 class JsonLeaves(Record, frozen=True):
-    """Paths, and pairs of a path and its value. `near` are numbers that had to be rounded. `more`: there are others,
-    not examined or not indexable."""
+    """Paths, and pairs of a path and its value; a number that had to be rounded is there with its neighbours on both
+    sides. `more`: there are others, not examined or not indexable."""
 
     paths: frozenset[str] = frozenset()
     numbers: frozenset[tuple[str, float]] = frozenset()
-    near: frozenset[tuple[str, float]] = frozenset()
     texts: frozenset[tuple[str, str]] = frozenset()
     more: bool = False
 
@@ -71,9 +71,8 @@ def find_json_leaves(value: Any) -> JsonLeaves:
     return JsonLeaves(
         paths=frozenset(islice(found.paths, LEAVES_MAX)),
         numbers=frozenset(islice(found.numbers, LEAVES_MAX)),
-        near=frozenset(islice(found.near, LEAVES_MAX)),
         texts=frozenset(islice(found.texts, LEAVES_MAX)),
-        more=found.more or max(len(found.paths), len(found.numbers), len(found.near), len(found.texts)) > LEAVES_MAX,
+        more=found.more or max(len(found.paths), len(found.numbers), len(found.texts)) > LEAVES_MAX,
     )
 
 
@@ -81,7 +80,6 @@ class _LeafCollector:
     def __init__(self) -> None:
         self.paths: set[str] = set()
         self.numbers: set[tuple[str, float]] = set()
-        self.near: set[tuple[str, float]] = set()
         self.texts: set[tuple[str, str]] = set()
         self.more = False
         self._remaining = VALUES_MAX
@@ -97,7 +95,9 @@ class _LeafCollector:
                 self.texts.add((path, NAMES[value]))
             elif (number := as_number(value)) is not None:
                 near, exact = rounded(number)
-                (self.numbers if exact else self.near).add((path, near))
+                self.numbers.add((path, near))
+                if not exact:  # it may be on either side
+                    self.numbers |= {(path, nextafter(near, -inf)), (path, nextafter(near, inf))}
             elif isinstance(value, str) and is_shared(value):
                 self.texts.add((path, value))
 
@@ -250,7 +250,7 @@ def _of_json(json_leaves: JsonLeaves) -> Iterator[str]:
         yield MORE
     for path in json_leaves.paths:
         yield term("j", path)
-    for path, _ in json_leaves.numbers | json_leaves.near:
+    for path, _ in json_leaves.numbers:
         yield term("n", path)
     for path, value in json_leaves.texts:
         if is_shared(value):

@@ -34,7 +34,6 @@ def entry(seq: int, received_at: int, size: int, request: Candidate, columns: Co
     having more, and is examined in every search."""
     known = JsonLeaves(more=not request.is_whole) if request.json is NO_JSON else find_json_leaves(request.json)
     numbers = [(path_key(path), value) for path, value in known.numbers]
-    numbers += [(path_key(path, near=True), value) for path, value in known.near]
     # A request that is too long to be indexed completely is examined in every search anyway.
     readable = request.readable_texts(only_changed=True) if len(request.text) <= INDEXED else []
     return IndexEntry(

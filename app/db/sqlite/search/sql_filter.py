@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from app.core.model import DeliveryState
@@ -102,84 +102,41 @@ def _sparse_selects_of(term: Term) -> tuple[str, ...]:
     return ()
 
 
-def _choice(column: str) -> Callable[[Filter, int], Sql | None]:
-    def make(term: Filter, now: int) -> Sql | None:
-        assert isinstance(term.condition, Choice)
-        return f"capture.{column} = ?", (term.condition.value,)
-
-    return make
-
-
-def _named(column: str) -> Callable[[Filter, int], Sql | None]:
-    def make(term: Filter, now: int) -> Sql | None:
-        assert isinstance(term.condition, Choice)
-        # One not identified yet has no name: `-provider:stripe` finds it, like any other that Stripe did not send.
-        return f"ifnull(capture.{column}, '') = ? COLLATE NOCASE", (term.condition.value,)
-
-    return make
-
-
-def _tag(term: Filter, now: int) -> Sql | None:
-    assert isinstance(term.condition, Choice)
-    tagged = "SELECT endpoint.id FROM endpoint, json_each(endpoint.tags) AS tag WHERE tag.value = ? COLLATE NOCASE"
-    return f"capture.endpoint_id IN ({tagged})", (term.condition.value,)
-
-
-def _range(column: str) -> Callable[[Filter, int], Sql | None]:
-    def make(term: Filter, now: int) -> Sql | None:
-        assert isinstance(term.condition, Range)
-        low, high = term.condition.low, term.condition.high
-        parts = [(f"capture.{column} >= ?", (low,)) for _ in [0] if low is not None]
-        parts += [(f"capture.{column} <= ?", (high,)) for _ in [0] if high is not None]
-        return _join(" AND ", parts)
-
-    return make
-
-
-def _delivery(term: Filter, now: int) -> Sql | None:
-    assert isinstance(term.condition, Choice)
-    return "capture.delivery = ?", (DELIVERY_CODE[DeliveryState(term.condition.value)],)
-
-
-def _time(operator: str) -> Callable[[Filter, int], Sql | None]:
-    def make(term: Filter, now: int) -> Sql | None:
-        assert isinstance(term.condition, TimePoint)
-        return f"capture.received_at {operator} ?", (term.condition.us(now),)
-
-    return make
-
-
-def _mark(term: Filter, now: int) -> Sql | None:
-    assert isinstance(term.condition, Choice)
-    return _MARKS[term.condition.value], ()
-
-
-def _source(term: Filter, now: int) -> Sql | None:
-    assert isinstance(term.condition, Network)
-    if "/" in term.condition.network:
-        return None
-    return "capture.source_address = ?", (term.condition.network,)
-
-
-COLUMNS: dict[str, Callable[[Filter, int], Sql | None]] = {
-    "method": _choice("method"),
-    "provider": _named("provider"),
-    "event": _named("event"),
-    "tag": _tag,
-    "status": _range("response_status"),
-    "delivery": _delivery,
-    "size": _range("size"),
-    "since": _time(">="),
-    "before": _time("<"),
-    "is": _mark,
-    "from": _source,
+COLUMNS = {
+    "method": "capture.method = ?",
+    # One not identified yet has no name: `-provider:stripe` finds it, like any other that Stripe did not send.
+    "provider": "ifnull(capture.provider, '') = ? COLLATE NOCASE",
+    "event": "ifnull(capture.event, '') = ? COLLATE NOCASE",
+    "tag": "capture.endpoint_id IN (SELECT endpoint.id FROM endpoint, json_each(endpoint.tags) AS tag"
+    " WHERE tag.value = ? COLLATE NOCASE)",
+    "delivery": "capture.delivery = ?",
+    "from": "capture.source_address = ?",
+    "since": "capture.received_at >= ?",
+    "before": "capture.received_at < ?",
+    "status": "capture.response_status",
+    "size": "capture.size",
+    "is": "",
 }
-"""The filters that columns can decide. A function returns None for a condition that they cannot."""
+"""The filters that columns can decide: the condition on a value, or the column whose range it is; `is:` has one for
+each of its values."""
 
 
 def _column(term: Filter, now: int) -> Sql | None:
-    make = COLUMNS.get(term.name)
-    return make(term, now) if make else None
+    """The condition on a column; None where that cannot decide the filter."""
+    sql, condition = COLUMNS.get(term.name), term.condition
+    if sql is None:
+        return None
+    if isinstance(condition, Range):
+        ends = ((">=", condition.low), ("<=", condition.high))
+        return _join(" AND ", [(f"{sql} {sign} ?", (end,)) for sign, end in ends if end is not None])
+    if isinstance(condition, TimePoint):
+        return sql, (condition.us(now),)
+    if isinstance(condition, Network):
+        return None if "/" in condition.network else (sql, (condition.network,))
+    assert isinstance(condition, Choice)
+    if term.name == "is":
+        return _MARKS[condition.value], ()
+    return sql, (DELIVERY_CODE[DeliveryState(condition.value)] if term.name == "delivery" else condition.value,)
 
 
 def _narrow(term: Term, now: int) -> tuple[Sql, bool]:
